@@ -18,8 +18,8 @@ from benchmarks import machine  # noqa: E402
 
 # Short ones first.
 PARTS = (
-    *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
-    *("bundles", "landing", "slots_to_land", "open_streams", "ingest", "admin_pages"),
+    *("engine", "endpoint", "tpu", "ledger", "archive", "sealing", "accept", "tip_fetches"),
+    *("replay", "bundles", "landing", "slots_to_land", "open_streams", "ingest", "admin_pages"),
     *("rewind_reads", "footprint", "versions"),
 )
 
