@@ -1,6 +1,7 @@
 """What is sealed: the runs of the index, and a number that moves when they change."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all
@@ -9,6 +10,9 @@ from historical.packed_index import AddressIndex, SignatureIndex
 
 # Beside what a statement reads: under one snapshot both belong together.
 VERSION = "(SELECT coalesce((SELECT number FROM historical_sealversion WHERE id = 1), 0) AS number)"
+
+
+T = TypeVar("T")
 
 
 class Moved(Exception):
@@ -48,6 +52,20 @@ _state: GenerationCache[None, Sealed] = GenerationCache(SEALING, 1)
 def known() -> Sealed:
     """Reads of the runs raise Moved if it is not that any more."""
     return _state.get(None, now) or now()
+
+
+def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
+    """What `read` finds, which looks among the rows of blocks that are not sealed and then among
+    those that are. A block that is replaced when it is sealed moves the other way: if it is in
+    neither for that, it is read once more.
+    """
+    while True:
+        number = SEALING.read()
+        found = read()
+        if is_whole(found) or (number is not None and number == SEALING.read()):
+            return found
+        if number is None:
+            return read()
 
 
 def now() -> Sealed:

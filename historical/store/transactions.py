@@ -1,13 +1,14 @@
 """Queries on transactions, whether their blocks are sealed or not."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
 from historical.ledger_generations import REMOVALS
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
-from historical.store import sealed_blocks, sealed_lookup
+from historical.store import sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import ENTRY
 from historical.store.sealed_lookup import SealedTransaction
 
@@ -63,6 +64,12 @@ _statuses: GenerationCache[bytes, tuple[int, str | None]] = GenerationCache(REMO
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     """The transactions at (slot, position), in the order of the places."""
+    return sealed_state.of_both(
+        lambda: _transactions_at(places), lambda found: len(found) == len(places)
+    )
+
+
+def _transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     rows = fetch_all(
         _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
         " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
@@ -82,6 +89,10 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
     """(slot, position) of a transaction."""
+    return sealed_state.of_both(lambda: _place_of(signature))
+
+
+def _place_of(signature: bytes) -> tuple[int, int] | None:
     row = fetch_one(
         "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
     )
@@ -104,16 +115,25 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
         some = signatures[at : at + _LOOKED_UP_AT_ONCE]
-        rows = fetch_all(
-            "SELECT signature, slot, position, err FROM historical_transaction"
-            " WHERE signature = ANY($1)",
-            some,
-        )
-        found |= {signature: Place(*rest) for signature, *rest in rows}
-        missing = [each for each in some if each not in found]
-        if missing:
-            sealed = sealed_lookup.places_of(missing)
-            found |= {signature: Place(*place) for signature, place in sealed.items()}
+        found |= sealed_state.of_both(partial(_places, some), partial(_holds_all, some))
+    return found
+
+
+def _holds_all(signatures: Sequence[bytes], places: dict[bytes, Place]) -> bool:
+    return all(each in places for each in signatures)
+
+
+def _places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
+    rows = fetch_all(
+        "SELECT signature, slot, position, err FROM historical_transaction"
+        " WHERE signature = ANY($1)",
+        signatures,
+    )
+    found = {signature: Place(*rest) for signature, *rest in rows}
+    missing = [each for each in signatures if each not in found]
+    if missing:
+        sealed = sealed_lookup.places_of(missing)
+        found |= {signature: Place(*place) for signature, place in sealed.items()}
     return found
 
 
@@ -234,6 +254,10 @@ def signatures_of_recording(slot: int, recording: int) -> list[bytes]:
 
 def signatures_of(slot: int) -> list[bytes]:
     """The first signatures of a block's transactions, in order."""
+    return sealed_state.of_both(lambda: _signatures_of(slot))
+
+
+def _signatures_of(slot: int) -> list[bytes]:
     row = fetch_one(
         "SELECT string_agg(signature, '') FROM (SELECT signature FROM historical_transaction"
         " WHERE slot = $1 ORDER BY position) AS listed",
