@@ -40,10 +40,13 @@ __all__ = [
 ]
 
 
-def root_endpoint(page: Page) -> Any:
-    """`/`: RPC calls on every host, and the page for browsers."""
-    policy = EndpointPolicy("proxy", EVERY, scopes={"simulateBundle": "simulate"})
-    return RpcEndpoint.as_view(methods=methods, policy=policy, page=page)
+# WebSockets at `/` have the same one.
+ROOT_POLICY = EndpointPolicy("proxy", EVERY, scopes={"simulateBundle": "simulate"})
+
+
+def root_endpoint(page: Page, socket: Page) -> Any:
+    """`/`: RPC calls and WebSockets on every host, and the page for browsers."""
+    return RpcEndpoint.as_view(methods=methods, policy=ROOT_POLICY, page=page, socket=socket)
 
 
 block_engine_methods.include(bundle_methods)

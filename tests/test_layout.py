@@ -18,10 +18,10 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 FLOORS = [
     {"chain", "jsonrpc", "embedded", "eventloop"},
     {"columns", "upstream", "simulator", "staff", "webserver", "shared_state"},
-    {"access", "gaps", "localnet"},
+    {"access", "gaps", "livefeed", "localnet"},
     {"gateway", "alerts"},
     AREAS,
-    {"ingest"},
+    {"ingest", "subscriptions"},
     {"operations", "portal", "reference"},
     {"config"},
 ]

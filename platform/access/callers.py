@@ -49,6 +49,10 @@ class Caller:
     tip_fetch_daily_cap: int | None = None
     simulation_jobs: int = 0
     simulations_per_job: int = 0
+    stream_connections: int = 0
+    stream_subscriptions: int = 0
+    stream_notifications_per_second: int | None = None
+    stream_bytes_per_month: int | None = None
     methods: frozenset[str] | None = None
     month_spent: MonthSpent | None = None
     narrowed: bool = field(init=False)

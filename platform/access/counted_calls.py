@@ -4,6 +4,8 @@ from shared_state.outages import NAMES
 
 # Failures of the service.
 OUR_FAILURES = frozenset({"internal_error"}) | NAMES
+# How the names end under which notifications of subscriptions are counted.
+NOTIFICATION = "Notification"
 # Calls refused before their method and failures of the service are free.
 FREE = frozenset(
     {
@@ -19,6 +21,8 @@ FREE = frozenset(
 )
 
 
-def is_counted(status: str) -> bool:
-    """Whether a call with this outcome (`ok`, or the refusal's reason) counts."""
-    return status not in FREE
+def is_counted(method: str, status: str) -> bool:
+    """Whether a call with this outcome (`ok`, or the refusal's reason) counts. Notifications have a
+    limit of their own, in bytes.
+    """
+    return status not in FREE and not method.endswith(NOTIFICATION)

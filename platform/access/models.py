@@ -97,6 +97,25 @@ class Tier(models.Model):
     simulations_per_job = models.PositiveIntegerField(
         default=1_000, help_text="simulations that one batch job may ask for"
     )
+    stream_connections = models.PositiveIntegerField(
+        default=10,
+        help_text="WebSockets that one key (or address without a key) may have open; 0 is none",
+    )
+    stream_subscriptions = models.PositiveIntegerField(
+        default=1_000, help_text="subscriptions of one WebSocket"
+    )
+    stream_notifications_per_second = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="notifications per second to one key, over ten seconds; empty is unlimited",
+    )
+    stream_bytes_per_month = models.PositiveBigIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="bytes of notifications to one key in a calendar month (UTC); empty is no limit",
+    )
     landing_weight = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
@@ -222,6 +241,7 @@ class UsageMinute(models.Model):
     minute = models.DateTimeField()
     calls = models.PositiveBigIntegerField()
     microseconds = models.PositiveBigIntegerField(default=0, help_text="spent on these calls")
+    bytes = models.PositiveBigIntegerField(default=0, help_text="of notifications that were sent")
 
     class Meta:
         ordering: ClassVar = ["-minute"]
@@ -262,6 +282,7 @@ class UsageDay(models.Model):
     day = models.DateField()
     calls = models.PositiveBigIntegerField()
     microseconds = models.PositiveBigIntegerField(default=0)
+    bytes = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         ordering: ClassVar = ["-day"]
@@ -329,7 +350,7 @@ class KeyHour(models.Model):
 
 class KeyDay(models.Model):
     """The sum of one key's UTC day, kept for good. `counted` are the calls that count against the
-    month's limit (access.counted_calls).
+    month's limit (access.counted_calls), `bytes` those of notifications.
     """
 
     key = _of_key()
@@ -337,6 +358,7 @@ class KeyDay(models.Model):
     calls = models.PositiveBigIntegerField()
     ok = models.PositiveBigIntegerField()
     counted = models.PositiveBigIntegerField()
+    bytes = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         ordering: ClassVar = ["-day"]

@@ -45,17 +45,28 @@ _thread: threading.Thread | None = None
 
 
 def count(
-    key_id: int | None, method: str, status: str, *, seconds: float, microseconds: int, address: str
+    key_id: int | None,
+    method: str,
+    status: str,
+    *,
+    seconds: float,
+    microseconds: int,
+    address: str,
+    calls: int = 1,
+    sent: int = 0,
 ) -> None:
-    """Counts one call: `seconds` is the Unix time, `microseconds` the call's duration."""
+    """Counts one call, or several: `seconds` is the Unix time, `microseconds` the calls' duration,
+    `sent` the bytes of notifications.
+    """
     counter = (key_id, method, status, int(seconds) // 60)
     with _lock:
         cell = _counts.get(counter)
         if cell is not None:
-            cell[0] += 1
+            cell[0] += calls
             cell[1] += microseconds
+            cell[2] += sent
         elif len(_counts) < MAX_COUNTERS:
-            _counts[counter] = [1, microseconds]
+            _counts[counter] = [calls, microseconds, sent]
         if key_id is not None:
             _used[key_id] = (int(seconds), address)
     if _thread is None:
@@ -89,9 +100,12 @@ def _gather() -> None:
         _counts, _used = {}, {}
     words: list[str | int] = [_REMEMBER_SECONDS, 2 * len(counts)]
     totals: dict[str, int] = {}
-    for (key_id, method, status, minute), (calls, microseconds) in counts.items():
+    for (key_id, method, status, minute), (calls, microseconds, sent) in counts.items():
         field = f"{minute}|{'' if key_id is None else key_id}|{method}|{status}"
         words += [f"calls|{field}", calls, f"spent|{field}", microseconds]
+        if sent:
+            words += [f"bytes|{field}", sent]
+            words[1] = int(words[1]) + 1
         for total, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
             name = field_of(total, method, status)
             totals[name] = totals.get(name, 0) + number

@@ -4,7 +4,7 @@ UsageMinute has all details and many rows; reports on all callers read UsageHour
 UsageDay, and the busiest keys KeyHour and KeyDay.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -108,6 +108,16 @@ def calls_by_step(
 
 def _begin(moment: date) -> datetime:
     return moment if isinstance(moment, datetime) else datetime.combine(moment, time(), UTC)
+
+
+def bytes_of_keys(key_ids: Collection[int], first: date, end: date) -> int:
+    """Bytes of notifications to the keys in the days from the first to before the end."""
+    rows = _rows(
+        "SELECT coalesce(sum(bytes), 0)::bigint FROM access_keyday"
+        " WHERE key_id = ANY(%s) AND day >= %s AND day < %s",
+        [list(key_ids), first, end],
+    )
+    return int(rows[0][0])
 
 
 def calls_by_key(

@@ -10,42 +10,48 @@ from django.db import connection, transaction
 from access.counted_calls import is_counted
 from access.models import ApiKey, KeyDay, KeyHour, UsageDay, UsageHour, UsageMinute
 
-UsageRow = tuple[int | None, str, str, datetime, int, int]
+UsageRow = (
+    tuple[int | None, str, str, datetime, int, int]
+    | tuple[int | None, str, str, datetime, int, int, int]
+)
 
 _Sums = dict[tuple[Any, ...], list[int]]
 
 
 @transaction.atomic
 def add_usage(rows: Sequence[UsageRow]) -> None:
-    """Adds (key_id, method, status, minute, calls, microseconds) rows; those of deleted keys are
-    dropped.
+    """Adds (key_id, method, status, minute, calls, microseconds) rows, with the bytes of
+    notifications behind them where there are any; those of deleted keys are dropped.
     """
     rows = _of_keys_that_are(rows)
     if not rows:
         return
-    minutes: _Sums = defaultdict(lambda: [0, 0])
-    days: _Sums = defaultdict(lambda: [0, 0])
+    minutes: _Sums = defaultdict(lambda: [0, 0, 0])
+    days: _Sums = defaultdict(lambda: [0, 0, 0])
     hours: _Sums = defaultdict(lambda: [0, 0])
     key_hours: _Sums = defaultdict(lambda: [0, 0])
-    key_days: _Sums = defaultdict(lambda: [0, 0, 0])
-    for key_id, method, status, minute, calls, microseconds in rows:
+    key_days: _Sums = defaultdict(lambda: [0, 0, 0, 0])
+    for key_id, method, status, minute, calls, microseconds, *more in rows:
+        sent = sum(more)
         hour, day = minute.replace(minute=0), minute.date()
         ok = calls if status == "ok" else 0
-        _add(minutes[key_id, method, status, minute], calls, microseconds)
-        _add(days[key_id, method, status, day], calls, microseconds)
+        _add(minutes[key_id, method, status, minute], calls, microseconds, sent)
+        _add(days[key_id, method, status, day], calls, microseconds, sent)
         _add(hours[hour, method, status], calls, microseconds)
         _add(key_hours[hour, key_id], calls, ok)
-        _add(key_days[day, key_id], calls, ok, calls if is_counted(status) else 0)
-    _upsert(UsageMinute, ("key_id", "method", "status", "minute"), _SPENT, minutes)
-    _upsert(UsageDay, ("key_id", "method", "status", "day"), _SPENT, days)
+        counted = calls if is_counted(method, status) else 0
+        _add(key_days[day, key_id], calls, ok, counted, sent)
+    _upsert(UsageMinute, ("key_id", "method", "status", "minute"), _SPENT_AND_SENT, minutes)
+    _upsert(UsageDay, ("key_id", "method", "status", "day"), _SPENT_AND_SENT, days)
     _upsert(UsageHour, ("hour", "method", "status"), _SPENT, hours)
     _upsert(KeyHour, ("hour", "key_id"), ("calls", "ok"), key_hours)
-    _upsert(KeyDay, ("day", "key_id"), ("calls", "ok", "counted"), key_days)
+    _upsert(KeyDay, ("day", "key_id"), ("calls", "ok", "counted", "bytes"), key_days)
 
 
 # Rows of one statement, so that none of them takes long.
 _ROWS_AT_ONCE = 10_000
 _SPENT = ("calls", "microseconds")
+_SPENT_AND_SENT = (*_SPENT, "bytes")
 _TYPES = {
     "key_id": "bigint",
     "method": "text",

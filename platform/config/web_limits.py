@@ -22,5 +22,7 @@ PROXY_CONNECTIONS = env.integer("PROXY_CONNECTIONS", 32, minimum=1, maximum=1_02
 # and the body of a request may take.
 MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", 8_192, minimum=16)
 MAX_CONNECTIONS_PER_ADDRESS = env.integer("MAX_CONNECTIONS_PER_ADDRESS", 1_024, minimum=1)
+# The port behind PORT is served too: web3.js looks for WebSockets there.
+WEBSOCKET_NEXT_PORT = env.boolean("WEBSOCKET_NEXT_PORT", True)
 REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximum=120)
 REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)

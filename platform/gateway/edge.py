@@ -195,6 +195,8 @@ class Lanes:
         """The threads that answer the request, and its caller: the key or address."""
         path = request.decoded_path
         match = endpoint_at(path)
+        if request.upgrades:
+            return self.quick, b""
         if match is None or is_page(match.func, request.method):
             return self.pages, b""
         if request.method != "POST":

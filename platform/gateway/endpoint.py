@@ -33,7 +33,7 @@ from gateway.refusals import (
     headers_of,
     status_of,
 )
-from gateway.routes import is_page
+from gateway.routes import is_page, wants_socket
 from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
@@ -49,7 +49,7 @@ Page = Callable[[HttpRequest], HttpResponseBase]
 
 class RpcEndpoint(Endpoint):
     """`RpcEndpoint.as_view(methods=…, policy=EndpointPolicy(scope=…))` in an area's urls; `page`
-    answers a GET on the all-in-one host.
+    answers a GET on the all-in-one host, `socket` one that asks for WebSocket.
 
     It runs the same classes as every Endpoint with a dispatch of its own: DRF's (its Request,
     negotiation, a Response and its rendering) costs more than all of them (docs/benchmarks.md).
@@ -58,6 +58,8 @@ class RpcEndpoint(Endpoint):
     verb = "POST"
     methods: MethodTable = MethodTable()
     page: Page | None = None
+    # The view of WebSockets at the endpoint's path.
+    socket: Page | None = None
 
     _caller: Caller | None = None
     _calls: "rpc.Requests | RpcError | None" = None
@@ -71,11 +73,14 @@ class RpcEndpoint(Endpoint):
         view.methods.include(common_methods)
         view.methods.served_at = paths_serving
         view.page = initkwargs.get("page")
+        view.socket = initkwargs.get("socket")
         return view
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
         host: Host = request.host
+        if self.socket is not None and wants_socket(self, request.META):
+            return self.socket(request)
         if self.page is not None and host is ALL_IN_ONE and is_page(self, request.method):
             return self.page(request)
         try:

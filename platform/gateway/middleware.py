@@ -14,7 +14,7 @@ from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
 from gateway.request_ids import request_id
-from gateway.routes import endpoint_at, is_page
+from gateway.routes import endpoint_at, is_page, wants_socket
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -75,6 +75,8 @@ class HostMiddleware:
 def _is_a_page(request: HttpRequest, match: ResolverMatch) -> bool:
     """The page of an endpoint's path, which goes the way of pages."""
     if request.host is not ALL_IN_ONE:  # type: ignore[attr-defined]
+        return False
+    if wants_socket(match.func, request.META):
         return False
     return is_page(match.func, request.method or "")
 

@@ -1,5 +1,6 @@
 """Path → endpoint, without Django's resolver: dictionaries of paths and of their prefixes."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,13 @@ def endpoint_at(path: str) -> ResolverMatch | None:
         return None
     view, name = named
     return ResolverMatch(view, (), {name: value}, route=f"{beginning}/<str:{name}>")
+
+
+def wants_socket(view: Any, environ: Mapping[str, Any]) -> bool:
+    """Whether the request asks for WebSocket, and the endpoint speaks it."""
+    if getattr(view, "socket", None) is None or environ.get("REQUEST_METHOD") != "GET":
+        return False
+    return str(environ.get("HTTP_UPGRADE", "")).strip().lower() == "websocket"
 
 
 def is_page(view: Any, method: str) -> bool:

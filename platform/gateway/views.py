@@ -1,7 +1,7 @@
 """Endpoint, the DRF view of everything that a customer calls, and ReadView, a plain GET."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
@@ -28,6 +28,7 @@ from gateway.refusals import NotAllowed, TooManyRequests
 from gateway.renderers import JsonRenderer
 from gateway.throttles import CallerQuota, still_known, take
 from jsonrpc.errors import RpcError
+from webserver.upgrades import Upgrade
 
 
 class EndpointRequest(Request):
@@ -207,6 +208,14 @@ class ReadView(TypedGet, Endpoint):
             address=request.client_address,
             request_id=request.request_id,
         )
+
+
+class Switching(HttpResponse):
+    """A response with status 101: `upgrade` makes the connection's handler (webserver.upgrades)."""
+
+    def __init__(self, upgrade: Upgrade, *, headers: Mapping[str, str]) -> None:
+        super().__init__(status=101, headers=headers)
+        self.upgrade = upgrade
 
 
 class EventStream(HttpResponse):

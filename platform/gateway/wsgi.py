@@ -12,9 +12,9 @@ from eventloop.calls import current_call
 from gateway.answers import Answer
 from gateway.forwarded_calls import HandedOn
 from gateway.middleware import HostMiddleware
-from gateway.routes import endpoint_at, is_page
-from gateway.views import EventStream
-from webserver.requests import CONTINUE, LATER, SENT
+from gateway.routes import endpoint_at, is_page, wants_socket
+from gateway.views import EventStream, Switching
+from webserver.requests import CONTINUE, LATER, SENT, UPGRADE
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
@@ -37,7 +37,10 @@ class EndpointsFirst(WSGIHandler):
         close_lost_connection()
         if not environ.get("SCRIPT_NAME"):
             match = endpoint_at(environ.get("PATH_INFO", ""))
-            if match is not None and not is_page(match.func, environ["REQUEST_METHOD"]):
+            if match is not None and (
+                not is_page(match.func, environ["REQUEST_METHOD"])
+                or wants_socket(match.func, environ)
+            ):
                 return self._call(environ, start_response)
         return super().__call__(environ, start_response)
 
@@ -60,5 +63,8 @@ class EndpointsFirst(WSGIHandler):
             return response.chunks
         if isinstance(response, EventStream):
             environ[CONTINUE], environ[SENT] = response.proceed, response.ended
+            return []
+        if isinstance(response, Switching):
+            environ[UPGRADE] = response.upgrade
             return []
         raise TypeError(f"an endpoint answered {type(response).__name__}")

@@ -19,6 +19,7 @@ from ingest.slot_queue import pack
 from ingest.slot_sender import Lost, SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
+from livefeed.feed import LiveFeed
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.node import Node
@@ -42,6 +43,7 @@ class Follower:
         node: Node | None,
         sender: SlotSender,
         publisher: EventPublisher,
+        live: LiveFeed,
         *,
         assembler_bytes: int,
     ) -> None:
@@ -49,7 +51,7 @@ class Follower:
         self._sender = sender
         self._publisher = publisher
         self._joined = _Joined(len(streams), sender, assembler_bytes // _HELD_SHARE, self._is_hash)
-        sink = _Sink(self._joined, sender, publisher, self._update_state)
+        sink = _Sink(self._joined, sender, publisher, live, self._update_state)
         same_chain = SameChain(node, self._joined.blockhash, self._is_first)
         self._readers = [
             StreamReader(
@@ -247,19 +249,23 @@ class _Joined:
 
 
 class _Sink:
-    """Passes what the readers read to the joiner and the publisher (stream_sink.Sink)."""
+    """Passes what the readers read to the joiner, the publisher and the live feed
+    (stream_sink.Sink).
+    """
 
     def __init__(
         self,
         joined: _Joined,
         sender: SlotSender,
         publisher: EventPublisher,
+        live: LiveFeed,
         on_change: Callable[[], None],
     ) -> None:
         self.state: FollowerState = sender.state
         self.closed = joined.closed
         self.incomplete = joined.incomplete
         self.lost = joined.lost
+        self.observe = live.add
         self._joined = joined
         self._sender = sender
         self._publisher = publisher

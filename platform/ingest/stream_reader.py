@@ -214,10 +214,11 @@ class StreamReader:
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
-        feed, admits, publish = (
+        feed, admits, publish, observe = (
             self._assembler.feed,
             self._assembler.admits,
             self._sink.publish,
+            self._sink.observe,
         )
         connected = False
         for update in stream:
@@ -239,6 +240,8 @@ class StreamReader:
                     self._lost_from = None
                 if admitted and self.leads and not isinstance(update, AccountUpdate):
                     publish(update)
+            if self._is_proved and admitted and admits(update.slot):
+                observe(self._number, update)
             events = feed(update)
             for event in events:
                 self._take(event)

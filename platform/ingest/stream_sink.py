@@ -5,7 +5,7 @@ from typing import Protocol
 from chain.units import Slot
 from ingest.follower_state import FollowerState
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
-from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
+from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate, Update
 
 
 class Sink(Protocol):
@@ -30,6 +30,9 @@ class Sink(Protocol):
 
     def publish(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
         """Called for the leading stream only, with each message except account writes."""
+
+    def observe(self, number: int, update: Update) -> None:
+        """Called with every message of every stream of the followed chain."""
 
     def check(self) -> None:
         """Raises what ended the slot sender."""

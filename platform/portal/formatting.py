@@ -33,6 +33,14 @@ def limits(tier: Tier) -> list[str]:
     ]
     if tier.tip_fetches_daily_cap is not None:
         lines.append(f"{tier.tip_fetches_daily_cap:,} tip-address fetches a UTC day")
+    lines.append(
+        f"{tier.stream_connections:,} WebSockets with {tier.stream_subscriptions:,} subscriptions"
+        " each"
+    )
+    if tier.stream_notifications_per_second is not None:
+        lines.append(f"{tier.stream_notifications_per_second:,} notifications a second")
+    if tier.stream_bytes_per_month is not None:
+        lines.append(f"{tier.stream_bytes_per_month:,} bytes of notifications a month")
     return lines
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 
 from webserver.reading import Reader
 from webserver.requests import Request
-from webserver.responses import Refused, Response, head_of, write
+from webserver.responses import Refused, Response, clock, head_of, write
 from webserver.streams import Stream
+from webserver.upgrades import Channel, Handler, Upgrade, switching_head
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
@@ -30,7 +31,7 @@ class Connection(Reader):
     """Answers requests, in the order in which they came."""
 
     __slots__ = (
-        *("_ahead_bytes", "_goes_on", "_is_closing", "_lingers", "_stream", "_unsent"),
+        *("_ahead_bytes", "_goes_on", "_handler", "_is_closing", "_lingers", "_stream", "_unsent"),
         "is_paused",
     )
 
@@ -39,6 +40,7 @@ class Connection(Reader):
         self._ahead_bytes = 0
         self._stream: Stream | None = None
         self._goes_on = False  # behind the stream
+        self._handler: Handler | None = None  # of another protocol than HTTP
         # What to call once the client has taken all that was written.
         self._unsent: list[Callable[[], None]] = []
         self.is_paused = False
@@ -57,10 +59,18 @@ class Connection(Reader):
         self._pieces, self._reading = [], None  # with the room that a large body has
         if self._stream is not None:
             self._stream.end()
+        if self._handler is not None:
+            self._handler.connection_lost()
+
+    def data_received(self, data: bytes) -> None:
+        if self._handler is None:
+            super().data_received(data)
+        else:
+            self._handler.data_received(data)
 
     def eof_received(self) -> bool:
         # A client that has sent all it wants to may still read what it is answered.
-        if self._current is None and not self._ahead:
+        if self._handler is not None or (self._current is None and not self._ahead):
             return False
         if self._stream is not None and not self._goes_on:
             return False
@@ -75,6 +85,9 @@ class Connection(Reader):
         self.is_paused = False
         self._call_sent()
         self._worker.admission.is_read(self)
+        if self._handler is not None:
+            self._handler.resume_writing()
+            return
         if self._stream is not None:
             self._stream.wake()
         if self._current is None and not self._lingers:
@@ -173,6 +186,9 @@ class Connection(Reader):
                 response.sent()
             return
         worker = self._worker
+        if response.upgrade is not None and request is self._upgrading:
+            self._take_over(response, response.upgrade)
+            return
         # Who has sent all it wants to has its answers coming still.
         goes_on = self._ahead or not self._is_closing
         keeps = bool(request.keeps and goes_on and not worker.is_stopping)
@@ -209,7 +225,25 @@ class Connection(Reader):
         status, headers, body = self._worker.refuse(why, request)
         self.respond(request, Response(status, headers, [body]))
 
+    def _take_over(self, response: Response, upgrade: Upgrade) -> None:
+        """From now on the connection is the handler's."""
+        self.transport.write(switching_head(list(response.headers), clock.date()))
+        self.deadline = _NEVER
+        self._handler = upgrade(Channel(self))
+        behind, self._behind = self._behind, b""
+        self._forget_http()
+        if behind:
+            self._handler.data_received(behind)
+        if not self.is_lost:
+            self.transport.resume_reading()
+
     def _end_response(self, keeps: bool) -> None:
+        if self._upgrading is not None and self._upgrading is self._current:
+            # It stays with HTTP, and what came behind the request is the next one.
+            self._upgrading, behind = None, self._behind
+            self._behind = b""
+            if behind and keeps:
+                asyncio.get_running_loop().call_soon(self.data_received, behind)
         self._current = None
         if not keeps:
             self._is_closing = True
@@ -245,6 +279,13 @@ class Connection(Reader):
         if not self.is_lost:
             self.transport.close()
 
+    def _forget_http(self) -> None:
+        """What reading requests needs: a thousand idle connections hold megabytes of it."""
+        self._upgrading, self._current, self._reading = None, None, None
+        self._pieces, self._completed = [], None
+        del self._parser, self._repeats
+        self._ahead.clear()
+
     @property
     def is_waiting(self) -> bool:
         """Nothing of a request has come, and none is being answered."""
@@ -259,6 +300,9 @@ class Connection(Reader):
 
     def stop(self) -> None:
         """The process stops: what is being answered is answered, and nothing more."""
+        if self._handler is not None:
+            self._handler.stop()
+            return
         self._is_closing = True
         if self.is_waiting and not self.is_paused:
             self.transport.close()

@@ -12,6 +12,7 @@ from webserver.heads import body_head, judge
 from webserver.repeated_heads import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
+from webserver.upgrades import is_websocket
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
@@ -35,6 +36,7 @@ class Reader(asyncio.Protocol):
 
     __slots__ = (
         "_ahead",
+        "_behind",
         "_completed",
         "_current",
         "_discarded",
@@ -54,6 +56,7 @@ class Reader(asyncio.Protocol):
         "_size",
         "_took",
         "_unfinished",
+        "_upgrading",
         "_worker",
         "deadline",
         "is_lost",
@@ -87,6 +90,9 @@ class Reader(asyncio.Protocol):
         self._discarded = 0
         self._completed: Request | None = None  # by the data that are being read
         self._repeats = Repeats()
+        # A request for another protocol that is not answered yet, and what came behind it.
+        self._upgrading: Request | None = None
+        self._behind = b""
         # The request that is being answered, and what came behind it.
         self._current: Request | None = None
         self._ahead: deque[Request | Refused] = deque()
@@ -110,6 +116,9 @@ class Reader(asyncio.Protocol):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
+        if self._upgrading is not None:
+            self._keep_behind(data)
+            return
         is_new = self._reading is None
         if is_new and self._takes_requests():
             request = self._repeats.read(data)
@@ -121,6 +130,13 @@ class Reader(asyncio.Protocol):
         request, self._completed = self._completed, None
         if is_new and request is not None:
             self._repeats.keep(data, request)
+
+    def _keep_behind(self, data: bytes) -> None:
+        """Of a protocol that is not agreed on yet."""
+        self._behind += data
+        self.transport.pause_reading()
+        if len(self._behind) > self._worker.limits.head:
+            self.abort()
 
     def _takes_requests(self) -> bool:
         return not (self._error is not None or self._is_last or self._ignores or self.is_lost)
@@ -140,6 +156,9 @@ class Reader(asyncio.Protocol):
                 # Nothing else is spoken here: what follows is HTTP/1.1 as well.
                 self._parser = httptools.HttpRequestParser(self)
                 rest = memoryview(rest)[upgrade.args[0] :]
+                if self._upgrading is not None:
+                    self._keep_behind(bytes(rest))
+                    return
                 if self._resumed:
                     self._resume()
                 if rest:
@@ -249,6 +268,9 @@ class Reader(asyncio.Protocol):
         self._pieces = []
         self._is_last = not request.keeps
         self._completed = request
+        request.upgrades = self._parser.should_upgrade() and is_websocket(request)
+        if request.upgrades:
+            self._upgrading = request
         self._is_busy()
         self._put(request)
 

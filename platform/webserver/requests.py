@@ -28,12 +28,14 @@ _COMMON: dict[str, Any] = {
 # CONTINUE: it is called with a Stream on the event loop once the head has been sent. One that it
 # puts under LATER is called on the loop in place of its response, and returns the Response to send.
 # What it puts under SENT is called, on the loop, when the response has left this process or never
-# will. Under WORKER it finds the Worker that serves it, under DONE what the LoopCall of the same
-# request had done before it had to begin again here.
+# will. Where its status is 101, a function under UPGRADE makes the connection's handler from then
+# on (webserver.upgrades). Under WORKER it finds the Worker that serves it, under DONE what the
+# LoopCall of the same request had done before it had to begin again here.
 CONTINUE = "webserver.continue"
 LATER = "webserver.later"
 SENT = "webserver.sent"
 WORKER = "webserver.worker"
+UPGRADE = "webserver.upgrade"
 DONE = "webserver.done"
 
 
@@ -53,7 +55,7 @@ class Shared:
 class Request:
     """One request. `path` and `query` are the two parts of the target, as they came. `length` is
     the body's as it was announced, -1 where it was not. `held` is the room of a large body: it is
-    given back with the request.
+    given back with the request. `upgrades`: it asks for WebSocket.
     """
 
     method: str = ""
@@ -65,6 +67,7 @@ class Request:
     keeps: bool = True
     length: int = -1
     held: object = None
+    upgrades: bool = False
     done: object = None
     shared: Shared | None = None
 

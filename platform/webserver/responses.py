@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from webserver.requests import Request
+from webserver.upgrades import Upgrade
 
 Headers = Sequence[tuple[str, str]]
 
@@ -58,6 +59,7 @@ class Response:
     """What an application answered: `chunks` are sent as they are, `proceed` goes on with the
     connection on the loop; behind it the connection ends unless it `goes_on`. `later` makes the
     response to send in place of this one. `lines` are all headers as bytes, in place of `headers`.
+    With status 101 `upgrade` makes the handler of the connection.
     """
 
     status: int
@@ -69,6 +71,7 @@ class Response:
     goes_on: bool = False
     later: Callable[[], Coroutine[Any, Any, "Response"]] | None = None
     lines: bytes | None = None
+    upgrade: Upgrade | None = None
 
     @property
     def size(self) -> int:

@@ -33,7 +33,7 @@ from webserver.limits import Limits
 from webserver.load import Load
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
-from webserver.requests import CONTINUE, LATER, SENT, WORKER, Request
+from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, head_of, plain_refusal
 from webserver.unsent import Unsent
 
@@ -221,8 +221,9 @@ class Worker:
                 answered, pipe = begun(answered, wanted=request.method != "HEAD")
             status, headers = head
             proceed = environ.get(CONTINUE) if pipe is None else pipe.proceed
-            sent, later = environ.get(SENT), environ.get(LATER)
-            return Response(status, headers, answered, proceed, sent, later=later), pipe
+            sent, later, upgrade = (environ.get(name) for name in (SENT, LATER, UPGRADE))
+            made = Response(status, headers, answered, proceed, sent, later=later, upgrade=upgrade)
+            return made, pipe
         except Exception:
             log.exception("the application failed")
             code, names, body = self.refuse(Refused.FAILED, request)

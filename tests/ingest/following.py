@@ -15,6 +15,7 @@ from ingest.services.slots import ingest_waiting
 from ingest.slot_sender import SlotSender
 from ingest.source_lock import SourceLock
 from ingest.sources import Stream
+from livefeed.feed import LiveFeed
 from tests.patience import PATIENCE_SECONDS
 from upstream.node import Node
 
@@ -67,10 +68,10 @@ def follower(
     wait(lock.take, "the lock that a follower before this one held")
     sender = SlotSender(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url, timeout_seconds=node_seconds)
-    publisher = EventPublisher()
+    publisher, live = EventPublisher(), LiveFeed()
     streams = [Stream("localnet", geyser_url, "")]
     streams += [Stream(f"stream {n}", url, "") for n, url in enumerate(more_urls, start=2)]
-    running = Follower(streams, node, sender, publisher, assembler_bytes=1 << 28)
+    running = Follower(streams, node, sender, publisher, live, assembler_bytes=1 << 28)
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -84,6 +85,7 @@ def follower(
     thread = threading.Thread(target=run)
     sender.start()
     publisher.start()
+    live.start()
     thread.start()
     try:
         yield Following(running, sender, failure)
@@ -92,4 +94,5 @@ def follower(
         sender.stop()
         thread.join()
         publisher.stop()
+        live.stop()
         lock.let_go()

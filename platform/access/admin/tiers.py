@@ -25,6 +25,13 @@ _SECTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
         "Tip addresses",
         ("tip_fetches_per_second", "tip_fetches_burst", "tip_fetches_daily_cap"),
     ),
+    (
+        "Subscriptions",
+        (
+            *("stream_connections", "stream_subscriptions"),
+            *("stream_notifications_per_second", "stream_bytes_per_month"),
+        ),
+    ),
     ("Landing", ("landing_weight",)),
     ("Batch simulations", ("simulation_jobs", "simulations_per_job")),
 )

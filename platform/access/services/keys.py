@@ -35,6 +35,9 @@ _LEAST = Tier(
     bundles_burst=1,
     tip_fetches_per_second=1.0,
     tip_fetches_burst=1,
+    stream_connections=1,
+    stream_subscriptions=10,
+    stream_notifications_per_second=10,
 )
 _ANONYMOUS_DIGEST = b"anonymous"
 
@@ -107,6 +110,10 @@ def caller_of(key: ApiKey) -> Caller:
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
         simulation_jobs=key.tier.simulation_jobs,
         simulations_per_job=key.tier.simulations_per_job,
+        stream_connections=key.tier.stream_connections,
+        stream_subscriptions=key.tier.stream_subscriptions,
+        stream_notifications_per_second=key.tier.stream_notifications_per_second,
+        stream_bytes_per_month=key.tier.stream_bytes_per_month,
         methods=frozenset(key.methods) or None,
         month_spent=month_spent(key),
     )

@@ -62,6 +62,7 @@ def _counts(fields: Mapping[bytes, bytes]) -> list[usage_sums.UsageRow]:
                     datetime.fromtimestamp(int(minute) * 60, UTC),
                     int(calls),
                     int(fields.get(b"spent|" + rest.encode(), 0)),
+                    int(fields.get(b"bytes|" + rest.encode(), 0)),
                 )
             )
     return rows

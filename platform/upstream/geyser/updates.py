@@ -16,13 +16,16 @@ class BadUpdate(Exception):
 
 
 class AccountUpdate(NamedTuple):
-    """One account write; `packed` is the whole message. `signature` is b"" outside transactions."""
+    """One account write; `packed` is the whole message. `signature` is b"" outside transactions,
+    `owner` the program that owns the account since.
+    """
 
     slot: Slot
     pubkey: bytes
     write_version: int
     signature: bytes
     packed: bytes
+    owner: bytes = b""
 
 
 class TransactionUpdate(NamedTuple):
@@ -56,6 +59,7 @@ class BlockMetaUpdate(NamedTuple):
     rewarded: tuple[tuple[bytes, bool], ...]
     packed: bytes
     height: int | None = None
+    entry_count: int = 0
 
 
 class SlotUpdate(NamedTuple):
@@ -105,7 +109,7 @@ def _account(update: Any, packed: bytes) -> AccountUpdate | None:
     pubkey, signature = info.pubkey, info.txn_signature
     if len(pubkey) != 32 or len(signature) not in (0, 64):
         raise BadUpdate(f"a write in slot {update.slot} has a key or signature of wrong length")
-    return AccountUpdate(update.slot, pubkey, info.write_version, signature, packed)
+    return AccountUpdate(update.slot, pubkey, info.write_version, signature, packed, info.owner)
 
 
 def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
@@ -145,6 +149,7 @@ def _block_meta(meta: Any, packed: bytes) -> BlockMetaUpdate:
         rewarded,
         packed,
         meta.block_height.block_height if meta.HasField("block_height") else None,
+        meta.entries_count,
     )
 
 

@@ -160,6 +160,8 @@ def _in_json() -> bool:
 def _ports(host: str, port: int) -> list[Port]:
     """Everything that this run listens on."""
     ports = [Port(host, port, ("HOST", "PORT"))]
+    if settings.WEBSOCKET_NEXT_PORT:
+        ports.append(Port(host, port + 1, ("HOST", "PORT"), 1))
     if not settings.LOCALNET:
         return ports
     where = settings.LOCALNET_HOST

@@ -26,9 +26,12 @@ class Command(BaseCommand):
         # Imported here: it loads every area's urls, which other commands do without.
         from config.web import serving
 
-        try:
-            sockets = listen(host, port)
-        except OSError as error:
-            raise CommandError(f"{host}:{port} cannot be listened on: {error.strerror}") from None
+        sockets = []
+        for number in (port, port + 1) if settings.WEBSOCKET_NEXT_PORT and port else (port,):
+            try:
+                sockets += listen(host, number)
+            except OSError as error:
+                text = f"{host}:{number} cannot be listened on: {error.strerror}"
+                raise CommandError(text) from None
         connections.close_all()  # a worker must not speak on its parent's
         sys.exit(Master(sockets, serving(workers), workers=workers).run())

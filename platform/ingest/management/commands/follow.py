@@ -20,6 +20,7 @@ from ingest.node_follower import NodeFollower
 from ingest.slot_sender import SlotSender
 from ingest.source_lock import SecondFollower, SourceLock
 from ingest.sources import stream_name, streams, upstream_node
+from livefeed.feed import LiveFeed
 from shared_state import heartbeats
 from shared_state.outages import AWAY
 
@@ -103,17 +104,19 @@ def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
         limit_bytes=settings.FOLLOW_BACKLOG_BYTES,
         now=timezone.now,
     )
-    publisher = EventPublisher()
+    publisher, live = EventPublisher(), LiveFeed()
     follower = Follower(
-        streams(), upstream_node(), sender, publisher, assembler_bytes=_ASSEMBLER_BYTES
+        streams(), upstream_node(), sender, publisher, live, assembler_bytes=_ASSEMBLER_BYTES
     )
     sender.start()
     publisher.start()
+    live.start()
     try:
         _until_stopped(follower, stopping)
     finally:
         sender.stop()
         publisher.stop()
+        live.stop()
 
 
 def _follow_node(lock: SourceLock, stopping: threading.Event) -> None:

@@ -1,0 +1,249 @@
+"""SlotTracker: the stream's updates, kept by slot, and when each slot reaches a commitment."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from livefeed.messages import Level
+from upstream.geyser.updates import (
+    AccountUpdate,
+    BlockMetaUpdate,
+    SlotUpdate,
+    TransactionUpdate,
+    Update,
+)
+from upstream.protobuf.geyser_pb2 import SlotStatus
+
+# Seconds that a slot's messages may come after its status. Then it counts as it is.
+LATE_SECONDS = 2.0
+# Slots that are not final: more are of no chain that a client follows live.
+_MOST_OPEN = 2_000
+# Final slots are kept for subscriptions with a memory, which first read what is stored.
+_KEPT_SLOTS = 150
+_KEPT_BYTES = 128 * 1_048_576
+# Slots whose signatures are kept: a blockhash is good for 150.
+_KEPT_SIGNATURES = 300
+
+_LEVEL_OF: dict[int, Level] = {
+    SlotStatus.SLOT_PROCESSED: Level.PROCESSED,
+    SlotStatus.SLOT_CONFIRMED: Level.CONFIRMED,
+    SlotStatus.SLOT_FINALIZED: Level.FINALIZED,
+}
+
+
+@dataclass(slots=True)
+class Part:
+    """What one stream sent of a slot: of each account the last write, transactions by index."""
+
+    accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
+    transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
+    signatures: dict[bytes, TransactionUpdate] = field(default_factory=dict)
+    meta: BlockMetaUpdate | None = None
+    size: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self.meta is not None and len(self.transactions) == self.meta.transaction_count
+
+
+@dataclass(slots=True)
+class Slot:
+    """A slot; `wanted` is the level that its status or a descendant's says, `level` the one that
+    was announced, -1 for none. `at` is when its block message came (Unix seconds), `wanted_at` when
+    it was first said to have a level (monotonic).
+    """
+
+    number: int
+    parent: int | None = None
+    parts: dict[int, Part] = field(default_factory=dict)
+    wanted: int = -1
+    level: int = -1
+    wanted_at: float = 0.0
+    at: float = 0.0
+    was_whole: bool = True
+
+    def best(self) -> Part:
+        """The whole part, else the one with the most in it."""
+        if not self.parts:
+            return Part()
+        return max(self.parts.values(), key=lambda part: (part.is_whole, part.size))
+
+    @property
+    def is_whole(self) -> bool:
+        return any(part.is_whole for part in self.parts.values())
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts.values())
+
+
+class Step(NamedTuple):
+    """A slot reached a level."""
+
+    slot: Slot
+    level: Level
+
+
+class Seen(NamedTuple):
+    """A transaction of a kept slot."""
+
+    slot: int
+    level: Level
+    error: bytes
+    place: int
+
+
+class SlotTracker:
+    """`take` every update of every stream, then read the `steps`. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self.root = 0
+        self.newest = 0
+        self._slots: dict[int, Slot] = {}
+        self._final: deque[Slot] = deque()
+        self._final_bytes = 0
+        # Of final slots that are not kept any more: {signature: error and index}.
+        self._signatures: deque[tuple[int, dict[bytes, tuple[bytes, int]]]] = deque()
+        self._is_changed = False
+
+    def take(self, number: int, update: Update, *, now: float, at: float) -> bool:
+        """Takes a message of the stream of that number; `now` is monotonic, `at` Unix seconds.
+        False if it is of a slot that is decided, or one too many.
+        """
+        slot = self._slots.get(update.slot)
+        if slot is None:
+            if update.slot <= self.root or len(self._slots) >= _MOST_OPEN:
+                return False
+            slot = self._slots[update.slot] = Slot(update.slot)
+        if isinstance(update, SlotUpdate):
+            return self._moved(slot, update, now)
+        part = slot.parts.get(number)
+        if part is None:
+            part = slot.parts[number] = Part()
+        if isinstance(update, AccountUpdate):
+            known = part.accounts.get(update.pubkey)
+            if known is None or known.write_version < update.write_version:
+                part.accounts[update.pubkey] = update
+                part.size += len(update.packed) - (0 if known is None else len(known.packed))
+            return True
+        if isinstance(update, TransactionUpdate):
+            if update.transaction_index not in part.transactions:
+                part.size += len(update.packed)
+            part.transactions[update.transaction_index] = update
+            part.signatures[update.signature] = update
+        else:
+            part.meta = update
+            slot.parent = update.parent_slot
+            slot.at = slot.at or at
+        self._is_changed = self._is_changed or (slot.wanted > slot.level and slot.is_whole)
+        return True
+
+    def _moved(self, slot: Slot, update: SlotUpdate, now: float) -> bool:
+        if update.parent is not None:
+            slot.parent = update.parent
+        if update.status == SlotStatus.SLOT_DEAD:
+            if slot.wanted < Level.CONFIRMED:
+                del self._slots[slot.number]
+            return True
+        level = _LEVEL_OF.get(update.status)
+        if level is None:
+            return True
+        if level is Level.PROCESSED:
+            self.newest = max(self.newest, slot.number)
+        while slot.wanted < level:
+            slot.wanted = level
+            slot.wanted_at = slot.wanted_at or now
+            self._is_changed = True
+            # Ancestors reach the level with it. Those that were not seen are not to come.
+            parent = None if level is Level.PROCESSED else self._slots.get(slot.parent or -1)
+            if parent is None:
+                break
+            slot = parent
+        return True
+
+    def steps(self, now: float) -> Iterator[Step]:
+        """The levels that slots reached, ascending. A slot that misses something is waited for, and
+        what its chain reached above it too, LATE_SECONDS at most.
+        """
+        if not self._is_changed:
+            return
+        self._is_changed = False
+        is_held = False
+        for number in sorted(self._slots):
+            slot = self._slots.get(number)
+            if slot is None or slot.wanted <= slot.level:
+                continue
+            is_ready = slot.is_whole or now - slot.wanted_at > LATE_SECONDS
+            if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
+                self._is_changed = True
+                is_held = is_held or slot.wanted >= Level.CONFIRMED
+                if slot.level < 0 and is_ready:
+                    slot.level = Level.PROCESSED
+                    slot.was_whole = slot.is_whole
+                    yield Step(slot, Level.PROCESSED)
+                continue
+            while slot.level < slot.wanted:
+                slot.level += 1
+                slot.was_whole = slot.is_whole
+                yield Step(slot, Level(slot.level))
+            if slot.level == Level.FINALIZED:
+                self._finish(slot)
+
+    def _finish(self, slot: Slot) -> None:
+        """The slot is final: what is left below is of no chain."""
+        self.root = slot.number
+        for number in [each for each in self._slots if each <= slot.number]:
+            del self._slots[number]
+        best = slot.best()
+        slot.parts = {0: best}
+        self._final.append(slot)
+        self._final_bytes += slot.size
+        signatures = {
+            each.signature: (each.error, each.transaction_index)
+            for each in best.transactions.values()
+            if not each.is_vote
+        }
+        self._signatures.append((slot.number, signatures))
+        if len(self._signatures) > _KEPT_SIGNATURES:
+            self._signatures.popleft()
+        while len(self._final) > _KEPT_SLOTS or (
+            self._final_bytes > _KEPT_BYTES and len(self._final) > 1
+        ):
+            self._final_bytes -= self._final.popleft().size
+
+    def kept(self) -> list[Slot]:
+        """Every kept slot that reached a level: final ones first, each sort ascending."""
+        still_open = [self._slots[each] for each in sorted(self._slots)]
+        return [*self._final, *(slot for slot in still_open if slot.level >= 0)]
+
+    def first_kept(self) -> int | None:
+        """The lowest final slot from which on the chain is kept without a break."""
+        if not self._final:
+            return None
+        first = self._final[-1]
+        for slot in reversed(self._final):
+            if slot is not first and first.parent != slot.number:
+                break
+            if not slot.was_whole:
+                break
+            first = slot
+        return first.number if first.was_whole else None
+
+    def find(self, signature: bytes) -> Seen | None:
+        """The transaction in the slot that came the furthest."""
+        found: Seen | None = None
+        for slot in self._slots.values():
+            for part in slot.parts.values() if slot.level >= 0 else ():
+                update = part.signatures.get(signature)
+                if update is not None and (found is None or slot.level > found.level):
+                    found = Seen(
+                        slot.number, Level(slot.level), update.error, update.transaction_index
+                    )
+        if found is not None:
+            return found
+        for number, signatures in reversed(self._signatures):
+            known = signatures.get(signature)
+            if known is not None:
+                return Seen(number, Level.FINALIZED, *known)
+        return None

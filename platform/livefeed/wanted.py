@@ -1,0 +1,156 @@
+"""Wanted: the wants of all processes, and what of a slot's messages each of them wants."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from livefeed.filters import AccountFilter, allowed
+from livefeed.messages import Kind, Level, Want
+from livefeed.slots import Part
+from upstream.geyser.updates import AccountUpdate, TransactionUpdate
+from upstream.protobuf import geyser_pb2 as schema
+
+T = TypeVar("T")
+Filters = tuple[AccountFilter, ...]
+_parse = schema.SubscribeUpdate.FromString
+
+
+@dataclass(slots=True)
+class Picked:
+    """What one process wants of a slot."""
+
+    accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
+    transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
+    block: bool = False
+
+    def accounts_in_order(self) -> list[AccountUpdate]:
+        return sorted(self.accounts.values(), key=lambda each: each.write_version)
+
+    def transactions_in_order(self) -> list[bytes]:
+        return [self.transactions[index].packed for index in sorted(self.transactions)]
+
+
+class Wanted:
+    """The wants by kind and level; processes are named by their text."""
+
+    def __init__(self) -> None:
+        # {(kind, level): {key: processes}}
+        self._keys: dict[tuple[Kind, Level], dict[bytes, set[str]]] = defaultdict(dict)
+        # {level: {owner: {filters: processes}}}
+        self._programs: dict[Level, dict[bytes, dict[Filters, set[str]]]] = defaultdict(dict)
+        self._of: dict[str, set[Want]] = {}
+
+    def __bool__(self) -> bool:
+        return any(self._of.values())
+
+    def add(self, process: str, wants: Iterable[Want]) -> None:
+        of_it = self._of.setdefault(process, set())
+        for want in wants:
+            of_it.add(want)
+            if want.kind is Kind.PROGRAM:
+                by_filters = self._programs[want.level].setdefault(want.key, {})
+                by_filters.setdefault(want.filters, set()).add(process)
+            else:
+                self._keys[want.kind, want.level].setdefault(want.key, set()).add(process)
+
+    def drop(self, process: str, wants: Iterable[Want]) -> None:
+        of_it = self._of.get(process, set())
+        for want in list(wants):
+            of_it.discard(want)
+            if want.kind is Kind.PROGRAM:
+                owners = self._programs[want.level]
+                by_filters = owners.get(want.key, {})
+                _discard(by_filters, want.filters, process)
+                if not by_filters:
+                    owners.pop(want.key, None)
+            else:
+                _discard(self._keys[want.kind, want.level], want.key, process)
+
+    def forget(self, process: str) -> None:
+        self.drop(process, self._of.get(process, set()))
+        self._of.pop(process, None)
+
+    def of_kind(self, kind: Kind, level: Level = Level.PROCESSED, key: bytes = b"") -> set[str]:
+        """The processes that want this."""
+        return self._keys[kind, level].get(key, set())
+
+    def wants_any(self, kind: Kind) -> bool:
+        return bool(self._keys[kind, Level.PROCESSED])
+
+    def of_slot(self, part: Part, level: Level) -> dict[str, Picked]:
+        """What each process wants of a slot that reached the level."""
+        picked: dict[str, Picked] = defaultdict(Picked)
+        wanted = self._keys[Kind.ACCOUNT, level]
+        for pubkey in wanted.keys() & part.accounts.keys():
+            for process in wanted[pubkey]:
+                picked[process].accounts[pubkey] = part.accounts[pubkey]
+        for process, update in self._of_programs(part, level):
+            picked[process].accounts[update.pubkey] = update
+        signatures = self._keys[Kind.SIGNATURE, level]
+        for signature in signatures.keys() & part.signatures.keys():
+            found = part.signatures[signature]
+            for process in signatures[signature]:
+                picked[process].transactions[found.transaction_index] = found
+        self._pick_transactions(part, level, picked)
+        return picked
+
+    def _of_programs(self, part: Part, level: Level) -> Iterator[tuple[str, AccountUpdate]]:
+        owners = self._programs[level]
+        if not owners:
+            return
+        for update in part.accounts.values():
+            by_filters = owners.get(update.owner)
+            if by_filters is None:
+                continue
+            data: bytes | None = None
+            for filters, processes in by_filters.items():
+                if filters and data is None:
+                    data = _parse(update.packed).account.account.data
+                if not filters or allowed(filters, data or b""):
+                    for process in processes:
+                        yield process, update
+
+    def _pick_transactions(self, part: Part, level: Level, picked: dict[str, Picked]) -> None:
+        keys = self._keys
+        for process in keys[Kind.BLOCK, level].get(b"", ()):
+            picked[process].transactions.update(part.transactions)
+            picked[process].block = True
+        logs = keys[Kind.LOGS, level].get(b"", set())
+        with_votes = keys[Kind.LOGS_WITH_VOTES, level].get(b"", set())
+        votes = keys[Kind.VOTES, level].get(b"", set())
+        mentions, of_blocks = keys[Kind.MENTIONS, level], keys[Kind.BLOCK_MENTIONS, level]
+        if not (logs or with_votes or votes or mentions or of_blocks):
+            return
+        for index, update in part.transactions.items():
+            processes = set(with_votes)
+            processes |= votes if update.is_vote else logs
+            if mentions or of_blocks:
+                named = account_keys(update.packed)
+                for key in named & mentions.keys():
+                    processes |= mentions[key]
+                for key in named & of_blocks.keys():
+                    processes |= of_blocks[key]
+                    for process in of_blocks[key]:
+                        picked[process].block = True
+            for process in processes:
+                picked[process].transactions[index] = update
+
+
+def account_keys(packed: bytes) -> set[bytes]:
+    """Every account that a transaction's message names, looked-up ones too."""
+    info = _parse(packed).transaction.transaction
+    meta = info.meta
+    return {
+        *info.transaction.message.account_keys,
+        *meta.loaded_writable_addresses,
+        *meta.loaded_readonly_addresses,
+    }
+
+
+def _discard(found: dict[T, set[str]], key: T, process: str) -> None:
+    processes = found.get(key)
+    if processes is not None:
+        processes.discard(process)
+        if not processes:
+            del found[key]

@@ -1,0 +1,301 @@
+"""Hub: the subscriptions of one web process, and what the live feed sends for them."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from django.db import close_old_connections, connection
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.transaction_errors import transaction_error_json
+from livefeed.messages import (
+    Answer,
+    Body,
+    Kind,
+    Known,
+    Level,
+    Moved,
+    Opened,
+    Reached,
+    Received,
+    Rooted,
+)
+from rewind.services.newest import newest_accounts
+from shared_state.outages import AWAY
+from subscriptions.content import Content, content_of
+from subscriptions.kinds import (
+    SignatureSubscription,
+    SlotSubscription,
+    SlotsUpdatesSubscription,
+    Subscription,
+)
+from subscriptions.link import FeedLink, Ready
+from subscriptions.members import Members
+
+if TYPE_CHECKING:
+    from webserver.worker import Worker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# Messages of the feed that wait here; with more of them this process is too slow for its clients.
+_MOST_WAITING = 5_000
+_MOST_MINTS = 20_000
+# After so many notifications others have their turn on the loop.
+_AT_ONCE = 200
+_THREADS = 2
+
+
+class Hub:
+    """Used on its worker's event loop."""
+
+    _all: "WeakKeyDictionary[Worker, Hub]" = WeakKeyDictionary()
+
+    def __init__(self, redis_url: str) -> None:
+        self.link = FeedLink(redis_url, self._put, self._lost)
+        self.members = Members(self.in_thread)
+        self.newest = 0
+        self.root = 0
+        self._index: dict[tuple[Kind, Level, bytes], dict[Subscription, None]] = defaultdict(dict)
+        self._bodies: asyncio.Queue[tuple[Body, list[Ready]]] = asyncio.Queue()
+        self._mints: dict[Pubkey, Account | None] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="subscriptions")
+        self._tasks: list[asyncio.Task[None]] = []
+        # Called when something that the feed sent may be missing.
+        self.on_lost: dict[Any, Callable[[], None]] = {}
+
+    @classmethod
+    def of(cls, worker: "Worker") -> "Hub":
+        """The worker's hub, which the first call starts. On its loop."""
+        found = cls._all.get(worker)
+        if found is None:
+            found = cls._all[worker] = cls(settings.REDIS_URL)
+            found._start()
+            worker.at_stop.append(found.stop)
+        return found
+
+    def _start(self) -> None:
+        self.link.start()
+        self._tasks = [
+            asyncio.create_task(self._deal()),
+            asyncio.create_task(self.members.watch()),
+        ]
+
+    async def stop(self) -> None:
+        self.members.end_all("service_stops")
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.link.stop()
+        with suppress(*AWAY):
+            await self.in_thread(self.members.leave_all)
+        self._threads.submit(connection.close)
+        self._threads.shutdown(wait=False)
+
+    async def in_thread(self, function: Callable[..., T], *args: Any) -> T:
+        """The function's result, from a thread that may use the database."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: _with_database(function, *args))
+
+    # --- subscriptions ----------------------------------------------------------------------------
+
+    def open(self, subscription: Subscription, ready: Ready, *, again: bool = False) -> None:
+        """The subscription gets what happens from now on; `ready` is called once it does, with None
+        where the chain is not followed. `again`: also the slots that the feed still keeps.
+        """
+        if not self.link.is_fed:
+            ready(None)
+            return
+        subscription.is_wanted = True
+
+        def opened(answer: Answer | None) -> None:
+            if answer is None:
+                self.close(subscription)
+            elif subscription.is_wanted:
+                subscription.is_open = True
+                for want in subscription.wants():
+                    self._index[want.kind, want.level, want.key][subscription] = None
+            ready(answer)
+
+        self.link.want(subscription.wants(), opened, again=again)
+
+    def close(self, subscription: Subscription) -> None:
+        """It gets nothing more. May be called twice."""
+        if not subscription.is_wanted:
+            return
+        subscription.is_wanted = False
+        self.link.unwant(subscription.wants())
+        if not subscription.is_open:
+            return
+        subscription.is_open = False
+        for want in subscription.wants():
+            place = want.kind, want.level, want.key
+            found = self._index.get(place, {})
+            found.pop(subscription, None)
+            if not found:
+                self._index.pop(place, None)
+
+    def _notify_known(self, known: Known) -> None:
+        """The transaction was there before its subscription."""
+        error = transaction_error_json(known.error) if known.error else None
+        for level in Level:
+            for each in self._of(Kind.SIGNATURE, level, known.signature):
+                assert isinstance(each, SignatureSubscription)
+                if known.level >= each.level and not each.is_done:
+                    each.is_done = True
+                    each.send(each, each.processed(known.slot, error), known.slot, known.index)
+
+    # --- what the feed sends ----------------------------------------------------------------------
+
+    def _put(self, body: Body, waiting: list[Ready]) -> None:
+        if self._bodies.qsize() < _MOST_WAITING or waiting:
+            self._bodies.put_nowait((body, waiting))
+            return
+        log.error("this process is behind the live feed: messages are left out")
+        kept = []
+        while not self._bodies.empty():
+            item = self._bodies.get_nowait()
+            if item[1]:
+                kept.append(item)
+        for item in kept:
+            self._bodies.put_nowait(item)
+        self.link.restate()
+
+    def _lost(self) -> None:
+        for lost in list(self.on_lost.values()):
+            lost()
+
+    async def _deal(self) -> None:
+        while True:
+            body, waiting = await self._bodies.get()
+            try:
+                for ready in waiting:
+                    assert isinstance(body, Answer)
+                    ready(body)
+                await self._deal_one(body)
+            except Exception:
+                log.exception("a message of the live feed could not be dealt out")
+
+    async def _deal_one(self, body: Body) -> None:
+        match body:
+            case Reached():
+                await self._reached(body)
+            case Opened():
+                for each in self._of(Kind.SLOTS):
+                    assert isinstance(each, SlotSubscription)
+                    self._send(each, each.opened(body), body.slot)
+            case Rooted(slot=slot):
+                text = b"%d" % slot
+                for each in self._of(Kind.ROOTS):
+                    self._send(each, text, slot)
+            case Moved():
+                for each in self._of(Kind.UPDATES):
+                    assert isinstance(each, SlotsUpdatesSubscription)
+                    self._send(each, each.moved(body), body.slot)
+            case Received():
+                for signature in body.signatures:
+                    for each in self._of(Kind.RECEIVED, key=signature):
+                        assert isinstance(each, SignatureSubscription)
+                        if not each.is_done:
+                            each.send(each, each.received_in(body.slot), body.slot, None)
+            case Answer():
+                self.newest, self.root = body.slot, body.root
+                for known in body.known:
+                    self._notify_known(known)
+
+    def _send(self, subscription: Subscription, result: bytes, slot: int) -> None:
+        subscription.send(subscription, result, slot, None)
+
+    async def _reached(self, body: Reached) -> None:
+        content = content_of(body)
+        found = dict.fromkeys(self._concerned(content))
+        if not found:
+            return
+        await self.load_mints(found, content)
+        for number, subscription in enumerate(found, 1):
+            await self._notify(subscription, content)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    async def _notify(self, subscription: Subscription, content: Content) -> None:
+        if subscription.is_expensive:
+            results = await self.in_thread(self.results, subscription, content)
+        else:
+            results = self.results(subscription, content)
+        for result, index in results:
+            if subscription.is_done or not subscription.is_open:
+                return
+            subscription.is_done = isinstance(subscription, SignatureSubscription)
+            subscription.send(subscription, result, content.slot, index)
+
+    def results(
+        self, subscription: Subscription, content: Content
+    ) -> list[tuple[bytes, int | None]]:
+        """The subscription's notifications of the content. For any thread."""
+        return list(subscription.results(content, self._mints.get))
+
+    def _concerned(self, content: Content) -> Iterator[Subscription]:
+        level = content.level
+        for written in content.accounts:
+            yield from self._of(Kind.ACCOUNT, level, written.pubkey)
+            yield from self._of(Kind.PROGRAM, level, bytes(written.account.owner))
+        for ran in content.transactions:
+            yield from self._of(Kind.SIGNATURE, level, ran.signature)
+            for key in ran.keys:
+                yield from self._of(Kind.MENTIONS, level, key)
+                yield from self._of(Kind.BLOCK_MENTIONS, level, key)
+        if content.transactions:
+            yield from self._of(Kind.LOGS, level)
+            yield from self._of(Kind.LOGS_WITH_VOTES, level)
+            if level is Level.PROCESSED:
+                yield from self._of(Kind.VOTES)
+        if content.header is not None:
+            yield from self._of(Kind.BLOCK, level)
+
+    def _of(
+        self, kind: Kind, level: Level = Level.PROCESSED, key: bytes = b""
+    ) -> list[Subscription]:
+        return list(self._index.get((kind, level, key), ()))
+
+    async def load_mints(self, subscriptions: Iterable[Subscription], content: Content) -> None:
+        """Reads what showing the accounts needs, once for each mint."""
+        for written in content.accounts:
+            key = Pubkey(written.pubkey)
+            if key in self._mints:
+                self._mints[key] = written.account
+        wanted = {
+            key
+            for subscription in subscriptions
+            for key in subscription.mints(content)
+            if key not in self._mints
+        }
+        if not wanted:
+            return
+        if len(self._mints) > _MOST_MINTS:
+            self._mints.clear()
+        here = {Pubkey(each.pubkey): each.account for each in content.accounts}
+        found = {key: here[key] for key in wanted if key in here}
+        missing = wanted - found.keys()
+        if missing:
+            with suppress(*AWAY):
+                found.update(await self.in_thread(newest_accounts, list(missing)))
+        self._mints.update(found)
+
+
+def _with_database(function: Callable[..., T], *args: Any) -> T:
+    close_old_connections()
+    try:
+        return function(*args)
+    except AWAY:
+        with suppress(Exception):
+            connection.close()
+        raise

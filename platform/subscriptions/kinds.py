@@ -1,0 +1,339 @@
+"""Subscriptions: what each kind wants of the chain, and its notifications of a slot's content."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import msgspec
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chain.account_json import AccountEncoding, DataTooLong, account_json
+from chain.commitment import TransactionDetails, TransactionEncoding
+from livefeed.filters import AccountFilter, allowed
+from livefeed.messages import Kind, Level, Moved, Opened, Want
+from subscriptions.block_texts import UnsupportedVersion, block_text
+from subscriptions.content import Content, Ran, Written
+from subscriptions.votes import vote_of
+
+encode = msgspec.json.Encoder().encode
+
+# A result as JSON, and the index in the block of the transaction that it is of.
+Result = tuple[bytes, int | None]
+# An account that is needed to show another, a mint above all.
+Load = Callable[[Pubkey], Account | None]
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Subscription:
+    """One subscription of one connection. `number` is what its notifications name."""
+
+    name: ClassVar[str] = ""
+    # It needs the whole block, which takes long to write.
+    is_expensive: ClassVar[bool] = False
+
+    level: Level = Level.PROCESSED
+    number: int = 0
+    # It is to get notifications; it is in the hub's index; no more than one comes, and has come.
+    is_wanted: bool = False
+    is_open: bool = False
+    is_done: bool = False
+    send: Callable[["Subscription", bytes, int, int | None], None] = field(
+        default=lambda _subscription, _result, _slot, _index: None, repr=False
+    )
+
+    def wants(self) -> list[Want]:
+        raise NotImplementedError
+
+    def results(self, content: Content, load: Load) -> Iterable[Result]:
+        """The notifications of a slot that reached the subscription's level."""
+        return ()
+
+    def mints(self, content: Content) -> Iterable[Pubkey]:
+        """Accounts that `load` should have for the content."""
+        return ()
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class AccountSubscription(Subscription):
+    name: ClassVar[str] = "account"
+
+    pubkey: Pubkey
+    encoding: AccountEncoding
+    part: tuple[int, int] | None
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.ACCOUNT, self.level, bytes(self.pubkey))]
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        key = bytes(self.pubkey)
+        for written in content.accounts:
+            if written.pubkey == key:
+                yield _of_account(content, written, self.encoding, self.part, load), written.place
+
+    def mints(self, content: Content) -> Iterator[Pubkey]:
+        key = bytes(self.pubkey)
+        return _mints(self.encoding, (each for each in content.accounts if each.pubkey == key))
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class ProgramSubscription(Subscription):
+    name: ClassVar[str] = "program"
+
+    program: Pubkey
+    filters: tuple[AccountFilter, ...]
+    encoding: AccountEncoding
+    part: tuple[int, int] | None
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.PROGRAM, self.level, bytes(self.program), self.filters)]
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        for written in self._found(content):
+            text = _account_text(content, written, self.encoding, self.part, load)
+            value = b'{"pubkey":"%b","account":%b}' % (str(Pubkey(written.pubkey)).encode(), text)
+            yield _in_context(content.slot, value), written.place
+
+    def mints(self, content: Content) -> Iterator[Pubkey]:
+        return _mints(self.encoding, self._found(content))
+
+    def _found(self, content: Content) -> Iterator[Written]:
+        for written in content.accounts:
+            account = written.account
+            is_of_it = account.owner == self.program and account.lamports
+            if is_of_it and allowed(self.filters, account.data):
+                yield written
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class LogsSubscription(Subscription):
+    """`mention` is an address that transactions name; None is all, votes only with `votes`."""
+
+    name: ClassVar[str] = "logs"
+
+    mention: bytes | None = None
+    votes: bool = False
+
+    def wants(self) -> list[Want]:
+        if self.mention is not None:
+            return [Want(Kind.MENTIONS, self.level, self.mention)]
+        return [Want(Kind.LOGS_WITH_VOTES if self.votes else Kind.LOGS, self.level)]
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        for ran in content.transactions:
+            if self.mention is None:
+                if ran.is_vote and not self.votes:
+                    continue
+            elif self.mention not in ran.keys:
+                continue
+            key = "logs", ran.index
+            text = content.texts.get(key)
+            if text is None:
+                signature = str(Signature(ran.signature))
+                value = {"signature": signature, "err": ran.error, "logs": ran.logs}
+                text = content.texts[key] = _in_context(content.slot, encode(value))
+            yield text, ran.index
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class SignatureSubscription(Subscription):
+    """Ends with the first notification of its level."""
+
+    name: ClassVar[str] = "signature"
+
+    signature: bytes
+    received: bool = False
+
+    def wants(self) -> list[Want]:
+        wants = [Want(Kind.SIGNATURE, self.level, self.signature)]
+        if self.received:
+            wants.append(Want(Kind.RECEIVED, Level.PROCESSED, self.signature))
+        return wants
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        for ran in content.transactions:
+            if ran.signature == self.signature:
+                yield self.processed(content.slot, ran.error), ran.index
+                return
+
+    def processed(self, slot: int, error: Any) -> bytes:
+        return _in_context(slot, encode({"err": error}))
+
+    def received_in(self, slot: int) -> bytes:
+        return _in_context(slot, b'"receivedSignature"')
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class BlockSubscription(Subscription):
+    name: ClassVar[str] = "block"
+    is_expensive: ClassVar[bool] = True
+
+    mention: bytes | None
+    encoding: TransactionEncoding
+    details: TransactionDetails
+    rewards: bool
+    max_version: int | None
+
+    def wants(self) -> list[Want]:
+        if self.mention is None:
+            return [Want(Kind.BLOCK, self.level)]
+        return [Want(Kind.BLOCK_MENTIONS, self.level, self.mention)]
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        if content.header is None:
+            return
+        found: list[Ran] = content.transactions
+        if self.mention is not None:
+            found = [ran for ran in found if self.mention in ran.keys]
+            if not found:
+                return
+        key = self.mention, self.encoding, self.details, self.rewards, self.max_version
+        text = content.texts.get(key)
+        if text is None:
+            text = content.texts[key] = self._text(content, found)
+        yield text, None
+
+    def _text(self, content: Content, found: list[Ran]) -> bytes:
+        assert content.header is not None
+        record = replace(content.header, transactions=[ran.record for ran in found])
+        head = b'{"context":{"slot":%d},"value":{"slot":%d,' % (content.slot, content.slot)
+        try:
+            block = block_text(
+                record,
+                encoding=self.encoding,
+                details=self.details,
+                rewards=self.rewards,
+                max_version=self.max_version,
+            )
+        except UnsupportedVersion as error:
+            wrong = encode({"UnsupportedTransactionVersion": error.version})
+            return head + b'"block":null,"err":' + wrong + b"}}"
+        return head + b'"block":' + block + b',"err":null}}'
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class VoteSubscription(Subscription):
+    """Votes that are in blocks, as soon as these are processed."""
+
+    name: ClassVar[str] = "vote"
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.VOTES)]
+
+    def results(self, content: Content, load: Load) -> Iterator[Result]:
+        for ran in content.transactions:
+            if not ran.is_vote:
+                continue
+            key = "vote", ran.index
+            text = content.texts.get(key)
+            if text is None:
+                vote = vote_of(ran.record)
+                text = content.texts[key] = b"" if vote is None else encode(vote)
+            if text:
+                yield text, ran.index
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class SlotSubscription(Subscription):
+    name: ClassVar[str] = "slot"
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.SLOTS)]
+
+    def opened(self, message: Opened) -> bytes:
+        return encode({"parent": message.parent, "root": message.root, "slot": message.slot})
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class RootSubscription(Subscription):
+    name: ClassVar[str] = "root"
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.ROOTS)]
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class SlotsUpdatesSubscription(Subscription):
+    name: ClassVar[str] = "slotsUpdates"
+
+    def wants(self) -> list[Want]:
+        return [Want(Kind.UPDATES)]
+
+    def moved(self, message: Moved) -> bytes:
+        found: dict[str, Any] = {"slot": message.slot, "timestamp": message.at}
+        if message.update == "createdBank" and message.parent is not None:
+            found["parent"] = message.parent
+        if message.update == "dead":
+            found["err"] = message.error
+        if message.stats is not None:
+            entries, successful, failed, most = message.stats
+            found["stats"] = {
+                "numTransactionEntries": entries,
+                "numSuccessfulTransactions": successful,
+                "numFailedTransactions": failed,
+                "maxTransactionsPerEntry": most,
+            }
+        return encode({**found, "type": message.update})
+
+
+def _in_context(slot: int, value: bytes) -> bytes:
+    return b'{"context":{"slot":%d},"value":%b}' % (slot, value)
+
+
+def _of_account(
+    content: Content,
+    written: Written,
+    encoding: AccountEncoding,
+    part: tuple[int, int] | None,
+    load: Load,
+) -> bytes:
+    return _in_context(content.slot, _account_text(content, written, encoding, part, load))
+
+
+def _account_text(
+    content: Content,
+    written: Written,
+    encoding: AccountEncoding,
+    part: tuple[int, int] | None,
+    load: Load,
+) -> bytes:
+    key = written.pubkey, encoding, part
+    text = content.texts.get(key)
+    if text is None:
+        text = content.texts[key] = encode(_shown(written, encoding, part, load))
+    return text
+
+
+def _shown(
+    written: Written, encoding: AccountEncoding, part: tuple[int, int] | None, load: Load
+) -> dict[str, Any]:
+    account = written.account
+    try:
+        return account_json(account, encoding, load=load, pubkey=Pubkey(written.pubkey), part=part)
+    except DataTooLong:
+        # The standard node says it in the data's place.
+        shown = account_json(account, AccountEncoding.BASE64, load=load, part=(0, 0))
+        text = "error: data too large for bs58 encoding"
+        is_pair = encoding is AccountEncoding.BASE58
+        return {**shown, "data": [text, "base58"] if is_pair else text}
+
+
+_TOKEN_PROGRAMS = frozenset(
+    map(
+        Pubkey.from_string,
+        (
+            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+            "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+        ),
+    )
+)
+
+
+def _mints(encoding: AccountEncoding, accounts: Iterable[Written]) -> Iterator[Pubkey]:
+    """The mints of token accounts that are shown parsed: the first 32 bytes of their data."""
+    if encoding is AccountEncoding.JSON_PARSED:
+        for written in accounts:
+            account = written.account
+            if account.owner in _TOKEN_PROGRAMS and len(account.data) >= 165:
+                yield Pubkey(account.data[:32])

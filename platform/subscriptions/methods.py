@@ -1,0 +1,154 @@
+"""The WebSocket's methods: subscriptions and their ends."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from chain.account_json import AccountEncoding
+from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from jsonrpc.errors import InvalidParams
+from jsonrpc.methods import MethodTable
+from jsonrpc.params import U64
+from livefeed.messages import Level
+from subscriptions.configs import (
+    AccountConfig,
+    BlockConfig,
+    BlockMentions,
+    CommitmentConfig,
+    Mentions,
+    ProgramConfig,
+    SignatureConfig,
+    filters_of,
+    pubkey_of,
+    signature_of,
+)
+from subscriptions.kinds import (
+    AccountSubscription,
+    BlockSubscription,
+    LogsSubscription,
+    ProgramSubscription,
+    RootSubscription,
+    SignatureSubscription,
+    SlotSubscription,
+    SlotsUpdatesSubscription,
+    Subscription,
+    VoteSubscription,
+)
+
+methods = MethodTable()
+
+
+class Caller(Protocol):
+    """The connection that calls."""
+
+    def unsubscribe(self, number: int) -> bool:
+        """Whether there was such a subscription."""
+
+
+@methods.add("accountSubscribe")
+def account_subscribe(
+    call: Caller, pubkey: str, config: AccountConfig = AccountConfig()
+) -> Subscription:
+    return AccountSubscription(
+        level=config.level,
+        pubkey=pubkey_of(pubkey),
+        encoding=config.encoding or AccountEncoding.BINARY,
+        part=config.part,
+    )
+
+
+@methods.add("programSubscribe")
+def program_subscribe(
+    call: Caller, program: str, config: ProgramConfig = ProgramConfig()
+) -> Subscription:
+    return ProgramSubscription(
+        level=config.level,
+        program=pubkey_of(program),
+        filters=filters_of(config),
+        encoding=config.encoding or AccountEncoding.BINARY,
+        part=config.part,
+    )
+
+
+@methods.add("logsSubscribe")
+def logs_subscribe(
+    call: Caller,
+    wanted: Literal["all", "allWithVotes"] | Mentions,
+    config: CommitmentConfig = CommitmentConfig(),
+) -> Subscription:
+    mention = None
+    if isinstance(wanted, Mentions):
+        if len(wanted.mentions) != 1:
+            raise InvalidParams("Invalid Request: Only 1 address supported")
+        mention = bytes(pubkey_of(wanted.mentions[0], "mentions"))
+    return LogsSubscription(
+        level=config.level,
+        mention=mention,
+        votes=wanted == "allWithVotes",
+    )
+
+
+@methods.add("signatureSubscribe")
+def signature_subscribe(
+    call: Caller, signature: str, config: SignatureConfig = SignatureConfig()
+) -> Subscription:
+    return SignatureSubscription(
+        level=config.level,
+        signature=bytes(signature_of(signature)),
+        received=bool(config.enable_received_notification),
+    )
+
+
+@methods.add("blockSubscribe")
+def block_subscribe(
+    call: Caller,
+    wanted: Literal["all"] | BlockMentions,
+    config: BlockConfig = BlockConfig(),
+) -> Subscription:
+    if config.commitment is Commitment.PROCESSED:
+        raise InvalidParams("Method does not support commitment below `confirmed`")
+    mention = None
+    if isinstance(wanted, BlockMentions):
+        named = wanted.mentions_account_or_program
+        mention = bytes(pubkey_of(named, "mentions_account_or_program"))
+    return BlockSubscription(
+        level=config.level,
+        mention=mention,
+        encoding=config.encoding or TransactionEncoding.BASE64,
+        details=config.transaction_details or TransactionDetails.FULL,
+        rewards=bool(config.show_rewards),
+        max_version=config.max_supported_transaction_version,
+    )
+
+
+@methods.add("slotSubscribe")
+def slot_subscribe(call: Caller) -> Subscription:
+    return SlotSubscription()
+
+
+@methods.add("rootSubscribe")
+def root_subscribe(call: Caller) -> Subscription:
+    return RootSubscription(level=Level.FINALIZED)
+
+
+@methods.add("slotsUpdatesSubscribe")
+def slots_updates_subscribe(call: Caller) -> Subscription:
+    return SlotsUpdatesSubscription()
+
+
+@methods.add("voteSubscribe")
+def vote_subscribe(call: Caller) -> Subscription:
+    return VoteSubscription()
+
+
+def _ending(_name: str) -> Callable[[Caller, Any], bool]:
+    def unsubscribe(call: Caller, number: U64) -> bool:
+        return call.unsubscribe(number)
+
+    return unsubscribe
+
+
+for _kind in (
+    *("account", "program", "logs", "signature", "block"),
+    *("slot", "root", "slotsUpdates", "vote"),
+):
+    methods.add(f"{_kind}Unsubscribe")(_ending(_kind))

@@ -1,0 +1,122 @@
+"""The handshake of WebSockets: a caller is checked as for any other request."""
+
+import base64
+import binascii
+import time
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from websockets.utils import accept_key
+
+from access.callers import Caller
+from access.key_text import digest_of
+from gateway.answers import Answer
+from gateway.authentication import key_of
+from gateway.calls import count_call
+from gateway.endpoint_policy import ErrorFormat
+from gateway.exception_handler import error_of
+from gateway.refusals import body_of, headers_of, status_of
+from gateway.views import Endpoint, Switching
+from shared_state.outages import AWAY
+from subscriptions.connection import Connection
+from subscriptions.errors import HandshakeInvalid, SocketsUnavailable
+from subscriptions.hub import Hub
+from subscriptions.members import USAGE_NAME, Member, log
+from webserver.requests import WORKER
+from webserver.upgrades import Channel
+from webserver.worker import Worker
+
+# How long a thread waits for the loop.
+_LOOP_SECONDS = 10.0
+_VERSION = "13"
+
+
+class SubscriptionSocket(Endpoint):
+    """WebSockets at an endpoint's path."""
+
+    name = USAGE_NAME
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        started = time.perf_counter()
+        try:
+            self.check_host(request)
+            self.check_caller(request)
+            self.check_throttles(request)
+            response: HttpResponseBase = self._switch(request)
+            status = "ok"
+        except Exception as error:
+            self.refusal = refusal = error_of(
+                error,
+                request_id=request.request_id,
+                method=self.name,
+                key_id=self.key_id,
+                log=log,
+            )
+            status = refusal.reason
+            content_type, body = body_of(refusal, ErrorFormat.WORD)
+            response = Answer(
+                [body],
+                request_id=request.request_id,
+                status=status_of(refusal),
+                content_type=content_type,
+                taken=self.taken,
+                headers=headers_of(refusal),
+            )
+        self._count(request, status, time.perf_counter() - started)
+        return response
+
+    def _switch(self, request: Any) -> Switching:
+        meta = request.META
+        key = _handshake_key(meta)
+        worker: Worker | None = meta.get(WORKER)
+        if worker is None:
+            raise SocketsUnavailable  # another server than ours has called this view
+        caller: Caller = request.user
+        secret = key_of(meta)
+        member = Member(
+            None if secret is None or caller.key_id is None else digest_of(secret),
+            caller.key_id,
+            request.host,
+            request.client_address,
+            self.policy,
+        )
+        try:
+            hub = worker.call(_hub_of, worker).result(_LOOP_SECONDS)
+            hub.members.enter(member, caller)
+        except (*AWAY, FutureTimeout) as error:
+            log.warning("a WebSocket could not be opened: %s", error)
+            raise SocketsUnavailable from None
+
+        def upgrade(channel: Channel) -> Connection:
+            return Connection(channel, hub, member, caller)
+
+        headers = {"Sec-WebSocket-Accept": accept_key(key), "X-Request-Id": request.request_id}
+        return Switching(upgrade, headers=headers)
+
+    def _count(self, request: Any, status: str, seconds: float) -> None:
+        count_call(
+            self.key_id,
+            self.name,
+            status,
+            seconds,
+            address=request.client_address,
+            request_id=request.request_id,
+        )
+
+
+async def _hub_of(worker: Worker) -> Hub:
+    return Hub.of(worker)
+
+
+def _handshake_key(meta: dict[str, Any]) -> str:
+    """Raises HandshakeInvalid."""
+    key: str = meta.get("HTTP_SEC_WEBSOCKET_KEY", "").strip()
+    names = [name.strip().lower() for name in meta.get("HTTP_CONNECTION", "").split(",")]
+    try:
+        is_key = len(base64.b64decode(key, validate=True)) == 16
+    except binascii.Error:
+        is_key = False
+    if not is_key or "upgrade" not in names or meta.get("HTTP_SEC_WEBSOCKET_VERSION") != _VERSION:
+        raise HandshakeInvalid
+    return key
