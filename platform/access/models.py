@@ -241,7 +241,9 @@ class UsageMinute(models.Model):
     minute = models.DateTimeField()
     calls = models.PositiveBigIntegerField()
     microseconds = models.PositiveBigIntegerField(default=0, help_text="spent on these calls")
-    bytes = models.PositiveBigIntegerField(default=0, help_text="of notifications that were sent")
+    bytes = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="of notifications that were sent"
+    )
 
     class Meta:
         ordering: ClassVar = ["-minute"]
@@ -282,7 +284,7 @@ class UsageDay(models.Model):
     day = models.DateField()
     calls = models.PositiveBigIntegerField()
     microseconds = models.PositiveBigIntegerField(default=0)
-    bytes = models.PositiveBigIntegerField(default=0)
+    bytes = models.PositiveBigIntegerField(default=0, db_default=0)
 
     class Meta:
         ordering: ClassVar = ["-day"]
@@ -358,7 +360,7 @@ class KeyDay(models.Model):
     calls = models.PositiveBigIntegerField()
     ok = models.PositiveBigIntegerField()
     counted = models.PositiveBigIntegerField()
-    bytes = models.PositiveBigIntegerField(default=0)
+    bytes = models.PositiveBigIntegerField(default=0, db_default=0)
 
     class Meta:
         ordering: ClassVar = ["-day"]

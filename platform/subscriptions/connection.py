@@ -135,53 +135,10 @@ class Connection:
         self, name: str, subscription: Subscription, result: bytes, slot: int, index: int | None
     ) -> None:
         """The same under another name."""
-        message = self._queue.popleft()
-            self._bytes -= len(message)
-            self._channel.write(message)
-        if not self._queue and not self._channel.is_paused:
-            self._wake()
-
-    def connection_lost(self) -> None:
-        self._finish()
-        if self._ending is not None:
-            self._ending.cancel()
-        asyncio.get_running_loop().create_task(self._leave())
-
-    def stop(self) -> None:
-        self.end("service_stops")
-
-    async def _leave(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the process stops
-            await self._hub.in_thread(self._hub.members.leave, self.member)
-
-    # --- sending ----------------------------------------------------------------------------------
-
-    def notify(
-        self, subscription: Subscription, result: bytes, slot: int, index: int | None
-    ) -> None:
-        """Sends a notification of a subscription that is open."""
-        if subscription.number not in self.open:
-            return
-        name = subscription.name + NOTIFICATION
-        self.notify_as(name, subscription, result, slot, index)
-        if isinstance(subscription, SignatureSubscription) and subscription.is_done:
-            self._close(subscription)
-
-    def notify_as(
-        self, name: str, subscription: Subscription, result: bytes, slot: int, index: int | None
-    ) -> None:
-        """The same under another name."""
-        place = b""
-        if subscription.memory is not None:
-            place = b',"slot":%d,"transactionIndex":%b' % (
-                slot,
-                b"null" if index is None else b"%d" % index,
-            )
         message = b'{"jsonrpc":"2.0","method":"%b","params":{"result":%b,"subscription":%d}}' % (
             name.encode(),
             result,
             subscription.number,
-            place,
         )
         self._hub.members.count(self.member, name, len(message))
         self._send(message)

@@ -190,12 +190,20 @@ def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, An
         )
         documented |= {reason for each in method["errors"] for reason in _reasons(each)}
     documented |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
+    documented |= _documented_of_sockets()
     never = sorted({kind.reason for kind in errors()} - documented)
     assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
     unknown = sorted(documented - {kind.reason for kind in errors()})
     assert not unknown, (
         f"no error class has the documented reason {unknown}: remove it from errors="
     )
+
+
+def _documented_of_sockets() -> set[str]:
+    """The reasons of subscriptions.errors that the page on subscriptions names."""
+    text = (settings.ROOT / "docs/subscriptions.md").read_text(encoding="utf-8")
+    kinds = [kind for kind in errors() if kind.__module__ == "subscriptions.errors"]
+    return {kind.reason for kind in kinds if f"`{kind.reason}`" in text}
 
 
 def _reasons(error: dict[str, Any]) -> list[str]:

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="keyday",
             name="bytes",
-            field=models.PositiveBigIntegerField(default=0),
+            field=models.PositiveBigIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
             model_name="tier",
@@ -73,13 +73,13 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="usageday",
             name="bytes",
-            field=models.PositiveBigIntegerField(default=0),
+            field=models.PositiveBigIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
             model_name="usageminute",
             name="bytes",
             field=models.PositiveBigIntegerField(
-                default=0, help_text="of notifications that were sent"
+                db_default=0, default=0, help_text="of notifications that were sent"
             ),
         ),
         migrations.RunPython(set_limits, migrations.RunPython.noop),
