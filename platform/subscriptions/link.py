@@ -1,6 +1,7 @@
 """FeedLink: what this process wants of the follower's live feed, and what the feed sends."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -67,6 +68,8 @@ class FeedLink:
         self._last = 0
         self._heard_at = 0.0
         self._is_listening = False
+        # A cancellation can get lost in the client's timeouts.
+        self._is_stopped = False
         self._wakes = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -81,6 +84,7 @@ class FeedLink:
             self._tasks = [asyncio.create_task(work()) for work in (self._listen, self._publish)]
 
     async def stop(self) -> None:
+        self._is_stopped = True
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -125,12 +129,12 @@ class FeedLink:
     async def _publish(self) -> None:
         """Publishes what changed, and at least every second that this process is there."""
         stated_at = 0.0
-        while True:
-            try:
-                await asyncio.wait_for(self._wakes.wait(), ALIVE_SECONDS)
-                await asyncio.sleep(_GATHERING_SECONDS)
-            except TimeoutError:
-                pass
+        while not self._is_stopped:
+            # Not wait_for, which loses a cancellation that comes with the event.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ALIVE_SECONDS):
+                    await self._wakes.wait()
+            await asyncio.sleep(_GATHERING_SECONDS)
             self._wakes.clear()
             if not self._is_listening:
                 self._fail_waiting()
@@ -185,13 +189,13 @@ class FeedLink:
     # --- hearing ----------------------------------------------------------------------------------
 
     async def _listen(self) -> None:
-        while True:
+        while not self._is_stopped:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:
                     await pubsub.subscribe(channel_of(self.process), HELLO)
                     self._is_listening = True
                     self.restate()
-                    while True:
+                    while not self._is_stopped:
                         message = await pubsub.get_message(timeout=_READ_SECONDS)
                         if message is not None:
                             self._hear(message)

@@ -66,6 +66,13 @@ class SubscriptionSocket(Endpoint):
         self._count(request, status, time.perf_counter() - started)
         return response
 
+    @property
+    def key_id(self) -> int | None:
+        caller = getattr(self.request, "user", None)
+        return (
+            caller.key_id if isinstance(caller, Caller) else getattr(self.refusal, "key_id", None)
+        )
+
     def _switch(self, request: Any) -> Switching:
         meta = request.META
         key = _handshake_key(meta)

@@ -1,0 +1,156 @@
+"""Who may have WebSockets, how many, and what ends one."""
+
+import json
+import socket as sockets
+import time
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from access import usage
+from access.models import KeyDay, UsageMinute
+from access.services.keys import identify, suspend_key
+from access.services.usage import roll_up_usage
+from tests.patience import PATIENCE_SECONDS
+from tests.subscriptions.conftest import Served
+from tests.subscriptions.socket_client import Socket
+
+
+def refused(served: Served, key: str | None, **options: object) -> tuple[int, str]:
+    with pytest.raises(InvalidStatus) as found:
+        served.socket(key, **options)
+    response = found.value.response
+    return response.status_code, json.loads(response.body)["error"]
+
+
+def ended(socket: Socket) -> str:
+    """The reason of the notice and of the close frame, which are the same."""
+    notice = socket.find(lambda message: message.get("method") == "endNotification")
+    with pytest.raises(ConnectionClosed) as closed:
+        while True:
+            socket.receive()
+    reason: str = notice["params"]["reason"]
+    assert closed.value.rcvd is not None and closed.value.rcvd.reason == reason
+    return reason
+
+
+def test_a_wrong_key_is_refused_and_one_may_stand_in_the_url(served: Served) -> None:
+    assert refused(served, "x") == (401, "key_malformed")
+    with Socket(f"{served.url}?api_key={served.key}") as socket:
+        assert socket.call("slotSubscribe") > 0
+    with served.socket(None) as socket:
+        assert socket.call("slotSubscribe") > 0
+
+
+def test_a_key_has_so_many_sockets_and_subscriptions(
+    served: Served, limited: Callable[..., str]
+) -> None:
+    key = limited(stream_connections=2, stream_subscriptions=3)
+    with served.socket(key) as first, served.socket(key):
+        assert refused(served, key) == (429, "too_many_sockets")
+        numbers = [first.call("rootSubscribe") for _ in range(3)]
+        error = first.error("rootSubscribe")
+        assert (error["code"], error["data"]["reason"]) == (-32603, "subscription_limit_reached")
+        first.call("rootUnsubscribe", numbers[0])
+        assert first.call("rootSubscribe") not in numbers
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            with served.socket(key) as again:
+                assert again.call("rootSubscribe")
+            return
+        except InvalidStatus:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_suspended_key_ends(served: Served, limited: Callable[..., str]) -> None:
+    key = limited()
+    with served.socket(key) as socket, served.socket() as other:
+        socket.call("rootSubscribe")
+        number = other.call("rootSubscribe")
+        key_id = identify(key, now=timezone.now()).key_id
+        assert key_id is not None
+        suspend_key(key_id, now=timezone.now())
+        assert ended(socket) == "key_suspended"
+        other.result(number)
+    assert refused(served, key) == (403, "key_suspended")
+
+
+def test_notifications_and_bytes_have_limits(served: Served, limited: Callable[..., str]) -> None:
+    key = limited(stream_notifications_per_second=1)
+    with served.socket(key) as socket:
+        socket.call("slotsUpdatesSubscribe")
+        assert ended(socket) == "notifications_above_limit"
+    key = limited(stream_bytes_per_month=2_000)
+    with served.socket(key) as socket:
+        socket.call("slotsUpdatesSubscribe")
+        assert ended(socket) == "monthly_bytes_reached"
+    assert refused(served, key) == (429, "monthly_bytes_reached")
+
+
+def test_usage_has_calls_notifications_and_bytes(
+    served: Served, limited: Callable[..., str]
+) -> None:
+    key = limited()
+    key_id = identify(key, now=timezone.now()).key_id
+    with served.socket(key) as socket:
+        number = socket.call("rootSubscribe")
+        texts = [json.dumps(socket.notice(number), separators=(",", ":")) for _ in range(3)]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        usage.flush()
+        roll_up_usage(now=timezone.now())
+        rows = {row.method: row for row in UsageMinute.objects.filter(key_id=key_id)}
+        if "rootNotification" in rows and rows["rootNotification"].calls >= 3:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert rows["rootSubscribe"].calls == rows["subscriptions"].calls == 1
+    assert rows["rootNotification"].bytes >= sum(map(len, texts))
+    day = KeyDay.objects.get(key_id=key_id)
+    assert day.bytes == rows["rootNotification"].bytes and day.counted == 2
+
+
+def test_a_reader_that_is_too_slow_is_disconnected(served: Served) -> None:
+    with served.socket() as slow, served.socket() as other:
+        number = other.call("rootSubscribe")
+        # Its socket is not read, and each slot sends it megabytes.
+        for _ in range(200):
+            slow.send(
+                {
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "method": "accountSubscribe",
+                    "params": [
+                        "SysvarS1otHistory11111111111111111111111111",
+                        {"commitment": "processed", "encoding": "base64"},
+                    ],
+                }
+            )
+        time.sleep(2.0)
+        # It reads again: what was sent before, the notice, the end.
+        assert ended(slow) == "too_slow"
+        other.result(number)
+
+
+def test_frames_that_are_no_websocket_are_refused(served: Served) -> None:
+    head = (
+        f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        f"Authorization: {served.key}\r\n"
+    )
+    for lines, expected in (
+        ("Sec-WebSocket-Version: 13\r\n\r\n", b"HTTP/1.1 101 "),
+        ("Sec-WebSocket-Version: 8\r\n\r\n", b"HTTP/1.1 426 "),
+    ):
+        with sockets.create_connection(("127.0.0.1", served.port)) as raw:
+            raw.settimeout(PATIENCE_SECONDS)
+            # A frame that is not masked comes with the head.
+            raw.sendall((head + lines).encode() + b"\x81\x02{}")
+            found = b""
+            while piece := raw.recv(65_536):
+                found += piece
+            assert found.startswith(expected)
