@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,9 @@ class Hub:
         await self.link.stop()
         with suppress(*AWAY):
             await self.in_thread(self.members.leave_all)
-        self._threads.submit(connection.close)
+        together = threading.Barrier(_THREADS)
+        for _ in range(_THREADS):
+            self._threads.submit(_close_of_thread, together)
         self._threads.shutdown(wait=False)
 
     async def in_thread(self, function: Callable[..., T], *args: Any) -> T:
@@ -289,6 +292,13 @@ class Hub:
             with suppress(*AWAY):
                 found.update(await self.in_thread(newest_accounts, list(missing)))
         self._mints.update(found)
+
+
+def _close_of_thread(together: threading.Barrier) -> None:
+    """Closes each thread's connection: no thread runs this twice."""
+    with suppress(threading.BrokenBarrierError):
+        together.wait(1.0)
+    connection.close()
 
 
 def _with_database(function: Callable[..., T], *args: Any) -> T:

@@ -14,9 +14,13 @@ def answers(request: pytest.FixtureRequest, node: Node, followed: Service) -> An
     given = {
         "rpcUrl": f"{followed.base_url}/",
         "ledgerUrl": followed.url,
-        "websocketUrl": followed.websocket_url,
+        "websocketUrl": f"ws://{followed.host}:{followed.port}/?api_key={followed.key}",
         "key": followed.key,
     }
+    if "web3" in request.param:
+        # One URL with the key: web3.js finds the WebSocket itself, on the next port.
+        given["rpcUrl"] += f"?api_key={followed.key}"
+        del given["websocketUrl"]
     return json.loads(node(request.param, json.dumps(given)))
 
 

@@ -1,0 +1,101 @@
+"""Whatever a client sends, it is answered or disconnected, and others are served."""
+
+import json
+import socket as sockets
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+
+from subscriptions.methods import methods
+from tests.patience import PATIENCE_SECONDS
+from tests.subscriptions.conftest import Served
+from tests.subscriptions.socket_client import Socket
+
+NAMES = sorted(method.name for method in methods)
+KEYS = ("commitment", "encoding", "filters", "dataSlice", "mentions", "memcmp", "offset", "dataSize",
+        "fromSlot", "fromSignature", "transactionDetails", "mentionsAccountOrProgram")  # fmt: skip
+WORDS = st.sampled_from(
+    ("all", "processed", "finalized", "base64", "11111111111111111111111111111111", "", "\ud7ff")
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 2**65) | st.floats(allow_nan=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+HEAD = (
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+)
+
+
+@pytest.fixture
+def socket(served: Served) -> Iterator[Socket]:
+    with served.socket() as found:
+        yield found
+
+
+def test_any_params_get_a_number_or_a_typed_error(socket: Socket) -> None:
+    @settings(max_examples=200)
+    @given(st.sampled_from(NAMES), st.lists(values, max_size=3))
+    def ask(method: str, params: list[object]) -> None:
+        answer = socket.answer(method, *params)
+        if "error" in answer:
+            assert answer["error"]["code"] in (-32602, -32603, -32016)
+            assert answer["error"]["data"]["reason"] not in ("internal_error", "invalid_request")
+        elif method.endswith("Subscribe"):
+            assert socket.call(method.replace("Subscribe", "Unsubscribe"), answer["result"])
+        socket.kept.clear()
+
+    ask()
+
+
+def test_any_text_gets_an_error_or_nothing(socket: Socket) -> None:
+    @settings(max_examples=100)
+    @given(st.text(max_size=200) | st.binary(max_size=200) | values.map(json.dumps))
+    def say(text: str | bytes) -> None:
+        socket.send(text)
+        assert socket.call("slotUnsubscribe", socket.call("slotSubscribe"))
+        socket.kept.clear()
+
+    say()
+
+
+def test_any_frames_leave_others_alone(served: Served) -> None:
+    head = f"{HEAD}Authorization: {served.key}\r\n\r\n".encode()
+    frames = st.builds(
+        lambda opcode, data, fin, mask: Frame(opcode, data, fin).serialize(mask=mask),
+        st.sampled_from([*Opcode]),
+        st.binary(max_size=130),
+        st.booleans(),
+        st.booleans(),
+    )
+    pieces = st.lists(frames | st.binary(max_size=40), min_size=1, max_size=6)
+
+    @settings(max_examples=60)
+    @given(pieces)
+    def send(found: list[bytes]) -> None:
+        with sockets.create_connection(("127.0.0.1", served.port)) as raw:
+            raw.settimeout(PATIENCE_SECONDS)
+            raw.sendall(head)
+            assert raw.recv(65_536).startswith(b"HTTP/1.1 101 ")
+            for piece in found:
+                try:
+                    raw.sendall(piece)
+                except ConnectionError:
+                    break
+
+    with served.socket() as other:
+        number = other.call("rootSubscribe")
+        send()
+        other.result(number)
+        # A message above the maximum ends its own connection.
+        with served.socket() as large:
+            with pytest.raises(ConnectionClosed) as closed:
+                large.send("x" * 70_000)
+                large.receive()
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
+        other.result(number)
