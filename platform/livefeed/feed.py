@@ -173,6 +173,7 @@ class Selection:
         self._numbers: dict[str, int] = defaultdict(int)
         self._out: list[tuple[str, bytes]] = []
         self._opened: dict[int, None] = {}
+        self._final = 0
         self._said: dict[tuple[int, int], None] = {}
 
     def lost(self) -> None:
@@ -195,6 +196,8 @@ class Selection:
 
     def advance(self, now: float) -> None:
         for slot, level in self._tracker.steps(now):
+            if level is Level.FINALIZED:
+                self._check_chain(slot)
             if not self._wanted:
                 continue
             for process, picked in self._wanted.of_slot(slot.best(), level).items():
@@ -206,6 +209,15 @@ class Selection:
             if level is Level.FINALIZED:
                 for process in self._wanted.of_kind(Kind.ROOTS):
                     self._put(process, Rooted(slot.number))
+
+    def _check_chain(self, slot: Slot) -> None:
+        """Where a final slot misses something, or is not the next one, processes read what is
+        stored.
+        """
+        is_next = self._final in (0, slot.parent)
+        self._final = slot.number
+        if not (is_next and slot.was_whole):
+            self._out += [(HELLO, process.encode()) for process in self._heard_at]
 
     def ask(self, ask: Ask, now: float) -> None:
         """A process says that it is there, and what it wants from now on."""

@@ -20,7 +20,14 @@ _LONGEST_MEMCMP = 128
 K = TypeVar("K", Pubkey, Signature)
 
 
-class CommitmentConfig(Config, frozen=True, kw_only=True):
+class FromConfig(Config, frozen=True, kw_only=True):
+    """Where a subscription with a memory begins: at a slot, or behind a transaction."""
+
+    from_slot: U64 | None = None
+    from_signature: str | None = None
+
+
+class CommitmentConfig(FromConfig, frozen=True, kw_only=True):
     commitment: Commitment | None = None
 
     @property

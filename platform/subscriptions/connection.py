@@ -24,6 +24,7 @@ from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, Sub
 from subscriptions.kinds import SignatureSubscription, Subscription
 from subscriptions.members import Member
 from subscriptions.methods import methods
+from subscriptions.reader import Reader
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -135,10 +136,15 @@ class Connection:
         self, name: str, subscription: Subscription, result: bytes, slot: int, index: int | None
     ) -> None:
         """The same under another name."""
-        message = b'{"jsonrpc":"2.0","method":"%b","params":{"result":%b,"subscription":%d}}' % (
+        place = b""
+        if subscription.memory is not None:
+            shown = b"null" if index is None else b"%d" % index
+            place = b',"slot":%d,"transactionIndex":%b' % (slot, shown)
+        message = b'{"jsonrpc":"2.0","method":"%b","params":{"result":%b,"subscription":%d%b}}' % (
             name.encode(),
             result,
             subscription.number,
+            place,
         )
         self._hub.members.count(self.member, name, len(message))
         self._send(message)
@@ -298,7 +304,12 @@ class Connection:
             self._count(request.method, "ok")
             answer(dispatch.result_head(request.id) + b"%d}" % subscription.number)
 
-        self._hub.open(subscription, ready)
+        if subscription.memory is None:
+            self._hub.open(subscription, ready)
+        else:
+            ready(Answer(0, 0, 0, None))
+            reader = Reader(subscription, subscription.memory, self._hub, self)
+            subscription.memory.task = asyncio.get_running_loop().create_task(reader.run())
 
     def unsubscribe(self, number: int) -> bool:
         """Raises SubscriptionUnknown."""
@@ -310,6 +321,8 @@ class Connection:
 
     def _close(self, subscription: Subscription) -> None:
         self.open.pop(subscription.number, None)
+        if subscription.memory is not None and subscription.memory.task is not None:
+            subscription.memory.task.cancel()
         self._hub.close(subscription)
 
     def _count(self, method: str, status: str) -> None:

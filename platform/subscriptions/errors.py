@@ -94,3 +94,23 @@ class ChainNotFollowed(RpcError):
 
     def __init__(self) -> None:
         super().__init__("Node is unhealthy: the chain is not followed at the moment")
+
+
+class MemoryUnknown(RpcError):
+    """The signature of `fromSignature` is of no stored transaction."""
+
+    code = -32602
+    reason = "from_signature_unknown"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: the transaction of `fromSignature` is not stored")
+
+
+class NoMemory(RpcError):
+    """This subscription has no memory: `fromSlot` and `fromSignature` cannot be given."""
+
+    code = -32602
+    reason = "no_memory"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid params: this subscription has no memory, it begins now")

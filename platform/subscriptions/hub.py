@@ -72,6 +72,8 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         # Called when something that the feed sent may be missing.
         self.on_lost: dict[Any, Callable[[], None]] = {}
+        # Called when everything up to a final slot was dealt out.
+        self.on_root: dict[Any, Callable[[int], None]] = {}
 
     @classmethod
     def of(cls, worker: "Worker") -> "Hub":
@@ -212,11 +214,16 @@ class Hub:
                             each.send(each, each.received_in(body.slot), body.slot, None)
             case Answer():
                 self.newest, self.root = body.slot, body.root
+                for reached in list(self.on_root.values()):
+                    reached(body.root)
                 for known in body.known:
                     self._notify_known(known)
 
     def _send(self, subscription: Subscription, result: bytes, slot: int) -> None:
-        subscription.send(subscription, result, slot, None)
+        if subscription.memory is not None:
+            subscription.memory.put(slot, [(result, None)])
+        else:
+            subscription.send(subscription, result, slot, None)
 
     async def _reached(self, body: Reached) -> None:
         content = content_of(body)
@@ -225,15 +232,20 @@ class Hub:
             return
         await self.load_mints(found, content)
         for number, subscription in enumerate(found, 1):
-            await self._notify(subscription, content)
+            await self._notify(subscription, content, is_whole=body.is_whole)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
 
-    async def _notify(self, subscription: Subscription, content: Content) -> None:
+    async def _notify(
+        self, subscription: Subscription, content: Content, *, is_whole: bool
+    ) -> None:
         if subscription.is_expensive:
             results = await self.in_thread(self.results, subscription, content)
         else:
             results = self.results(subscription, content)
+        if subscription.memory is not None:
+            subscription.memory.put(content.slot, results, is_whole=is_whole)
+            return
         for result, index in results:
             if subscription.is_done or not subscription.is_open:
                 return

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from solders.account import Account
@@ -16,6 +16,9 @@ from livefeed.messages import Kind, Level, Moved, Opened, Want
 from subscriptions.block_texts import UnsupportedVersion, block_text
 from subscriptions.content import Content, Ran, Written
 from subscriptions.votes import vote_of
+
+if TYPE_CHECKING:
+    from subscriptions.past import Memory
 
 encode = msgspec.json.Encoder().encode
 
@@ -39,6 +42,7 @@ class Subscription:
     is_wanted: bool = False
     is_open: bool = False
     is_done: bool = False
+    memory: "Memory | None" = None
     send: Callable[["Subscription", bytes, int, int | None], None] = field(
         default=lambda _subscription, _result, _slot, _index: None, repr=False
     )

@@ -14,6 +14,7 @@ from subscriptions.configs import (
     BlockConfig,
     BlockMentions,
     CommitmentConfig,
+    FromConfig,
     Mentions,
     ProgramConfig,
     SignatureConfig,
@@ -33,6 +34,7 @@ from subscriptions.kinds import (
     Subscription,
     VoteSubscription,
 )
+from subscriptions.past import memory_of, require_no_memory
 
 methods = MethodTable()
 
@@ -50,6 +52,7 @@ def account_subscribe(
 ) -> Subscription:
     return AccountSubscription(
         level=config.level,
+        memory=memory_of(config),
         pubkey=pubkey_of(pubkey),
         encoding=config.encoding or AccountEncoding.BINARY,
         part=config.part,
@@ -60,6 +63,7 @@ def account_subscribe(
 def program_subscribe(
     call: Caller, program: str, config: ProgramConfig = ProgramConfig()
 ) -> Subscription:
+    require_no_memory(config)
     return ProgramSubscription(
         level=config.level,
         program=pubkey_of(program),
@@ -82,6 +86,7 @@ def logs_subscribe(
         mention = bytes(pubkey_of(wanted.mentions[0], "mentions"))
     return LogsSubscription(
         level=config.level,
+        memory=memory_of(config),
         mention=mention,
         votes=wanted == "allWithVotes",
     )
@@ -110,8 +115,10 @@ def block_subscribe(
     if isinstance(wanted, BlockMentions):
         named = wanted.mentions_account_or_program
         mention = bytes(pubkey_of(named, "mentions_account_or_program"))
+        require_no_memory(config)
     return BlockSubscription(
         level=config.level,
+        memory=memory_of(config),
         mention=mention,
         encoding=config.encoding or TransactionEncoding.BASE64,
         details=config.transaction_details or TransactionDetails.FULL,
@@ -126,8 +133,8 @@ def slot_subscribe(call: Caller) -> Subscription:
 
 
 @methods.add("rootSubscribe")
-def root_subscribe(call: Caller) -> Subscription:
-    return RootSubscription(level=Level.FINALIZED)
+def root_subscribe(call: Caller, config: FromConfig = FromConfig()) -> Subscription:
+    return RootSubscription(level=Level.FINALIZED, memory=memory_of(config))
 
 
 @methods.add("slotsUpdatesSubscribe")

@@ -147,6 +147,17 @@ def archived_between(first: int, last: int) -> list[int]:
     return list(found.order_by("slot").values_list("slot", flat=True))
 
 
+def links_between(first: int, last: int) -> list[tuple[int, int]]:
+    """(slot, parent slot) of every archived slot in the range, ascending, and of the next one."""
+    return fetch_all(
+        "(SELECT slot, parent_slot FROM rewind_archivedslot WHERE slot BETWEEN $1 AND $2"
+        " ORDER BY slot) UNION ALL (SELECT slot, parent_slot FROM rewind_archivedslot"
+        " WHERE slot > $2 ORDER BY slot LIMIT 1)",
+        first,
+        last,
+    )
+
+
 def contents_between(first: int, last: int) -> list[tuple[int, int, int]]:
     """(slot, granularity, changes) of the archived slots."""
     found = ArchivedSlot.objects.filter(slot__range=(first, last))

@@ -44,7 +44,7 @@ class Socket:
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)})
         while True:
             message = self.receive()
-            if message.get("id") == number:
+            if isinstance(message, dict) and message.get("id") == number:
                 return message
             self.kept.append(message)
 

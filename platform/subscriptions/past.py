@@ -1,0 +1,92 @@
+"""Memory: where a subscription that begins in the past stands."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from subscriptions.configs import FromConfig, signature_of
+from subscriptions.errors import NoMemory
+from subscriptions.kinds import Result
+
+# What happens while the past is read waits here; with more of it, it is read from what is stored.
+_MOST_WAITING = 2_000
+_MOST_DELIVERED = 4_000
+
+Deliver = Callable[[int, list[Result]], None]
+
+
+class Memory:
+    """`position`: everything up to this slot was sent. `after` is the index in the next slot up to
+    which transactions are left out, -1 for none.
+    """
+
+    def __init__(self, from_slot: int | None, from_signature: str | None) -> None:
+        self.position = -1 if from_slot is None else from_slot - 1
+        self.after = (-1, -1)
+        self.from_signature = from_signature
+        self.is_final = False
+        self.is_live = False
+        self.task: asyncio.Task[None] | None = None
+        self.lost = asyncio.Event()
+        self._waiting: deque[tuple[int, list[Result]]] = deque()
+        self._delivered: dict[int, None] = {}
+        self._deliver: Deliver = lambda _slot, _results: None
+
+    def begin(self, deliver: Deliver) -> None:
+        """From now on what happens waits, until `go_live`."""
+        self._deliver = deliver
+        self.is_live = False
+        self._waiting.clear()
+        self.lost.clear()
+
+    def put(self, slot: int, results: list[Result], *, is_whole: bool = True) -> None:
+        """What happened in a slot, now."""
+        if not is_whole:
+            self.lost.set()
+        if self.lost.is_set():
+            return
+        if self.is_live:
+            self.send(slot, results)
+            if self.is_final:
+                self.position = max(self.position, slot)
+        elif len(self._waiting) < _MOST_WAITING:
+            self._waiting.append((slot, results))
+        else:
+            self.lost.set()
+
+    def go_live(self) -> None:
+        """Everything up to `position` was sent; what waited comes after it."""
+        self.is_live = True
+        while self._waiting:
+            self.put(*self._waiting.popleft())
+
+    def reached(self, root: int) -> None:
+        """Everything up to a final slot was put."""
+        if self.is_live and self.is_final and not self.lost.is_set():
+            self.position = max(self.position, root)
+
+    def send(self, slot: int, results: list[Result]) -> None:
+        """Sends the results of a slot that was not sent before."""
+        if slot <= self.position or slot in self._delivered:
+            return
+        self._delivered[slot] = None
+        if len(self._delivered) > _MOST_DELIVERED:
+            del self._delivered[next(iter(self._delivered))]
+        if slot == self.after[0]:
+            results = [each for each in results if (each[1] or 0) > self.after[1]]
+        self._deliver(slot, results)
+
+
+def memory_of(config: FromConfig) -> Memory | None:
+    """None without a beginning. Raises InvalidParams."""
+    if config.from_signature is not None:
+        signature_of(config.from_signature)
+    if config.from_slot is None and config.from_signature is None:
+        return None
+    return Memory(config.from_slot, config.from_signature)
+
+
+def require_no_memory(config: FromConfig) -> None:
+    """Raises NoMemory."""
+    if memory_of(config) is not None:
+        raise NoMemory
