@@ -6,7 +6,6 @@ import os
 import resource
 import statistics
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,8 @@ def main() -> None:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
-    services._copy_of_migrated = lambda _run_dir: None  # an empty one: the service makes its own
+    # An empty one: the service makes its own.
+    services._copy_of_migrated = lambda run_dir: None
     with services.running_service(
         LOCALNET="true", WEB_WORKERS="2", MAX_CONNECTIONS_PER_ADDRESS="5000"
     ) as service:
@@ -119,17 +119,23 @@ def _pay(service: Any, accounts: list[Pubkey]) -> int:
     from tests.localnet.wallets import SOL, pay, send, signed, wallet
     from tests.localnet_process import Localnet
 
-    ports = [int(service.environment[f"LOCALNET_{name}_PORT"]) for name in
-             ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")]  # fmt: skip
-    localnet = Localnet(service.run_dir, *ports, settings={})
+    ports = {name: int(service.environment[f"LOCALNET_{name}_PORT"])
+             for name in ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")}  # fmt: skip
+    localnet = Localnet(
+        service.run_dir,
+        rpc_port=ports["RPC"],
+        geyser_port=ports["GEYSER"],
+        tpu_port=ports["TPU"],
+        block_engine_port=ports["BLOCK_ENGINE"],
+        settings={},
+    )
     payer: Keypair = wallet(localnet, 5_000 * SOL)
     began, sent = time.perf_counter(), 0
-    stopping = threading.Event()
     while time.perf_counter() - began < _SECONDS:
         instruction = pay(payer, accounts[sent % len(accounts)], SOL // 100 + sent)
         send(localnet, signed(localnet, [instruction], payer), skipPreflight=True)
         sent += 1
-        stopping.wait(max(0.0, began + sent / _PER_SECOND - time.perf_counter()))
+        time.sleep(max(0.0, began + sent / _PER_SECOND - time.perf_counter()))
     return sent
 
 
