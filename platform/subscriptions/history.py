@@ -136,10 +136,12 @@ def _block(subscription: BlockSubscription, slot: int) -> bytes:
 
 
 def _transactions(slot: int) -> list[Ran]:
-    try:
-        return [_ran(index, entry) for index, entry in enumerate(transactions_of(slot))]
-    except Unreadable:
-        return []
+    """Raises Unreadable, also for a block that is being replaced."""
+    block = ledger.block_now(slot)
+    entries = transactions_of(slot)
+    if block is None or block.transaction_count != len(entries):
+        raise Unreadable(f"slot {slot} has {len(entries)} readable transactions")
+    return [_ran(index, entry) for index, entry in enumerate(entries)]
 
 
 def _ran(index: int, entry: dict[str, Any]) -> Ran:

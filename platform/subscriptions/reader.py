@@ -4,6 +4,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from historical.services.stored_content import Unreadable
 from livefeed.messages import Answer, Level
 from shared_state.outages import AWAY
 from subscriptions import history
@@ -48,7 +49,7 @@ class Reader:
             while True:
                 try:
                     await self._once()
-                except AWAY as error:
+                except (*AWAY, Unreadable) as error:
                     log.warning("a subscription waits for what is stored: %s", error)
                     await asyncio.sleep(1.0)
                 hub.close(self._subscription)
