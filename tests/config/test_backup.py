@@ -11,8 +11,11 @@ import pytest
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
+from rewind.store.partitions import PARTITION_SLOTS
 from tests import forked_commands
 from tests.databases import this_database
+from tests.rewind.conftest import NOW, committed  # noqa: F401  (a fixture)
+from tests.rewind.samples import block, signature, write
 
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
 _TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
@@ -53,7 +56,22 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 
 
 @pytest.fixture
-def source_url(transactional_db: None) -> str:
+def sealed_slots(committed: None) -> None:
+    """A sealed partition of the archive, and one of which a part is sealed."""
+    from rewind.services.recording import record_slots
+    from rewind.services.sealing import Policy, seal_step
+
+    parent = 0
+    for slot in (5, PARTITION_SLOTS + 5, 2 * PARTITION_SLOTS + 5):
+        writes = [write(number, signature(slot, 0), lamports=slot) for number in range(40)]
+        record_slots([block(slot, parent, writes)], source="stream", now=NOW)
+        parent = slot
+    for _ in range(5):
+        assert seal_step(Policy(margin=0), now=NOW)
+
+
+@pytest.fixture
+def source_url(transactional_db: None, sealed_slots: None) -> str:
     """The address of this test's database, in which every kind of thing stands."""
     from access.models import Customer, Tier
     from access.services.keys import issue_key
@@ -86,6 +104,8 @@ def test_an_installation_made_from_a_backup_has_all_of_it(
     folder, run_dir = restored
     before, after = contents(source_url), contents(embedded_addresses(run_dir).database_url)
     assert before["access_apikey"][0] == 20
+    assert before["rewind_sealedblock"][0] > before["rewind_sealedsegment"][0] == 2
+    assert "rewind_changes_0_35999" not in before
     assert before.keys() == after.keys()
     for table in before.keys() - _TOUCHED:
         assert before[table] == after[table], table
