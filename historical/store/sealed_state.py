@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all
+from historical.errors import SealedDataDamaged
 from historical.ledger_generations import SEALING
 from historical.packed_index import AddressIndex, SignatureIndex
 
@@ -13,6 +14,8 @@ VERSION = "(SELECT coalesce((SELECT number FROM historical_sealversion WHERE id 
 
 
 T = TypeVar("T")
+# Sealing moves some times in a minute.
+_MOST_TRIES = 50
 
 
 class Moved(Exception):
@@ -52,6 +55,18 @@ _state: GenerationCache[None, Sealed] = GenerationCache(SEALING, 1)
 def known() -> Sealed:
     """Reads of the runs raise Moved if it is not that any more."""
     return _state.get(None, now) or now()
+
+
+def of_one_version(read: Callable[[Callable[[], "Sealed"]], T]) -> T:
+    """What `read` returns when it does not raise Moved; it is given what reads the state. Raises
+    SealedDataDamaged where it does so again and again.
+    """
+    for number in range(_MOST_TRIES):
+        try:
+            return read(now if number else known)
+        except Moved:
+            continue
+    raise SealedDataDamaged("the index names blocks that are not sealed")
 
 
 def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:

@@ -1,6 +1,6 @@
 """Queries on transactions, whether their blocks are sealed or not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.store import sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import ENTRY
 from historical.store.sealed_lookup import SealedTransaction
+from historical.store.sealed_state import VERSION, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
 
@@ -115,30 +116,30 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
         some = signatures[at : at + _LOOKED_UP_AT_ONCE]
-        found |= sealed_state.of_both(partial(_places, some), partial(_holds_all, some))
+        found |= sealed_state.of_one_version(partial(_places, some))
     return found
 
 
-def _holds_all(signatures: Sequence[bytes], places: dict[bytes, Place]) -> bool:
-    return all(each in places for each in signatures)
-
-
-def _places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
+def _places(signatures: Sequence[bytes], state: Callable[[], Sealed]) -> dict[bytes, Place]:
+    """All of one moment. Raises Moved."""
     rows = fetch_all(
-        "SELECT signature, slot, position, err FROM historical_transaction"
-        " WHERE signature = ANY($1)",
+        "SELECT v.number, t.signature, t.slot, t.position, t.err"
+        f" FROM {VERSION} AS v LEFT JOIN historical_transaction t ON t.signature = ANY($1)",
         signatures,
     )
-    found = {signature: Place(*rest) for signature, *rest in rows}
+    found = {signature: Place(*rest) for _, signature, *rest in rows if signature is not None}
     missing = [each for each in signatures if each not in found]
-    if missing:
-        sealed = sealed_lookup.places_of(missing)
+    version = rows[0][0]
+    if missing and version:
+        sealed = sealed_lookup.places_at(version, missing, state())
         found |= {signature: Place(*place) for signature, place in sealed.items()}
     return found
 
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
-    """Signature → (slot, err as JSON or None), for those that the ledger holds."""
+    """Signature → (slot, err as JSON or None), for those that the ledger holds; all of one
+    moment.
+    """
     number = _statuses.now()
     found: dict[bytes, tuple[int, str | None]] = {}
     if number is not None:
@@ -149,7 +150,11 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     missing = [each for each in signatures if each not in found]
     if not missing:
         return found  # an empty list has no type that PostgreSQL could compare
-    for signature, place in places(missing).items():
+    read = places(missing)
+    if found and REMOVALS.read() != number:
+        # What was remembered may have been removed before the others were read.
+        found, read = {}, places(signatures)
+    for signature, place in read.items():
         found[signature] = (place.slot, place.err)
         _statuses.keep(signature, (place.slot, place.err), number)
     return found
