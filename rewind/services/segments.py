@@ -1,7 +1,7 @@
 """Builds the index of finished segments: which accounts occur in them."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+from itertools import islice
 
 from django.db import transaction
 
@@ -56,13 +56,18 @@ def _index_sealed(segment: int, number: int) -> None:
     low, high = segments.slice_bounds(number)
     accounts = _accounts(change_source.merged([], sealed, after=Key(low, -1, 0), below=high))
     while some := list(islice(accounts, _ACCOUNTS_AT_ONCE)):
-        segments.index_sealed(segment, some)
+        segments.keep_places(some)
 
 
-def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int, int, int]]:
-    for pubkey, same in groupby(changes, key=lambda change: change.pubkey):
-        slots = [change.slot for change in same]
-        yield pubkey, slots[0], slots[-1], len(slots)
+def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int]]:
+    """(pubkey, its highest slot): changes are in the order of both."""
+    place: tuple[bytes, int] | None = None
+    for change in changes:
+        if place is not None and place[0] != change.pubkey:
+            yield place
+        place = change.pubkey, change.slot
+    if place is not None:
+        yield place
 
 
 def _highest_finished() -> int | None:

@@ -14,7 +14,7 @@ from embedded.servers import hold_run_dir, start_servers, stop_servers
 from rewind.store.partitions import PARTITION_SLOTS
 from tests import forked_commands
 from tests.databases import this_database
-from tests.rewind.conftest import NOW, committed  # noqa: F401  (a fixture)
+from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, signature, write
 
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
@@ -56,7 +56,7 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 
 
 @pytest.fixture
-def sealed_slots(committed: None) -> None:
+def sealed_slots(transactional_db: None) -> None:
     """A sealed partition of the archive, and one of which a part is sealed."""
     from rewind.services.recording import record_slots
     from rewind.services.sealing import Policy, seal_step

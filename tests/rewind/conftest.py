@@ -9,7 +9,7 @@ import pytest
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
     *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
-    *("gap", "baseline", "archivestate", "accountsegment", "droppedaccount"),
+    *("gap", "baseline", "archivestate", "accountsegments", "droppedaccount"),
     *("sealedsegment", "sealedblock", "laterow"),
 )
 
