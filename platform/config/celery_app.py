@@ -142,6 +142,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "move-archive": {
+        "task": "rewind.tasks.move_archive",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,

@@ -10,6 +10,7 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
+from config.archive_settings import *  # noqa: F403  (every one of them is a setting)
 from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
 from config.history_settings import *  # noqa: F403  (every one of them is a setting)
