@@ -94,6 +94,12 @@ def next_bucket(moving: SealedSegment) -> int | None:
     return None if found is None else int(found[0])
 
 
+def moved_buckets(moving: SealedSegment) -> list[int]:
+    """The first bytes of pubkeys whose blocks lie in the store."""
+    found = SealedBlock.objects.filter(segment=moving, bucket__lt=moving.cold_buckets)
+    return list(found.order_by("bucket").values_list("bucket", flat=True).distinct())
+
+
 def blocks(number: int, bucket: int) -> Iterator[Row]:
     """The segment's blocks of one first byte of pubkeys, in order, some read at once."""
     after: tuple[bytes, int, int] = (bytes([bucket]), -1, 0)
@@ -138,7 +144,7 @@ def finish(moving: SealedSegment, now: Any) -> None:
 
 def next_forgotten(before: Any) -> SealedSegment | None:
     """A segment that no one reads since that moment or longer, and that has objects."""
-    gone = SealedSegment.objects.filter(state=State.RETIRED, retired_at__lt=before)
+    gone = SealedSegment.objects.filter(state=State.RETIRED, retired_at__lte=before)
     return gone.exclude(cold_name="").order_by("id").first()
 
 

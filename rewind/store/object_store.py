@@ -67,13 +67,22 @@ class Listed(NamedTuple):
     size: int
 
 
+# The process whose threads obstore started: in a child that it forked later, requests would hang.
+_owner: int | None = None
+
+
 class ObjectStore:
     """The objects below a URL (s3, gs, az or file). A request gives up after `timeout_seconds`,
     with its retries after twice that. Open it in the process that uses it: its threads do not
-    survive a fork. Safe for threads. Every method raises StoreFault.
+    survive a fork, and a child forked after that is refused. Safe for threads. Every method raises
+    StoreFault.
     """
 
     def __init__(self, url: str, options: Options, *, timeout_seconds: int) -> None:
+        global _owner
+        if _owner not in (None, os.getpid()):
+            raise StoreUnreachable("", "this process was forked from one that uses the store")
+        _owner = os.getpid()
         from obstore.exceptions import BaseError
         from obstore.store import from_url
 
