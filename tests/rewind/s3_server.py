@@ -14,9 +14,9 @@ from typing import Any
 KEY, SECRET = "an-access-key", "a-very-secret-key"
 _SERVE = (
     "import logging; logging.getLogger('werkzeug').setLevel(logging.ERROR);"
-    "from moto.server import DomainDispatcherApplication, create_backend_app;"
+    "from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app;"
     "from werkzeug.serving import make_server;"
-    "server = make_server('127.0.0.1', 0, DomainDispatcherApplication(create_backend_app, 's3'),"
+    "server = make_server('127.0.0.1', 0, DomainDispatcherApplication(create_backend_app),"
     " threaded=True);"
     "print(server.server_port, flush=True); server.serve_forever()"
 )
