@@ -8,6 +8,7 @@ most of what a compressed vote is. It is put back on the way out.
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import zstandard
 
@@ -90,10 +91,15 @@ def open_frame(frame: bytes) -> bytes:
     return _decompressor().decompress(frame)
 
 
-def text_in(stored: bytes, start: int, length: int, signature: bytes) -> bytes:
-    """One transaction's text from its opened frame."""
+def open_frames(data: bytes, ends: Sequence[int]) -> list[bytes]:
+    """The stored texts of each frame of a body. Raises zstandard.ZstdError."""
+    return [open_frame(data[start:end]) for start, end in pairwise((0, *ends))]
+
+
+def completed(stored: bytes, *signatures: bytes) -> bytes:
+    """Stored texts joined by commas, each with its first signature put back."""
     pieces: list[bytes] = []
-    _complete(stored[start : start + length], iter([signature]), pieces)
+    _complete(stored, iter(signatures), pieces)
     return b"".join(pieces)
 
 

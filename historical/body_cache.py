@@ -5,21 +5,24 @@ blockhash would not do, since a block that is recorded again, from another sourc
 
 from asyncio import _get_running_loop
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sized
 from threading import Event, Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Sized)
 
 
-class BodyCache:
+class BodyCache(Generic[T]):
     """The most recently used texts, up to a number of bytes, for one process."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._size = 0
-        self._texts: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._texts: OrderedDict[Hashable, T] = OrderedDict()
         self._making: dict[Hashable, Event] = {}
         self._lock = Lock()
 
-    def find(self, key: Hashable) -> bytes | None:
+    def find(self, key: Hashable) -> T | None:
         """The text under the key, None when it is not there."""
         with self._lock:
             text = self._texts.get(key)
@@ -27,7 +30,7 @@ class BodyCache:
                 self._texts.move_to_end(key)
             return text
 
-    def keep(self, key: Hashable, text: bytes) -> None:
+    def keep(self, key: Hashable, text: T) -> None:
         """Keeps the text, unless it would push out most of the others."""
         if len(text) > self._capacity // 2:
             return
@@ -39,7 +42,7 @@ class BodyCache:
                 _, dropped = self._texts.popitem(last=False)
                 self._size -= len(dropped)
 
-    def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The text under the key, made when it is not there. Threads that want the same text wait
         for the one that makes it; an event loop, which serves others meanwhile, makes its own.
         """
@@ -49,7 +52,7 @@ class BodyCache:
             self.keep(key, text)
         return text
 
-    def _made(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+    def _made(self, key: Hashable, make: Callable[[], T]) -> T:
         """The text, by this thread or by the one that makes it already."""
         while True:
             with self._lock:

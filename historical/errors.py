@@ -207,6 +207,18 @@ class RemoteHistoryBusy(RpcError):
         )
 
 
+class SealedDataDamaged(RpcError):
+    """Something that was sealed is not what was written: its checksum differs, or it is gone. It is
+    named in the response and in the log; fetch the slots again, or restore them.
+    """
+
+    code = -32603
+    reason = "sealed_data_damaged"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"Sealed data of the ledger is damaged: {what}", data={"damaged": what})
+
+
 class LedgerBehind(NotReady):
     """The newest block is older than an operator said it may be."""
 

@@ -8,3 +8,5 @@ from columns.generations import Generation
 CHANGES = Generation(0)
 # Moves with every commit that removes blocks: what is stored does not change otherwise.
 REMOVALS = Generation(1)
+# Moves with every commit that changes what is sealed, and where.
+SEALING = Generation(2)

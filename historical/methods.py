@@ -24,6 +24,7 @@ from historical.errors import (
     RemoteHistoryBusy,
     RemoteHistoryDamaged,
     RemoteHistoryUnavailable,
+    SealedDataDamaged,
     SlotMissing,
     SlotSkipped,
     TooManySignatures,
@@ -39,14 +40,7 @@ from historical.results import (
     SignatureStatuses,
     TransactionEntry,
 )
-from historical.services import (
-    address_pages,
-    addresses,
-    blocks,
-    bounds,
-    coverage,
-    transactions,
-)
+from historical.services import address_pages, addresses, blocks, bounds, coverage, transactions
 from historical.services.address_pages import Page, SortOrder
 from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
@@ -166,7 +160,7 @@ _REMOTE = (RemoteHistoryUnavailable, RemoteHistoryDamaged, RemoteHistoryBusy)
     "getTransaction",
     result=TransactionEntry | None,
     quick=True,
-    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion, SealedDataDamaged),
 )
 def get_transaction(
     call: Call,
@@ -191,7 +185,9 @@ def get_transaction(
 
 
 @methods.add(
-    "getSignatureStatuses", quick=True, errors=(MinContextSlotNotReached, TooManySignatures)
+    "getSignatureStatuses",
+    quick=True,
+    errors=(MinContextSlotNotReached, TooManySignatures, SealedDataDamaged),
 )
 def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
@@ -213,7 +209,7 @@ def get_signature_statuses(
 @methods.add(
     "getBlock",
     result=Block,
-    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion, SealedDataDamaged),
     expensive=True,
     quick=True,
 )
@@ -286,7 +282,7 @@ def get_blocks_with_limit(
     "getSignaturesForAddress",
     quick=True,
     result=list[AddressSignature],
-    errors=(*_READS, LimitInvalid, FilterTransactionNotFound),
+    errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged),
 )
 def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
@@ -320,6 +316,7 @@ def get_signatures_for_address(
         BadPaginationToken,
         FilterUnsupported,
         UnsupportedTransactionVersion,
+        SealedDataDamaged,
     ),
 )
 def get_transactions_for_address(

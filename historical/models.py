@@ -1,4 +1,4 @@
-"""The ledger's tables: blocks, and two indexes of transactions."""
+"""The ledger's tables: blocks, two indexes of transactions, and both again for sealed ranges."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex, HashIndex
@@ -11,7 +11,8 @@ from gaps.slot_gap import SlotGap
 
 class Block(models.Model):
     """A produced slot. `body` holds the transactions in the standard node's `json` encoding,
-    compressed in frames (historical/block_bodies.py); `frames` are the frames' end offsets in it.
+    compressed in frames (historical/block_bodies.py); `frames` are the frames' end offsets in it. A
+    sealed block has no body, and no rows of its transactions: see SealedBlock.
     """
 
     slot = SlotColumn(primary_key=True)
@@ -29,11 +30,18 @@ class Block(models.Model):
     reward_partitions = models.IntegerField(null=True)
     rewards = models.BinaryField(null=True, help_text="JSON array; null if the source has none")
     frames = ArrayField(models.IntegerField())
-    body = models.BinaryField()
+    body = models.BinaryField(null=True, help_text="Null once the block is sealed")
     recorded_at = models.DateTimeField()
 
     class Meta:
         ordering = ["-slot"]
+        indexes = [
+            models.Index(
+                fields=["slot"],
+                condition=models.Q(body__isnull=False),
+                name="blocks_that_are_not_sealed",
+            )
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(parent_slot__lt=models.F("slot")) | models.Q(slot=0),
@@ -130,3 +138,143 @@ class Gap(SlotGap):
 
     class Meta(SlotGap.Meta):
         verbose_name = "ledger gap"
+
+
+class SealedRange(models.Model):
+    """A range of slots whose blocks are sealed, as a whole or so far."""
+
+    id = models.BigAutoField(primary_key=True)
+    first_slot = SlotColumn(unique=True)
+    last_slot = SlotColumn()
+    keys = models.BinaryField(help_text="A checksum, and keys of 32 bytes that occur often")
+    dictionary = models.BinaryField(help_text="A checksum, and a zstd dictionary; may be empty")
+    unindexed = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        help_text="Segments (historical/segments.py) with sealed blocks whose address entries are"
+        " not packed yet",
+    )
+    unsealable = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        help_text="Blocks that could not be read completely, and stay as they are",
+    )
+    blocks = models.BigIntegerField(default=0)
+    transactions = models.BigIntegerField(default=0)
+    text_bytes = models.BigIntegerField(default=0, help_text="Of the transactions' stored texts")
+    packed_bytes = models.BigIntegerField(default=0, help_text="Of the frames of these texts")
+    summarized_pages = models.BigIntegerField(
+        default=0,
+        help_text="Of the table of address entries, how many its index by slots was made again for",
+    )
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(
+        null=True, help_text="When everything in the range was sealed and merged first"
+    )
+
+    class Meta:
+        ordering = ["-first_slot"]
+
+    def __str__(self) -> str:
+        return f"sealed range from slot {self.first_slot}"
+
+
+class SealedBlock(models.Model):
+    """The transactions of a sealed block: signatures and what lists of them show, and where their
+    texts stand. `frames` are numbers of PackedTexts, `ends` the position behind the last one in
+    each; in the first frame `skipped` texts of other blocks come before.
+    """
+
+    slot = SlotColumn(primary_key=True)
+    sealed_range = models.BigIntegerField(help_text="The number of its SealedRange")
+    entries = models.BinaryField(
+        help_text="Of each transaction its signature, the number of its error in `errs`, and a"
+        " checksum (historical/sealed_entries.py)"
+    )
+    errs = ArrayField(models.TextField(), help_text="The block's different errors, JSON")
+    memo_positions = ArrayField(models.IntegerField())
+    memos = ArrayField(models.TextField(), help_text="JSON strings, of those positions")
+    frames = ArrayField(models.BigIntegerField())
+    ends = ArrayField(models.IntegerField())
+    skipped = models.IntegerField()
+    stored_bytes = models.IntegerField(help_text="Its part of the frames, and its entries")
+
+    def __str__(self) -> str:
+        return f"sealed block {self.slot}"
+
+
+class PackedTexts(models.Model):
+    """A frame of transactions' texts (historical/packed_texts.py) of one block or several."""
+
+    id = models.BigAutoField(primary_key=True)
+    sealed_range = models.BigIntegerField()
+    first_slot = SlotColumn()
+    last_slot = SlotColumn()
+    frame = models.BinaryField()
+
+    class Meta:
+        verbose_name_plural = "packed texts"
+
+    def __str__(self) -> str:
+        return f"texts of slots {self.first_slot} to {self.last_slot}"
+
+
+class IndexRun(models.Model):
+    """Sorted blocks of index entries (historical/packed_index.py). Runs of one range are merged
+    into larger ones.
+    """
+
+    class State(models.IntegerChoices):
+        MERGING = 0, "being merged from others"
+        LIVE = 1, "read"
+        MERGED = 2, "replaced by a larger one"
+
+    id = models.BigAutoField(primary_key=True)
+    sealed_range = models.BigIntegerField()
+    kind = models.SmallIntegerField(help_text="1: of signatures, 2: of addresses")
+    level = models.SmallIntegerField(help_text="How many times its entries were merged")
+    state = models.SmallIntegerField(choices=State.choices)
+    first_slot = SlotColumn()
+    last_slot = SlotColumn()
+    entries = models.BigIntegerField()
+    dropped = models.BigIntegerField(
+        default=0, help_text="Entries of its inputs that are not in it: of removed blocks, or twice"
+    )
+    removed = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        help_text="First and last slot of ranges whose entries do not count: their blocks were"
+        " removed from the ledger",
+    )
+    inputs = ArrayField(models.BigIntegerField(), default=list, help_text="Runs it is merged from")
+    reached = models.BinaryField(default=b"", help_text="The last entry that is merged")
+
+    def __str__(self) -> str:
+        return f"run {self.id} of range {self.sealed_range}"
+
+
+class PackedIndex(models.Model):
+    """A block of a run's entries; `first_entry` is the first one in it."""
+
+    pk = models.CompositePrimaryKey("run", "first_entry")
+    run = models.BigIntegerField()
+    first_entry = models.BinaryField()
+    block = models.BinaryField()
+
+    class Meta:
+        verbose_name_plural = "packed index"
+
+    def __str__(self) -> str:
+        return f"block of run {self.run}"
+
+
+class SealVersion(models.Model):
+    """One row, whose number moves with each commit that changes what is sealed: reads that take
+    several statements compare it.
+    """
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    number = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"seal version {self.number}"

@@ -73,6 +73,14 @@ sys.dont_write_bytecode = False
 # Most objects of a test process live until its end: the collector looks at them seldom.
 gc.set_threshold(50_000)
 
+# The ledger's blocks, sealed or not, with all that leads to them.
+LEDGER_TABLES = ", ".join(
+    f"historical_{name}"
+    for name in (
+        *("block", "transaction", "addressentries", "blocktally", "sealedrange", "sealedblock"),
+        *("packedtexts", "indexrun", "packedindex", "sealversion"),
+    )
+)
 SOAK = Path(__file__).parent / "soak"
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
@@ -187,10 +195,7 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT FROM historical_block)")
         if cursor.fetchone()[0]:
-            cursor.execute(
-                "TRUNCATE historical_block, historical_transaction, historical_addressentries,"
-                " historical_blocktally"
-            )
+            cursor.execute(f"TRUNCATE {LEDGER_TABLES}")
             generations.move_all()
 
 
@@ -249,10 +254,7 @@ def empty_ledger(db: None) -> None:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute(
-            "TRUNCATE historical_block, historical_transaction, historical_addressentries,"
-            " historical_blocktally"
-        )
+        cursor.execute(f"TRUNCATE {LEDGER_TABLES}")
 
 
 @pytest.fixture

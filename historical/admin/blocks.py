@@ -77,7 +77,11 @@ class BlockAdmin(LongListAdmin):
     @admin.display(description="stored bytes")
     def stored(self, block: Block) -> SafeString:
         size: int = block.stored_bytes  # type: ignore[attr-defined]
-        return format_html('<span title="{} bytes">{}</span>', grouped(size), size_of(size))
+        sealed = block.sealed_bytes is not None  # type: ignore[attr-defined]
+        state = ", sealed" if sealed else ""
+        return format_html(
+            '<span title="{} bytes{}">{}{}</span>', grouped(size), state, size_of(size), state
+        )
 
     recorded = column("recorded", lambda row: ago(row.recorded_at))
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 
 from solders.pubkey import Pubkey
 
@@ -14,9 +13,10 @@ from chain.units import I64_MAX
 from historical import filters
 from historical.errors import BadPaginationToken
 from historical.filters import Filters
-from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first, oldest_first
+from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition
 from historical.results import AddressTransaction, AddressTransactions
 from historical.segments import MAX_POSITION, digest
+from historical.services.address_places import newest_first, oldest_first
 from historical.services.addresses import (
     MAX_LIMIT,
     batches,
@@ -25,7 +25,6 @@ from historical.services.addresses import (
     require_limit,
 )
 from historical.services.transactions import entry
-from historical.store import addresses as store
 from historical.store import blocks as block_store
 from historical.store import transactions as transaction_store
 from historical.store.transactions import ListedRow
@@ -117,9 +116,9 @@ def _places(address: Pubkey, page: Page) -> Iterator[LedgerPosition]:
     key = digest(bytes(address))
     if page.order is SortOrder.DESC:
         below = below if token is None else min(below, token)
-        return newest_first(partial(store.entries_below, key), below=below, above=above)
+        return newest_first(key, below=below, above=above)
     above = above if token is None else max(above, token)
-    return oldest_first(partial(store.entries_from, key), above=above, below=below)
+    return oldest_first(key, above=above, below=below)
 
 
 def _slots(wanted: Filters) -> tuple[int, int | None]:

@@ -1,7 +1,6 @@
 """The transactions that an address occurs in."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,9 +10,9 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode
 from historical.errors import FilterTransactionNotFound, LimitInvalid
-from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first
+from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition
 from historical.segments import digest
-from historical.store import addresses as store
+from historical.services.address_places import newest_first
 from historical.store import transactions as transaction_store
 from historical.store.transactions import ListedRow
 from jsonrpc.wire import Encoded
@@ -25,13 +24,13 @@ def signatures_for_address(
     address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
 ) -> Encoded:
     """A list of AddressSignature, newest first, strictly between the two transactions; raises
-    LimitInvalid and FilterTransactionNotFound.
+    LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
     """
     require_limit(limit, MAX_LIMIT)
     below = HIGHEST if before is None else _place("before", before)
     above = LOWEST if until is None else _place("until", until)
-    read = partial(store.newest_entries, digest(bytes(address)), limit)
-    places = list(islice(newest_first(read, below=below, above=above, enough=limit), limit))
+    key = digest(bytes(address))
+    places = list(islice(newest_first(key, below=below, above=above, enough=limit), limit))
     if not places:
         return Encoded(b"[]")
     columns = transaction_store.listed_columns(places)

@@ -9,7 +9,6 @@ from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
-from historical import block_bodies
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services import remote_blocks
 from historical.services.bounds import why_no_block
@@ -20,6 +19,7 @@ from historical.services.remote_history import (
     is_configured,
     may_have,
 )
+from historical.services.sealed_texts import RecordingGone, block_texts
 from historical.services.text_caches import recent_texts
 from historical.store import blocks as store
 from historical.store import transactions as transaction_store
@@ -42,8 +42,8 @@ def block(
     reads: RemoteReads | None = None,
 ) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
-    UnsupportedTransactionVersion. With `reads` also one that only the remote history has; then
-    also what RemoteReads.read raises.
+    UnsupportedTransactionVersion, SealedDataDamaged. With `reads` also one that only the remote
+    history has; then also what RemoteReads.read raises.
     """
     row = store.block(slot) if slot <= I64_MAX else None
     while row is not None:
@@ -64,10 +64,6 @@ def block(
         wanted=wanted,
         why_not_here=why_not,
     )
-
-
-class RecordingGone(Exception):
-    """The block was recorded again or removed after its row was read."""
 
 
 def _block(
@@ -181,10 +177,7 @@ def _transactions(
 
 
 def _texts(row: BlockRow) -> bytes:
-    stored = store.body_of_recording(row.slot, row.recording)
-    if stored is None:
-        raise RecordingGone
-    return block_bodies.unpack(*stored, _signatures(row))
+    return block_texts(row.slot, row.recording, _signatures(row))
 
 
 def _first_unsupported(row: BlockRow, max_version: int | None) -> int:

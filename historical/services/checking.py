@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from chain.encodings import b58encode
 from chain.slot_ranges import SlotRange
 from gaps.life_cycle import open_gaps
+from historical.ledger_positions import LedgerPosition
 from historical.models import Gap
-from historical.segments import SEGMENT_SLOTS, digest, segment_of, unpack_entries
+from historical.segments import MAX_POSITION, digest
+from historical.services.address_places import oldest_first
 from historical.services.recorded_transactions import recorded_at
 from historical.services.stored_content import Unreadable, transactions_of
-from historical.store import addresses, checking
 from historical.store import blocks as store
-
-_LONGEST_RUN = 4 * SEGMENT_SLOTS
+from historical.store import checking
 
 
 class Fault(NamedTuple):
@@ -91,11 +91,10 @@ def read_transactions(slot: int) -> tuple[list[dict[str, Any]], Fault | None]:
 
 
 def _leads_to(address: bytes, slot: int, index: int) -> bool:
-    begins = segment_of(slot) * SEGMENT_SLOTS
-    rows = addresses.entries_from(digest(address), begins, _LONGEST_RUN)
-    return any(
-        (slot, index) in unpack_entries(first, packed) for first, packed in rows if first <= slot
-    )
+    place = LedgerPosition(slot, index)
+    below = LedgerPosition(slot, index + 1)
+    above = LedgerPosition(slot, index - 1) if index else LedgerPosition(slot - 1, MAX_POSITION)
+    return place in oldest_first(digest(address), above=above, below=below)
 
 
 def _in_gap(slot: int) -> bool:

@@ -1,17 +1,19 @@
 """How often transactions name an address, and how fast slots pass, from the newest blocks."""
 
+from itertools import islice
 from typing import NamedTuple
 
 from solders.pubkey import Pubkey
 
-from historical.segments import digest, unpack_entries
-from historical.store import addresses
+from historical.ledger_positions import LedgerPosition
+from historical.segments import MAX_POSITION, digest
+from historical.services.address_places import newest_first
 from historical.store import blocks as store
 
 # Without two blocks with a block time: a slot of 400 ms.
 SLOTS_PER_DAY = 216_000.0
 _LOOKED_BACK = 20_000
-_ROWS = 64
+_MOST_NAMED = 20_000
 
 
 class Mentions(NamedTuple):
@@ -27,13 +29,12 @@ def mentions_of(address: Pubkey) -> Mentions | None:
     if bounds is None:
         return None
     lowest = max(bounds[0], bounds[1] - _LOOKED_BACK + 1)
-    rows = addresses.entries_below(digest(bytes(address)), bounds[1] + 1, _ROWS)
-    if len(rows) == _ROWS:  # there are more below: what was read reaches down to here
-        lowest = max(lowest, rows[-1][0])
-    named = sum(
-        slot >= lowest for first, packed in rows for slot, _ in unpack_entries(first, packed)
-    )
-    return Mentions(named, bounds[1] - lowest + 1)
+    below, above = LedgerPosition(bounds[1] + 1, 0), LedgerPosition(lowest - 1, MAX_POSITION)
+    places = newest_first(digest(bytes(address)), below=below, above=above)
+    named = list(islice(places, _MOST_NAMED))
+    if len(named) == _MOST_NAMED:  # there are more below: what was read reaches down to here
+        lowest = named[-1].slot
+    return Mentions(len(named), bounds[1] - lowest + 1)
 
 
 def slots_per_day() -> float:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import TypeVar
 
 from django.conf import settings
@@ -103,15 +104,21 @@ _verdict = _Verdict()
 
 
 def opened() -> tuple[History, ReadThreads]:
-    """This process's archive, and the threads that read it."""
-    return _opened(
-        os.getpid(),  # its connections and threads are of this process alone
-        settings.OLD_FAITHFUL_URL,
-        settings.OLD_FAITHFUL_NETWORK,
-        settings.OLD_FAITHFUL_FIRST_EPOCH,
-        settings.OLD_FAITHFUL_TIMEOUT_SECONDS,
-        settings.OLD_FAITHFUL_CACHE_BYTES,
-    )
+    """This process's archive, and the threads that read it: one of each, whose limits are all
+    calls'.
+    """
+    with _opening:
+        return _opened(
+            os.getpid(),  # its connections and threads are of this process alone
+            settings.OLD_FAITHFUL_URL,
+            settings.OLD_FAITHFUL_NETWORK,
+            settings.OLD_FAITHFUL_FIRST_EPOCH,
+            settings.OLD_FAITHFUL_TIMEOUT_SECONDS,
+            settings.OLD_FAITHFUL_CACHE_BYTES,
+        )
+
+
+_opening = Lock()
 
 
 @lru_cache(maxsize=1)

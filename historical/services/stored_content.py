@@ -11,8 +11,10 @@ from chain.block_json import split
 from chain.blocks import Form, SlotRecord
 from chain.encodings import b58decode, b58encode
 from historical import block_bodies
-from historical.errors import BadBlock
+from historical.errors import BadBlock, SealedDataDamaged
+from historical.services.sealed_texts import RecordingGone, stored_texts
 from historical.store import blocks as store
+from historical.store import sealed_blocks
 from historical.store import transactions as transaction_store
 from historical.transaction_text import text_of
 
@@ -37,12 +39,21 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
     is stored. Raises Unreadable.
     """
     stored = store.body(slot)
-    if stored is None:
+    # After the other read: what is sealed meanwhile is found here.
+    sealed = sealed_blocks.sealed_block(slot) if stored is None else None
+    if stored is None and sealed is None:
         return []
     try:
-        texts = block_bodies.unpack(*stored, transaction_store.signatures_of(slot))
+        signatures = transaction_store.signatures_of(slot)
+        if stored is not None:
+            texts = block_bodies.unpack(*stored, signatures)
+        elif sealed is not None:
+            texts = block_bodies.completed(stored_texts(sealed), *signatures)
         return [_decode(text) for text in split(texts)]
-    except (zstandard.ZstdError, msgspec.DecodeError, ValueError, StopIteration) as error:
+    except (
+        *(zstandard.ZstdError, msgspec.DecodeError, ValueError, StopIteration),
+        *(SealedDataDamaged, RecordingGone),
+    ) as error:
         # StopIteration: the index has fewer signatures than the body has texts.
         raise Unreadable(f"{type(error).__name__}: {error}"[:300]) from None
 

@@ -9,10 +9,10 @@ from chain.commitment import BlockForm, TransactionEncoding
 from historical import block_bodies
 from historical.errors import TooManySignatures, UnsupportedTransactionVersion
 from historical.results import SignatureStatus
-from historical.services import remote_transactions
-from historical.services.blocks import RecordingGone
+from historical.services import remote_transactions, sealed_texts
 from historical.services.bounds import why_no_block
 from historical.services.remote_history import RemoteReads
+from historical.services.sealed_texts import RecordingGone
 from historical.services.text_caches import recent_answers, recent_opened
 from historical.store import frames
 from historical.store import transaction_lookup as store
@@ -33,8 +33,8 @@ def transaction(
     reads: RemoteReads | None = None,
 ) -> Encoded | None:
     """A transaction as the standard node's getTransaction gives it; None when the ledger does not
-    have it; raises UnsupportedTransactionVersion. With `reads` also one of the remote history; then
-    also what RemoteReads.read raises.
+    have it; raises UnsupportedTransactionVersion, SealedDataDamaged. With `reads` also one of the
+    remote history; then also what RemoteReads.read raises.
     """
     raw = bytes(signature)
     found = store.transaction(raw)
@@ -61,7 +61,7 @@ def _answer(
     key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
     text = recent_answers.find(key)
     if text is None:
-        stored = _stored(row) if found.frame is None else block_bodies.open_frame(found.frame)
+        stored = _stored(row, found.frame)
         text = bytes(_entry(row, stored, encoding, max_version, wanted))
         recent_answers.keep(key, text)
     return Encoded(text)
@@ -90,7 +90,7 @@ def _entry(
     max_version: int | None,
     wanted: BlockForm,
 ) -> Encoded:
-    text = block_bodies.text_in(stored, row.start, row.length, row.signature)
+    text = block_bodies.completed(stored, row.signature)
     version = version_of(text)
     if not is_supported(version, max_version):
         raise UnsupportedTransactionVersion(version)
@@ -104,17 +104,27 @@ def _entry(
     return Encoded(*with_place(text, slot=row.slot, index=row.position, block_time=row.block_time))
 
 
-def _stored(row: TransactionRow) -> bytes:
-    """The opened frame that holds the row's text. Raises RecordingGone."""
+def _stored(row: TransactionRow, frame: bytes | None = None) -> bytes:
+    """The row's stored text; `frame` is the compressed frame that holds it, if it was read already.
+    Raises RecordingGone, SealedDataDamaged.
+    """
+    if row.sealed_range is not None:
+        opened = sealed_texts.opened(row.frame, row.sealed_range, frame)
+        return opened.texts(row.start, row.start + 1)
+    texts = block_bodies.open_frame(frame) if frame is not None else _opened_frame(row)
+    return texts[row.start : row.start + row.length]
+
+
+def _opened_frame(row: TransactionRow) -> bytes:
     key = (row.slot, row.recording, row.frame)
-    stored = recent_opened.find(key)
-    if stored is None:
+    found = recent_opened.find(key)
+    if not isinstance(found, bytes):
         frame = frames.frame(*key)
         if frame is None:
             raise RecordingGone
-        stored = block_bodies.open_frame(frame)
-        recent_opened.keep(key, stored)
-    return stored
+        found = block_bodies.open_frame(frame)
+        recent_opened.keep(key, found)
+    return found
 
 
 def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:

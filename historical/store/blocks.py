@@ -35,24 +35,25 @@ _bounds: GenerationCache[None, tuple[int, int]] = GenerationCache(CHANGES, 1)
 
 
 def block(slot: int) -> BlockRow | None:
-    number = _blocks.now()
-    found = None if number is None else _blocks.find(slot)
-    if found is None:
-        found = block_now(slot)
-        if found is not None and len(found.rewards or b"") <= _LONGEST_REWARDS:
-            _blocks.keep(slot, found, number)
-    return found
+    found = None if _blocks.now() is None else _blocks.find(slot)
+    return block_now(slot) if found is None else found
 
 
 def block_now(slot: int) -> BlockRow | None:
     """As the database has it, whatever is remembered."""
+    number = _blocks.now()
     row = fetch_one(
         "SELECT slot, parent_slot, blockhash, previous_blockhash, block_time, block_height,"
         " transaction_count, newest_version, form, reward_partitions, rewards, xmin::text::bigint"
         " FROM historical_block WHERE slot = $1",
         slot,
     )
-    return None if row is None else BlockRow(*row)
+    if row is None:
+        return None
+    found = BlockRow(*row)
+    if len(found.rewards or b"") <= _LONGEST_REWARDS:
+        _blocks.keep(slot, found, number)
+    return found
 
 
 def rivals(slot: int, blockhash: bytes) -> list[tuple[int, bytes, int]]:
@@ -74,15 +75,20 @@ def blockhashes_between(first: int, last: int) -> list[tuple[int, bytes]]:
 
 
 def body(slot: int) -> tuple[bytes, list[int]] | None:
-    """The compressed body and its frames' end offsets."""
-    row = fetch_one("SELECT body, frames FROM historical_block WHERE slot = $1", slot)
+    """The compressed body and its frames' end offsets; None where there is none, or it is
+    sealed.
+    """
+    row = fetch_one(
+        "SELECT body, frames FROM historical_block WHERE slot = $1 AND body IS NOT NULL", slot
+    )
     return None if row is None else (row[0], row[1])
 
 
 def body_of_recording(slot: int, recording: int) -> tuple[bytes, list[int]] | None:
-    """The same, None when that recording is gone."""
+    """The same, None when that recording is gone or sealed."""
     row = fetch_one(
-        "SELECT body, frames FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $2",
+        "SELECT body, frames FROM historical_block"
+        " WHERE slot = $1 AND xmin::text::bigint = $2 AND body IS NOT NULL",
         slot,
         recording,
     )

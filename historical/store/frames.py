@@ -9,8 +9,9 @@ from django.conf import settings
 
 from columns.raw_queries import fetch_one
 from historical.body_cache import BodyCache
+from historical.store import sealed_blocks
 
-recent_frames = BodyCache(settings.LEDGER_CACHE_BYTES // 4)
+recent_frames: BodyCache[bytes] = BodyCache(settings.LEDGER_CACHE_BYTES // 4)
 
 
 def frame(slot: int, recording: int, number: int) -> bytes | None:
@@ -42,3 +43,18 @@ def keep_all(slot: int, recording: int, body: bytes, ends: Sequence[int]) -> Non
     """Remembers the frames of a whole body."""
     for number, (start, end) in enumerate(pairwise((0, *ends))):
         recent_frames.keep((slot, recording, number), body[start:end])
+
+
+def sealed_frame(number: int) -> bytes | None:
+    """A frame of sealed blocks' texts; None when it is gone."""
+    found = recent_frames.find(number)
+    if found is None:
+        found = sealed_blocks.frames([number]).get(number)
+        if found is not None:
+            recent_frames.keep(number, found)
+    return found
+
+
+def keep_sealed(number: int, data: bytes) -> None:
+    """Remembers a frame of sealed texts that was read beside something else."""
+    recent_frames.keep(number, data)

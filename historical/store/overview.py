@@ -2,10 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db.models import F, Func, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from columns.raw_queries import fetch_all, fetch_one
-from historical.models import Block, Gap, Import
+from historical.models import Block, Gap, Import, SealedBlock
 
 # Counting rows costs a scan of the table's index; beyond this PostgreSQL's own estimate will do.
 COUNTED_EXACTLY = 200_000
@@ -42,9 +43,14 @@ def block_count() -> tuple[int, bool]:
 
 
 def blocks_without_bodies(blocks: QuerySet[Block]) -> QuerySet[Block]:
-    """The blocks with `stored_bytes`, which PostgreSQL knows without reading the body."""
+    """The blocks with `stored_bytes`, which PostgreSQL knows without reading the body, and
+    `sealed_bytes`, None unless they are sealed.
+    """
     size: Any = Func(F("body"), function="octet_length", output_field=IntegerField())
-    return blocks.defer("body", "frames", "rewards").annotate(stored_bytes=size)
+    sealed = SealedBlock.objects.filter(slot=OuterRef("slot")).values("stored_bytes")
+    return blocks.defer("body", "frames", "rewards").annotate(
+        sealed_bytes=Subquery(sealed), stored_bytes=Coalesce(size, F("sealed_bytes"), 0)
+    )
 
 
 def neighbours(slot: int) -> tuple[int | None, int | None]:

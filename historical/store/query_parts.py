@@ -2,7 +2,9 @@
 
 
 def place(signature: str) -> str:
-    """The slot and the position of the transaction; no row where the ledger does not have it."""
+    """The slot and the position of the transaction; no row where the ledger does not have it, or
+    has sealed it (store.transactions.place_of finds both).
+    """
     return (
         f"SELECT slot, position FROM historical_transaction WHERE signature = {signature} LIMIT 1"
     )

@@ -1,5 +1,7 @@
 """Deletes blocks and their index entries."""
 
+from collections.abc import Sequence
+
 from columns.raw_queries import raw_connection
 
 
@@ -24,3 +26,46 @@ def take_entries(first: int, end: int) -> list[tuple[int, bytes, bytes]]:
             (first, end),
         )
         return [(slot, bytes(address), bytes(packed)) for slot, address, packed in cursor]
+
+
+def delete_sealed(first: int, last: int) -> set[int]:
+    """Deletes what is sealed of the slots' blocks, and frames that no other block's texts are in;
+    the numbers of the ranges that they were of.
+    """
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM historical_sealedblock WHERE slot BETWEEN %s AND %s"
+            " RETURNING sealed_range, frames",
+            (first, last),
+        )
+        found = cursor.fetchall()
+        frames = sorted({number for _, numbers in found for number in numbers})
+        cursor.execute(
+            "DELETE FROM historical_packedtexts p WHERE id = ANY(%s) AND NOT EXISTS ("
+            " SELECT FROM historical_sealedblock s"
+            " WHERE s.slot BETWEEN p.first_slot AND p.last_slot AND p.id = ANY(s.frames))",
+            (frames,),
+        )
+        cursor.execute(
+            "UPDATE historical_sealedrange SET unsealable = ARRAY("
+            " SELECT slot FROM unnest(unsealable) AS slot WHERE slot NOT BETWEEN %s AND %s)"
+            " WHERE cardinality(unsealable) > 0",
+            (first, last),
+        )
+        return {sealed_range for sealed_range, _ in found}
+
+
+def drop_empty_ranges(ranges: Sequence[int]) -> None:
+    """Drops those ranges that have no sealed blocks any more; their index is deleted later."""
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM historical_sealedrange r WHERE id = ANY(%s) AND NOT EXISTS ("
+            " SELECT FROM historical_sealedblock s"
+            " WHERE s.slot BETWEEN r.first_slot AND r.last_slot AND s.sealed_range = r.id)"
+            " RETURNING id",
+            (list(ranges),),
+        )
+        dropped = [number for (number,) in cursor.fetchall()]
+        cursor.execute(
+            "UPDATE historical_indexrun SET state = 2 WHERE sealed_range = ANY(%s)", (dropped,)
+        )

@@ -10,12 +10,15 @@ from typing import NamedTuple
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_one
 from historical.ledger_generations import REMOVALS
-from historical.store import frames
-from historical.store.transactions import TransactionRow
+from historical.store import frames, sealed_blocks, sealed_lookup
+from historical.store.sealed_blocks import SealedRow
+from historical.store.transactions import TransactionRow, sealed_row
 
 
 class Located(NamedTuple):
-    """A transaction's row, and the compressed frame of its text where that was read beside it."""
+    """A transaction's row, and the compressed frame of its text where that was read beside it: of
+    a sealed one that of PackedTexts.
+    """
 
     row: TransactionRow
     frame: bytes | None = None
@@ -39,6 +42,20 @@ class _Block(NamedTuple):
         )
 
 
+class _SealedBlock(NamedTuple):
+    """The same of a sealed block."""
+
+    of_block: TransactionRow  # of any transaction of it
+    sealed: SealedRow
+    signatures: list[bytes]
+
+    def row(self, position: int) -> TransactionRow:
+        frame, text = self.sealed.text_place(position)
+        return self.of_block._replace(
+            position=position, start=text, frame=frame, signature=self.signatures[position]
+        )
+
+
 # Signature, start, length and frame.
 _PLACE = struct.Struct(">64siih")
 _SIGNATURE_BYTES = 64
@@ -48,29 +65,31 @@ _MOST_TRANSACTIONS = 5_000
 _LARGEST_BODY = 262_144
 
 # Some 350 bytes each.
-_places: GenerationCache[bytes, TransactionRow | tuple[_Block, int]] = GenerationCache(
-    REMOVALS, 50_000
+_places: GenerationCache[bytes, TransactionRow | tuple[_Block | _SealedBlock, int]] = (
+    GenerationCache(REMOVALS, 50_000)
 )
 # Slots: whether a transaction was asked for since the block's places were read.
 _asked: GenerationCache[int, bool] = GenerationCache(REMOVALS, 1_000)
 
 
 def transaction(signature: bytes) -> Located | None:
-    number = _places.now()
-    if number is None:
-        return transaction_now(signature)
-    found = _places.find(signature)
+    found = None if _places.now() is None else _places.find(signature)
     if found is not None:
         return Located(found if isinstance(found, TransactionRow) else found[0].row(found[1]))
-    located = transaction_now(signature)
-    if located is not None:
+    return transaction_now(signature)
+
+
+def transaction_now(signature: bytes) -> Located | None:
+    """As the database has it, whatever is remembered. Raises SealedDataDamaged."""
+    number = _places.now()
+    located = _read(signature)
+    if located is not None and number is not None:
         _places.keep(signature, located.row, number)
         _count(located.row, number)
     return located
 
 
-def transaction_now(signature: bytes) -> Located | None:
-    """As the database has it, whatever is remembered."""
+def _read(signature: bytes) -> Located | None:
     row = fetch_one(
         "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
         " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
@@ -81,7 +100,13 @@ def transaction_now(signature: bytes) -> Located | None:
         signature,
     )
     if row is None:
-        return None
+        # After the other read: what is sealed meanwhile is found here.
+        sealed = sealed_lookup.by_signature(signature)
+        if sealed is None:
+            return None
+        if sealed.data is not None:
+            frames.keep_sealed(sealed.frame, sealed.data)
+        return Located(sealed_row(sealed), sealed.data)
     found = TransactionRow(*row[:-1])
     frames.keep(found.slot, found.recording, found.frame, row[-1])
     return Located(found, row[-1])
@@ -94,8 +119,10 @@ def _count(row: TransactionRow, number: int) -> None:
     _asked.now()
     is_second = bool(_asked.find(row.slot))
     _asked.keep(row.slot, not is_second, number)
-    if is_second:
+    if is_second and row.sealed_range is None:
         _read_places(row, number)
+    elif is_second:
+        _read_sealed_places(row, number)
 
 
 def _read_places(row: TransactionRow, number: int) -> None:
@@ -123,3 +150,12 @@ def _read_places(row: TransactionRow, number: int) -> None:
     signatures = [packed[start : start + _SIGNATURE_BYTES] for start in starts]
     places = dict(zip(signatures, zip(repeat(block), count()), strict=False))
     _places.keep_all(places, number)
+
+
+def _read_sealed_places(row: TransactionRow, number: int) -> None:
+    sealed = sealed_blocks.sealed_recording(row.slot, row.recording)
+    if sealed is None or sealed.transactions > _MOST_TRANSACTIONS:
+        return
+    signatures = [each.signature for each in sealed_blocks.entries_of(sealed)]
+    block = _SealedBlock(row, sealed, signatures)
+    _places.keep_all(dict(zip(signatures, zip(repeat(block), count()), strict=False)), number)

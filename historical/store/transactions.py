@@ -1,4 +1,4 @@
-"""Queries on transactions."""
+"""Queries on transactions, whether their blocks are sealed or not."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,13 +6,18 @@ from typing import NamedTuple
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
 from historical.ledger_generations import REMOVALS
+from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
+from historical.store import sealed_blocks, sealed_lookup
+from historical.store.sealed_blocks import ENTRY
+from historical.store.sealed_lookup import SealedTransaction
 
 _LOOKED_UP_AT_ONCE = 1_000
 
 
 class TransactionRow(NamedTuple):
     """One transaction, and where its text stands in its block's body; `recording` is another when
-    the block was taken out and recorded again.
+    the block was taken out and recorded again, or sealed. Of a sealed one `frame` is the number of
+    PackedTexts and `start` the text's index in it.
     """
 
     slot: int
@@ -25,6 +30,14 @@ class TransactionRow(NamedTuple):
     block_time: int | None
     form: int
     recording: int
+    sealed_range: int | None = None
+
+
+def sealed_row(found: SealedTransaction) -> TransactionRow:
+    return TransactionRow(
+        *(found.slot, found.position, found.text, 0, found.frame, found.signature),
+        *(found.blockhash, found.block_time, found.form, found.recording, found.sealed_range),
+    )
 
 
 class ListedRow(NamedTuple):
@@ -56,7 +69,15 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
         [slot for slot, _ in places],
         [position for _, position in places],
     )
-    return [TransactionRow(*row) for row in rows]
+    found = [TransactionRow(*row) for row in rows]
+    if len(found) == len(places):
+        return found
+    rows_at = {(row.slot, row.position): row for row in found}
+    missing = [place for place in places if place not in rows_at]
+    # After the others: what is sealed meanwhile is found here.
+    for each in sealed_lookup.transactions_at(missing):
+        rows_at[each.slot, each.position] = sealed_row(each)
+    return [rows_at[place] for place in places if place in rows_at]
 
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
@@ -64,7 +85,10 @@ def place_of(signature: bytes) -> tuple[int, int] | None:
     row = fetch_one(
         "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
     )
-    return None if row is None else (row[0], row[1])
+    if row is None:
+        sealed = sealed_lookup.places_of([signature]).get(signature)
+        return None if sealed is None else (sealed.slot, sealed.position)
+    return row[0], row[1]
 
 
 class Place(NamedTuple):
@@ -79,12 +103,17 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
     """Signature → place, for those that the ledger holds."""
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
+        some = signatures[at : at + _LOOKED_UP_AT_ONCE]
         rows = fetch_all(
             "SELECT signature, slot, position, err FROM historical_transaction"
             " WHERE signature = ANY($1)",
-            signatures[at : at + _LOOKED_UP_AT_ONCE],
+            some,
         )
         found |= {signature: Place(*rest) for signature, *rest in rows}
+        missing = [each for each in some if each not in found]
+        if missing:
+            sealed = sealed_lookup.places_of(missing)
+            found |= {signature: Place(*place) for signature, place in sealed.items()}
     return found
 
 
@@ -100,27 +129,38 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     missing = [each for each in signatures if each not in found]
     if not missing:
         return found  # an empty list has no type that PostgreSQL could compare
-    rows = fetch_all(
-        "SELECT signature, slot, err FROM historical_transaction WHERE signature = ANY($1)",
-        missing,
-    )
-    for signature, slot, err in rows:
-        found[signature] = (slot, err)
-        _statuses.keep(signature, (slot, err), number)
+    for signature, place in places(missing).items():
+        found[signature] = (place.slot, place.err)
+        _statuses.keep(signature, (place.slot, place.err), number)
     return found
+
+
+# Of the places `w`; a sealed one has an entry in place of a row.
+_LISTED = (
+    " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+    " JOIN historical_block b ON b.slot = w.slot"
+    " LEFT JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
+    # Not made one with the join, it is only looked at where the block is sealed.
+    f" LEFT JOIN LATERAL ({ENTRY} AND b.body IS NULL OFFSET 0) AS s ON true"
+    " WHERE t.signature IS NOT NULL OR s.entry IS NOT NULL ORDER BY w.n"
+)
 
 
 def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     """The transactions at (slot, position), in the order of the places."""
     rows = fetch_all(
-        "SELECT t.slot, t.position, t.signature, t.err, t.memo, b.block_time"
-        " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
-        " JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
-        " JOIN historical_block b ON b.slot = t.slot ORDER BY w.n",
+        "SELECT w.slot, w.position, t.signature, t.err, t.memo, b.block_time,"
+        f" s.entry, s.err, s.memo{_LISTED}",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
-    return [ListedRow(*row) for row in rows]
+    found = []
+    for slot, position, signature, err, memo, time, entry, *texts in rows:
+        shown = (signature, err, memo)
+        if signature is None:
+            shown = sealed_blocks.checked_entry(slot, position, entry, *texts)
+        found.append(ListedRow(slot, position, *shown, time))
+    return found
 
 
 class ListedColumns(NamedTuple):
@@ -135,27 +175,42 @@ class ListedColumns(NamedTuple):
     times: list[str]
 
 
+# Makes a row's signature as long as an entry; no entry ends so.
+_PADDING = b"\xff" * (ENTRY_BYTES - SIGNATURE_BYTES)
+
+
 def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     """The transactions at (slot, position), in the order of the places. One row of five long values
     is read in a fifth of the time that their rows take.
     """
     # No JSON text has a line break: it stands between them.
     row = fetch_one(
-        "SELECT array_agg(n::int), string_agg(signature, ''), string_agg(err, E'\n'),"
-        " string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
-        " SELECT w.n, t.signature, coalesce(t.err, 'null') AS err,"
-        " coalesce(t.memo, 'null') AS memo, coalesce(b.block_time::text, 'null') AS block_time"
-        " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
-        " JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
-        " JOIN historical_block b ON b.slot = t.slot ORDER BY w.n) AS listed",
+        "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
+        " string_agg(err, E'\n'), string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
+        " SELECT w.n, t.signature IS NULL AS is_sealed,"
+        rf" coalesce(t.signature || '\x{_PADDING.hex()}'::bytea, s.entry) AS entry,"
+        " coalesce(t.err, s.err, 'null') AS err, coalesce(t.memo, s.memo, 'null') AS memo,"
+        f" coalesce(b.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
     if row is None or row[0] is None:
         return ListedColumns([], [], [], [], [])
-    numbers, signatures, *texts = row
-    slots = [places[number - 1][0] for number in numbers]
-    return ListedColumns(slots, _each_64(signatures), *(text.split("\n") for text in texts))
+    numbers, has_sealed, packed, *texts = row
+    entries = [packed[at : at + ENTRY_BYTES] for at in range(0, len(packed), ENTRY_BYTES)]
+    errs, memos, times = (text.split("\n") for text in texts)
+    found = [places[number - 1] for number in numbers]
+    if has_sealed:
+        for place, entry, err, memo in zip(found, entries, errs, memos, strict=True):
+            if entry[SIGNATURE_BYTES:] != _PADDING:
+                slot, position = place
+                sealed_blocks.checked_entry(slot, position, entry, _given(err), _given(memo))
+    signatures = [entry[:SIGNATURE_BYTES] for entry in entries]
+    return ListedColumns([slot for slot, _ in found], signatures, errs, memos, times)
+
+
+def _given(text: str) -> str | None:
+    return None if text == "null" else text
 
 
 def _each_64(signatures: bytes) -> list[bytes]:
@@ -171,7 +226,10 @@ def signatures_of_recording(slot: int, recording: int) -> list[bytes]:
         slot,
         recording,
     )
-    return [signature for (signature,) in rows]
+    if rows:
+        return [signature for (signature,) in rows]
+    sealed = sealed_blocks.sealed_recording(slot, recording)
+    return [] if sealed is None else [each.signature for each in sealed_blocks.entries_of(sealed)]
 
 
 def signatures_of(slot: int) -> list[bytes]:
@@ -181,4 +239,7 @@ def signatures_of(slot: int) -> list[bytes]:
         " WHERE slot = $1 ORDER BY position) AS listed",
         slot,
     )
-    return [] if row is None or row[0] is None else _each_64(row[0])
+    if row is not None and row[0] is not None:
+        return _each_64(row[0])
+    sealed = sealed_blocks.sealed_block(slot)
+    return [] if sealed is None else [each.signature for each in sealed_blocks.entries_of(sealed)]

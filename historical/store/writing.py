@@ -8,6 +8,7 @@ import psycopg
 
 from columns.raw_queries import raw_connection
 from historical.block_bodies import Body
+from historical.store.copying import copy_rows
 
 
 class NewBlock(NamedTuple):
@@ -65,23 +66,11 @@ def insert_block(block: NewBlock, body: Body) -> bool:
 
 def copy_transactions(rows: Sequence[NewTransaction]) -> None:
     types = ["int8", "int4", "int4", "int4", "int2", "bytea", "text", "text"]
-    _copy("historical_transaction", NewTransaction._fields, types, rows)
+    copy_rows("historical_transaction", NewTransaction._fields, types, rows)
 
 
 def copy_entries(rows: Sequence[NewEntries]) -> None:
-    _copy("historical_addressentries", NewEntries._fields, ["int8", "bytea", "bytea"], rows)
-
-
-def _copy(
-    table: str, columns: tuple[str, ...], types: list[str], rows: Sequence[tuple[object, ...]]
-) -> None:
-    if not rows:
-        return
-    command = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
-    with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
-        copy.set_types(types)
-        for row in rows:
-            copy.write_row(row)
+    copy_rows("historical_addressentries", NewEntries._fields, ["int8", "bytea", "bytea"], rows)
 
 
 def lift_timeouts() -> None:

@@ -147,6 +147,11 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "seal-ledger": {
+        "task": "historical.tasks.seal_ledger",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
     "index-segments": {
         "task": "rewind.tasks.index_segments",
         "schedule": 300.0,

@@ -23,7 +23,9 @@ def text(name: str, default: str) -> str:
     return os.environ.get(name, "").strip() or default
 
 
-def integer(name: str, default: int, *, minimum: int = 0, maximum: int = 2**31 - 1) -> int:
+def integer(
+    name: str, default: int, *, minimum: int = 0, maximum: int = 2**31 - 1, multiple_of: int = 1
+) -> int:
     raw = os.environ.get(name, "").strip()
     if not raw:
         return default
@@ -33,6 +35,8 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int = 2**31 -
         raise BadEnvironment(f"{name}={raw!r}: expected a whole number") from None
     if not minimum <= value <= maximum:
         raise BadEnvironment(f"{name}={value}: expected {minimum} to {maximum}")
+    if value % multiple_of:
+        raise BadEnvironment(f"{name}={value}: expected a multiple of {multiple_of}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Settings of remote history: blocks below the ledger's own, read from an Old Faithful archive."""
+"""Settings of old slots: how they are sealed, and where those that are not stored are read."""
 
 from config import env
 
@@ -21,3 +21,10 @@ OLD_FAITHFUL_CACHE_BYTES = env.integer("OLD_FAITHFUL_CACHE_MB", 128, minimum=1) 
 OLD_FAITHFUL_TIMEOUT_SECONDS = env.integer(
     "OLD_FAITHFUL_TIMEOUT_SECONDS", 20, minimum=1, maximum=300
 )
+# The ledger packs ranges of so many slots once they are finished: an epoch. Longer ranges take a
+# look-up less each; 0 packs none. It takes this share of a core while there is something to pack.
+LEDGER_SEAL_SLOTS = env.integer("LEDGER_SEAL_SLOTS", 432_000, multiple_of=64)
+LEDGER_SEAL_PERCENT = env.integer("LEDGER_SEAL_PERCENT", 50, minimum=1, maximum=100)
+# Finished partitions are sealed so many slots behind the newest, in this share of a core's time.
+ARCHIVE_SEAL_AFTER_SLOTS = env.integer("ARCHIVE_SEAL_AFTER_SLOTS", 9_000, minimum=0)
+ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, maximum=100)

@@ -95,9 +95,6 @@ if LEDGER_RETENTION_SLOTS and not 0 < ARCHIVE_RETENTION_SLOTS <= LEDGER_RETENTIO
         f" ledger, so ARCHIVE_RETENTION_SLOTS ({ARCHIVE_RETENTION_SLOTS}) must be set and not more"
     )
 # The archive's version in its answers (`context.apiVersion`).
-# Finished partitions are sealed so many slots behind the newest, in this share of a core's time.
-ARCHIVE_SEAL_AFTER_SLOTS = env.integer("ARCHIVE_SEAL_AFTER_SLOTS", 9_000, minimum=0)
-ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, maximum=100)
 ARCHIVE_API_VERSION = "rewind-1.0.0"
 # One answer's bytes and accounts, of the methods that cut an answer short and say so.
 ARCHIVE_ANSWER_BYTES = env.integer("ARCHIVE_ANSWER_MB", 10, minimum=1, maximum=100) * 1_048_576

@@ -12,6 +12,7 @@ from psycopg.errors import UndefinedTable
 
 from columns.raw_queries import fetch_one, fetch_together
 from historical.store import query_parts
+from historical.store import transactions as ledger_transactions
 from rewind.models import AccountChange
 from rewind.positions import Position
 from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, states
@@ -107,14 +108,18 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
     if layout is not None and near is not None:
         plan = _first_plan(pubkey, near.first, layout)
     if plan is None or layout is None:
-        place = fetch_one(query_parts.place("$1"), signature)
+        place = ledger_transactions.place_of(signature)
         if place is None:
             return None
         position = Position(place[0], place[1] - step)
     else:
         row = fetch_one(text(plan._replace(by_signature=True)), pubkey, signature, step)
         if row is None:
-            return None
+            place = ledger_transactions.place_of(signature)  # sealed, if it is there
+            if place is None:
+                return None
+            position = Position(place[0], place[1] - step)
+            return position, look(pubkey, position)
         position = Position(*row[-2:])
         if (
             partition_of(position.slot) == near

@@ -218,9 +218,11 @@ def test_remote_history_is_named_by_an_address_a_network_and_epochs(
         ("OLD_FAITHFUL_NETWORK", "localnet"),
         *(("OLD_FAITHFUL_SIGNATURE_EPOCHS", each) for each in ("a", "1-", "-3", "0-64", "1.5")),
         ("OLD_FAITHFUL_TIMEOUT_SECONDS", "0"),
+        ("LEDGER_SEAL_SLOTS", "100"),
+        ("ARCHIVE_SEALING_PERCENT", "101"),
     ],
 )
-def test_remote_history_that_cannot_be_meant_stops_the_start(
+def test_old_slots_settings_that_cannot_be_meant_stop_the_start(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BadEnvironment, match=name) as caught:

@@ -1,11 +1,12 @@
-"""A writer that records and removes blocks of a short chain, again and again, by the service's own
-services, and notes what the ledger holds after each commit.
+"""A writer that records, seals and removes blocks of a short chain, again and again, by the
+service's own services, and notes what the ledger holds after each commit.
 """
 
 import json
 import random
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from hashlib import sha256, sha512
 from typing import Any
 
@@ -17,6 +18,7 @@ from chain.encodings import b58encode
 from chain.units import Slot, UnixTimestamp
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
+from historical.services.sealing import seal_step
 from ingest.services import retention
 from ingest.services.slots import store_records
 from tests.historical.races import Commit, State, Version
@@ -117,6 +119,7 @@ class Writer:
             *[self._cut, self._expire, self._fill] * 3,
             *[self._record_anew, self._record_anew_at_once] * 3,
             *[self._roll_back, self._empty],
+            *[self._seal] * 8,
         ]
         while not until():
             self._chance.choice(actions)()
@@ -219,6 +222,16 @@ class Writer:
                 record_blocks([record], now=timezone.now())
 
         self._commit({**self._state, slot: version}, f"replaced {slot}", write)
+
+    def _seal(self) -> None:
+        """Some blocks are sealed, or a step further: it is no other state."""
+        for _ in range(self._chance.randint(1, 4)):
+            seal_step(
+                range_slots=64,
+                now=timezone.now(),
+                settles=timedelta(seconds=-1),
+                finished_below=FIRST_SLOT + self._chance.randrange(SLOTS + 1),
+            )
 
     def _roll_back(self) -> None:
         """What was written and removed, and never committed, is no state."""

@@ -1,0 +1,55 @@
+"""Texts of stored blocks, sealed or not."""
+
+from historical import block_bodies
+from historical.packed_texts import DamagedFrame, OpenFrame
+from historical.services.text_caches import recent_opened
+from historical.store import blocks as store
+from historical.store import frames, sealed_blocks
+from historical.store.sealed_blocks import SealedRow
+
+
+class RecordingGone(Exception):
+    """The block was recorded again, removed or sealed after its row was read."""
+
+
+def opened(number: int, sealed_range: int, frame: bytes | None = None) -> OpenFrame:
+    """A frame of PackedTexts; `frame` if it was read already. Raises RecordingGone,
+    SealedDataDamaged.
+    """
+    found = recent_opened.find(number)
+    if not isinstance(found, OpenFrame):
+        frame = frames.sealed_frame(number) if frame is None else frame
+        if frame is None:
+            raise RecordingGone
+        try:
+            found = OpenFrame(frame, sealed_blocks.dictionary(sealed_range))
+        except DamagedFrame as error:
+            raise sealed_blocks.damaged(f"frame {number} of texts", error) from None
+        recent_opened.keep(number, found)
+    return found
+
+
+def stored_texts(row: SealedRow) -> bytes:
+    """The stored texts of a sealed block, joined by commas. Raises RecordingGone,
+    SealedDataDamaged.
+    """
+    read = sealed_blocks.frames(row.frames)
+    texts = []
+    for number, first, end in row.parts():
+        if number not in read:
+            raise RecordingGone
+        texts.append(opened(number, row.sealed_range, read[number]).texts(first, end))
+    return b",".join(texts)
+
+
+def block_texts(slot: int, recording: int, signatures: list[bytes]) -> bytes:
+    """All texts of that recording of the block, joined by commas; `signatures` are their first
+    ones. Raises RecordingGone, SealedDataDamaged.
+    """
+    stored = store.body_of_recording(slot, recording)
+    if stored is not None:
+        return block_bodies.unpack(*stored, signatures)
+    sealed = sealed_blocks.sealed_recording(slot, recording)
+    if sealed is None:
+        raise RecordingGone
+    return block_bodies.completed(stored_texts(sealed), *signatures)

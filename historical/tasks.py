@@ -1,0 +1,29 @@
+"""Celery tasks of the ledger."""
+
+import logging
+
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
+from historical.services import sealing
+from shared_state.outages import until_next_call
+
+log = logging.getLogger(__name__)
+
+_PERIOD_SECONDS = 5.0  # of the schedule
+
+
+@shared_task
+def seal_ledger() -> None:
+    """Some steps of sealing, for a share of the schedule's period."""
+    if not settings.LEDGER_SEAL_SLOTS:
+        return
+    with until_next_call("seal_ledger", log):
+        steps = sealing.seal_for(
+            range_slots=settings.LEDGER_SEAL_SLOTS,
+            seconds=_PERIOD_SECONDS * settings.LEDGER_SEAL_PERCENT / 100,
+            now=timezone.now,
+        )
+        for step in steps:
+            log.info("%s", step)

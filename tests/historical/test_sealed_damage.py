@@ -1,0 +1,126 @@
+"""A bit that flipped in what is sealed is found and named, and nothing of it is served."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from chain.encodings import b58encode
+from historical.services import text_caches
+from historical.services.recording import record_blocks
+from historical.services.removal import remove_blocks
+from historical.store import frames, sealed_blocks
+from tests.conftest import Rpc
+
+from .made_blocks import ACCOUNTS, made_block
+from .sealed_reads import HISTORICAL, NOW, V0, every_read, seal
+
+pytestmark = pytest.mark.usefixtures("empty_ledger")
+SLOTS = range(10, 60)
+
+
+@pytest.fixture
+def signatures() -> list[str]:
+    """Of sealed blocks; and nothing is remembered of them."""
+    blocks = [made_block(slot, slot - 1, transactions=9, seed=1) for slot in SLOTS]
+    record_blocks([*blocks, made_block(1_000, 59, transactions=1, seed=1)], now=NOW)
+    seal(64)
+    return [b58encode(each.signature) for block in blocks for each in block.transactions]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_cached(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for cache in ("recent_texts", "recent_opened", "recent_answers"):
+        monkeypatch.setattr(getattr(text_caches, cache), "_capacity", 0)
+    monkeypatch.setattr(frames.recent_frames, "_capacity", 0)
+    sealed_blocks.dictionary.cache_clear()
+    yield
+    sealed_blocks.dictionary.cache_clear()
+
+
+def flip(table: str, column: str, byte: int = 40) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} SET {column} = set_byte({column}, %s, get_byte({column}, %s) # 4)",
+            (byte, byte),
+        )
+        assert cursor.rowcount
+
+
+def refused(response: dict[str, Any]) -> str:
+    error = response["error"]
+    assert (error["code"], error["data"]["reason"]) == (-32603, "sealed_data_damaged")
+    return str(error["data"]["damaged"])
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "name"),
+    [
+        ("historical_packedtexts", "frame", "frame "),
+        ("historical_sealedrange", "keys", "the dictionary of sealed range "),
+        ("historical_sealedrange", "dictionary", "the dictionary of sealed range "),
+        ("historical_sealedblock", "entries", "the entries of block 20"),
+    ],
+)
+def test_a_block_is_not_served(
+    rpc: Rpc, signatures: list[str], table: str, column: str, name: str
+) -> None:
+    assert "result" in rpc(HISTORICAL, "getBlock", 20, V0)
+    _forget()
+    flip(table, column, 2 if column == "dictionary" else 40)
+    assert refused(rpc(HISTORICAL, "getBlock", 20, V0)).startswith(name)
+    assert rpc(HISTORICAL, "getBlock", 1_000, V0)["result"]["blockhash"]
+
+
+def _forget() -> None:
+    sealed_blocks.dictionary.cache_clear()
+
+
+def test_a_damaged_index_is_not_taken_for_an_absent_transaction(
+    rpc: Rpc, signatures: list[str]
+) -> None:
+    address = b58encode(ACCOUNTS[0])
+    assert rpc(HISTORICAL, "getTransaction", signatures[50], V0)["result"]
+    assert rpc(HISTORICAL, "getSignaturesForAddress", address)["result"]
+    # The last byte: a place, where the key is still found.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE historical_packedindex SET block = set_byte(block, octet_length(block) - 1,"
+            " get_byte(block, octet_length(block) - 1) # 1)"
+        )
+    name = "a block of index run "
+    assert refused(rpc(HISTORICAL, "getTransaction", signatures[50], V0)).startswith(name)
+    assert refused(rpc(HISTORICAL, "getSignatureStatuses", signatures[50:52])).startswith(name)
+    assert refused(rpc(HISTORICAL, "getSignaturesForAddress", address)).startswith(name)
+
+
+def test_a_changed_signature_error_or_memo_is_not_listed(rpc: Rpc, signatures: list[str]) -> None:
+    address = b58encode(ACCOUNTS[0])
+    for column in ("errs", "memos"):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE historical_sealedblock SET {column} = array_replace({column},"
+                f" {column}[1], '\"other\"') WHERE cardinality({column}) > 0"
+            )
+            assert cursor.rowcount
+        for method in ("getSignaturesForAddress", "getTransactionsForAddress"):
+            name = refused(rpc(HISTORICAL, method, address))
+            assert name.startswith("the entry of transaction ")
+
+
+def test_damaged_slots_can_be_fetched_again(rpc: Rpc, signatures: list[str]) -> None:
+    reads = {
+        "slots": [*SLOTS][::9],
+        "signatures": signatures[::40],
+        "addresses": [b58encode(ACCOUNTS[0])],
+    }
+    before = every_read(rpc, **reads)  # type: ignore[arg-type]
+    flip("historical_packedtexts", "frame")
+    assert refused(rpc(HISTORICAL, "getBlock", 20, V0))
+    remove_blocks(10, 59)
+    blocks = [made_block(slot, slot - 1, transactions=9, seed=1) for slot in SLOTS]
+    record_blocks(blocks, now=NOW)
+    assert every_read(rpc, **reads) == before  # type: ignore[arg-type]
+    seal(64)
+    assert every_read(rpc, **reads) == before  # type: ignore[arg-type]
