@@ -1,11 +1,11 @@
 """Settings of the archive's cold storage: old sealed segments lie in an object store."""
 
-from config import env
+from config import env, store_env
 
 # s3://bucket/prefix, gs://…, az://… or file:///folder; empty: all stays in the database.
-ARCHIVE_STORE = env.store_url("ARCHIVE_STORE", http=False)
-# Endpoint, region, credentials and the like, as a JSON object. It has secrets: it is never shown.
-ARCHIVE_STORE_OPTIONS = env.json_object("ARCHIVE_STORE_OPTIONS")
+ARCHIVE_STORE = store_env.address("ARCHIVE_STORE")
+# Endpoint, region, credentials and the like; its values are never shown.
+ARCHIVE_STORE_OPTIONS = store_env.options("ARCHIVE_STORE_OPTIONS", ARCHIVE_STORE)
 # A sealed segment moves when it ends so many slots behind the newest one: about 30 days.
 ARCHIVE_STORE_AFTER_SLOTS = env.integer("ARCHIVE_STORE_AFTER_SLOTS", 6_480_000)
 # Packed blocks kept in the memory of each process that reads them.

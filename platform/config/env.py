@@ -1,6 +1,5 @@
 """Readers of the environment that fail loudly: a value that makes no sense stops the start."""
 
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -157,42 +156,22 @@ def http_urls(name: str, default: list[str]) -> list[str]:
     return found
 
 
-def store_url(name: str, *, http: bool = True) -> str:
+def store_url(name: str) -> str:
     """The address of a folder of files: http, https, s3, gs, az, or file; without a trailing slash,
-    and empty for none. Without `http` it must be one that can be written to. Its text is not
-    repeated, for it may hold a token.
+    and empty for none. Its text is not repeated, for it may hold a token.
     """
-    schemes = {"s3", "gs", "az", *({"http", "https"} if http else ())}
     url = text(name, "").rstrip("/")
     parts = _split(url)
     good = not url
     if parts is not None and parts.scheme == "file":
         good = bool(parts.path) and not parts.netloc
-    elif parts is not None and parts.scheme in schemes:
+    elif parts is not None and parts.scheme in {"http", "https", "s3", "gs", "az"}:
         good = bool(parts.hostname)
     if not good:
-        first = "https://host/path, " if http else ""
         raise BadEnvironment(
-            f"{name}: expected {first}s3://bucket/path, gs://…, az://… or file:///path"
+            f"{name}: expected https://host/path, s3://bucket/path, gs://…, az://… or file:///path"
         )
     return url
-
-
-def json_object(name: str) -> dict[str, str | int | bool]:
-    """A JSON object of texts, whole numbers and booleans, empty for none. It may have secrets: no
-    error shows it.
-    """
-    try:
-        found = json.loads(text(name, "{}"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(
-        isinstance(value, str | int | bool) for value in found.values()
-    ):
-        raise BadEnvironment(
-            f'{name}: expected a JSON object of texts and booleans, such as {{"region": "…"}}'
-        )
-    return found
 
 
 def number_ranges(name: str, *, most: int) -> tuple[int, ...]:

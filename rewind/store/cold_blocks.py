@@ -70,11 +70,12 @@ def packed(blocks: Iterable[int], *, keep: bool = True) -> dict[int, bytes]:
     return found
 
 
-def drop(block: int) -> None:
-    """The block is damaged: the next read fetches it again."""
+def drop(block: int) -> bool:
+    """The block is damaged: the next read fetches it again. False where it is not in the store."""
+    rows = [row for row in fetch_all(_PLACES, [block]) if row[4] is not None]
     if _cache is not None:
-        rows = fetch_all(_PLACES, [block])
         _cache.drop([(object_name(name, bucket), at) for _, _, name, bucket, at, _ in rows])
+    return bool(rows)
 
 
 def forget() -> None:

@@ -26,7 +26,7 @@ class Terms:
     """Where the store is, and its limits; an empty URL is none."""
 
     url: str = ""
-    options: Options = field(default_factory=dict, repr=False)
+    options: Options | None = field(default=None, repr=False)
     timeout_seconds: int = 10
     cache_bytes: int = 64 << 20
 

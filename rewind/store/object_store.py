@@ -6,19 +6,13 @@ obstore is imported with the first store that is opened: it takes 7 MB of memory
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-Options = Mapping[str, str | int | bool]
-
-# Options of the HTTP client; all others are the store's own.
-_OF_CLIENT = frozenset(
-    ("allow_http", "allow_invalid_certificates", "proxy_url", "proxy_ca_certificate", "user_agent")
-)
 # A refused or broken connection and a 5xx are tried again so often, within the time limit.
 _RETRIES = 2
 _CONNECT_SECONDS = 5
@@ -26,9 +20,28 @@ _CONNECT_SECONDS = 5
 # is less: those who wait behind that request would each wait as long.
 _AWAY_SECONDS = 5.0
 _PART_BYTES = 8 << 20
-_ADDRESS = re.compile(r"\w+://\S+")
+_STATUS = re.compile(r"\bstatus(?: code)?:? (\d{3})\b")
 _CODE = re.compile(r"<Code>(\w{1,80})</Code>")
-_MOST_REASON = 200
+
+
+class Options(Protocol):
+    """Endpoint, region, credentials and the like, by name."""
+
+    def for_client(self) -> dict[str, str]:
+        """Those of the HTTP client."""
+
+    def for_store(self) -> dict[str, str]:
+        """Those of the store itself."""
+
+
+# What a failure is called whose text has one of these.
+_REASONS = (
+    ("the store's host name is unknown", "dns error", "failed to lookup"),
+    ("the store's host does not accept connections", "kind: connect", "connection refused"),
+    ("the store did not respond in time", "kind: timeout", "timedout", "timed out"),
+    ("the store's disk is full", "no space left", "storagefull"),
+    ("the credentials are incomplete or cannot be fetched", "credential"),
+)
 
 
 class StoreFault(Exception):
@@ -78,7 +91,7 @@ class ObjectStore:
     StoreFault.
     """
 
-    def __init__(self, url: str, options: Options, *, timeout_seconds: int) -> None:
+    def __init__(self, url: str, options: Options | None, *, timeout_seconds: int) -> None:
         global _owner
         if _owner not in (None, os.getpid()):
             raise StoreUnreachable("", "this process was forked from one that uses the store")
@@ -89,9 +102,6 @@ class ObjectStore:
         self._failures = (BaseError, OSError, ValueError)
         self._timeout = timeout_seconds
         self._away_until = 0.0
-        # By the length: a secret that is part of another is not left there in part.
-        texts = {str(value) for value in options.values() if not isinstance(value, bool)}
-        self._secrets = sorted((each for each in texts if len(each) > 3), key=len, reverse=True)
         self._root = _folder_of(url)
         try:
             if self._root is None:
@@ -100,8 +110,8 @@ class ObjectStore:
                 raise NoSuchStore("", "the folder does not exist")
             else:
                 self._store = from_url(url)
-        except self._failures as error:
-            raise BadStoreOptions("", self._reason(error)) from None
+        except self._failures:
+            raise BadStoreOptions("", "the store does not take its address or options") from None
 
     def put(self, name: str, file: BinaryIO) -> None:
         """The object is the file's content, from where the file stands. In a folder it is on the
@@ -123,7 +133,7 @@ class ObjectStore:
             try:
                 found = bytes(obstore.get_range(self._store, name, start=start, length=size))
             except self._failures as error:
-                if "InvalidRange" in str(error) or "416" in str(error):
+                if _begins_after_its_end(error):
                     return b""
                 raise
         if len(found) > size:
@@ -171,32 +181,19 @@ class ObjectStore:
             yield
         except FileNotFoundError as error:
             self._check_root(name)
-            if _code_of(error) in ("NoSuchBucket", "ContainerNotFound") or "bucket" in str(error):
+            if _names_no_bucket(error):
                 raise NoSuchStore("", "the bucket does not exist") from None
             raise NoSuchObject(name, "there is no such object") from None
         except self._failures as error:
             now = time.monotonic()
             if self._root is None and now - started >= self._timeout:
                 self._away_until = now + min(_AWAY_SECONDS, self._timeout)
-            raise _fault_of(error)(name, self._reason(error)) from None
+            raise _fault_of(error)(name, _reason_of(error)) from None
 
     def _check_root(self, name: str) -> None:
         """A disk that is not mounted is not taken for an empty one."""
         if self._root is not None and not self._root.is_dir():
             raise NoSuchStore(name, "the store's folder does not exist")
-
-    def _reason(self, error: Exception) -> str:
-        """The first line, which names the outcome, without addresses, secrets and what the store
-        sent but its code.
-        """
-        first = str(error).partition("\n")[0]
-        code = _code_of(error)
-        text = _ADDRESS.sub("(address)", first.partition("<")[0]).rstrip(" :\"'")
-        if code and code not in text:
-            text = f"{text}: {code}"
-        for secret in self._secrets:
-            text = text.replace(secret, "…")
-        return text[:_MOST_REASON]
 
 
 def _folder_of(url: str) -> Path | None:
@@ -204,13 +201,12 @@ def _folder_of(url: str) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-def _parameters(options: Options, timeout_seconds: int) -> dict[str, Any]:
+def _parameters(options: Options | None, timeout_seconds: int) -> dict[str, Any]:
     timeout = timedelta(seconds=timeout_seconds)
-    client = {name: value for name, value in options.items() if name in _OF_CLIENT}
     return {
-        "config": {name: value for name, value in options.items() if name not in _OF_CLIENT},
+        "config": options.for_store() if options else {},
         "client_options": {
-            **client,
+            **(options.for_client() if options else {}),
             "timeout": timeout,
             "connect_timeout": min(timeout, timedelta(seconds=_CONNECT_SECONDS)),
         },
@@ -230,10 +226,9 @@ def _fault_of(error: Exception) -> type[StoreFault]:
     from obstore import exceptions
 
     refusals = (exceptions.UnauthenticatedError, exceptions.PermissionDeniedError, PermissionError)
-    text = str(error)
-    if isinstance(error, refusals) or re.search(r"status 40[13]\b|Forbidden", text):
+    if isinstance(error, refusals) or _status_of(error) in (401, 403):
         return StoreRefuses
-    if _code_of(error) in ("NoSuchBucket", "ContainerNotFound"):
+    if _names_no_bucket(error):
         return NoSuchStore
     if isinstance(error, exceptions.UnknownConfigurationKeyError):
         return BadStoreOptions
@@ -244,6 +239,46 @@ def _code_of(error: Exception) -> str:
     """What an S3 or Azure store calls its refusal."""
     found = _CODE.search(str(error))
     return found[1] if found else ""
+
+
+def _reason_of(error: Exception) -> str:
+    """Words of ours: the client's own have addresses, and some responses of S3 have parts of the
+    credentials.
+    """
+    if _names_no_bucket(error):
+        return "the bucket does not exist"
+    code = f" ({_code_of(error)})" if _code_of(error) else ""
+    if status := _status_of(error):
+        return f"the store responded with status {status}{code}"
+    if _fault_of(error) is StoreRefuses:
+        return f"access is denied{code}"
+    if _fault_of(error) is BadStoreOptions:
+        return "the store does not know one of its options"
+    lowered = str(error).lower()
+    for reason, *signs in _REASONS:
+        if any(sign in lowered for sign in signs):
+            return reason
+    return "the connection broke, or the response was not complete"
+
+
+def _status_of(error: Exception) -> int:
+    """The HTTP status of a refusal; 0 where there was none. Names of objects have digits too."""
+    found = _STATUS.search(str(error))
+    return int(found[1]) if found else 0
+
+
+def _begins_after_its_end(error: Exception) -> bool:
+    """A folder has words of its own for it."""
+    if _code_of(error) == "InvalidRange" or _status_of(error) == 416:
+        return True
+    return "StartTooLarge" in str(error)
+
+
+def _names_no_bucket(error: Exception) -> bool:
+    """GCS has no code for it."""
+    if _code_of(error) in ("NoSuchBucket", "ContainerNotFound"):
+        return True
+    return "bucket does not exist" in str(error)
 
 
 def _sync(root: Path, name: str) -> None:

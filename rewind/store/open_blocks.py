@@ -46,11 +46,7 @@ def opened(block: int, segment: int, packed: bytes | None) -> Body:
         return body
     if packed is None:
         packed = cold_blocks.packed([block])[block]
-    try:
-        body = decoded(block, segment, packed)
-    except ArchiveDamaged:
-        cold_blocks.drop(block)
-        raise
+    body = _checked(block, segment, packed)
     with _lock:
         if block not in _bodies:
             _bodies[block] = body
@@ -67,6 +63,18 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
         return decode(packed, _dictionary(segment))
     except BlockDamaged as damage:
         raise ArchiveDamaged(segment, block, str(damage)) from damage
+
+
+def _checked(block: int, segment: int, packed: bytes) -> Body:
+    """The block, decoded. One of the store is fetched once more where it is damaged: it may have
+    been on its way. Raises ArchiveDamaged and ArchiveStoreUnavailable.
+    """
+    try:
+        return decoded(block, segment, packed)
+    except ArchiveDamaged:
+        if not cold_blocks.drop(block):
+            raise
+    return decoded(block, segment, cold_blocks.packed([block], keep=False)[block])
 
 
 def fetched(blocks: Iterable[tuple[int, int]]) -> dict[int, Body]:
@@ -105,7 +113,7 @@ def bodies_from(segment: int, after: tuple[bytes, int, int], at_once: int) -> It
     rows = fetch_all(_FROM_KEY, segment, *((b"", -1, 0) if first is None else first), at_once)
     while rows:
         for block, *_, packed in _warmed(rows, keep=False):
-            yield decoded(block, segment, packed)
+            yield _checked(block, segment, packed)
         _, slot, position, pubkey, _ = rows[-1]
         rows = fetch_all(_NEXT, segment, pubkey, slot, position, at_once)
 

@@ -11,6 +11,8 @@ from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from config.store_env import StoreOptions
+
 KEY, SECRET = "an-access-key", "a-very-secret-key"
 _SERVE = (
     "import logging; logging.getLogger('werkzeug').setLevel(logging.ERROR);"
@@ -42,28 +44,37 @@ def s3_server(bucket: str) -> Iterator[int]:
             server.stdout.close()
 
 
-def options(port: int) -> dict[str, str | int | bool]:
+def options(port: int, **changed: str) -> StoreOptions:
     """ARCHIVE_STORE_OPTIONS of the server."""
-    return {
-        "endpoint": f"http://127.0.0.1:{port}",
-        "region": "us-east-1",
-        "access_key_id": KEY,
-        "secret_access_key": SECRET,
-        "allow_http": True,
-    }
+    return StoreOptions(
+        endpoint=f"http://127.0.0.1:{port}",
+        region="us-east-1",
+        access_key_id=KEY,
+        secret_access_key=SECRET,
+        allow_http="true",
+        **changed,
+    )
 
 
 @dataclass
 class Proxy:
     """`fault` is what happens to requests: `refused`, `hang` (until `release` is set), `500`,
-    `403`, `truncated`, `flipped` (a bit of the content); empty: none.
+    `403`, `truncated`, `flipped` (a bit of the content); empty: none. It happens to so many
+    requests, or to all.
     """
 
     target: int
     port: int = 0
     fault: str = ""
     requests: int = 0
+    times: int | None = None
     release: threading.Event = field(default_factory=threading.Event)
+
+    def next_fault(self) -> str:
+        if self.times is None or not self.fault:
+            return self.fault
+        self.times -= 1
+        return self.fault if self.times >= 0 else ""
 
 
 @contextmanager
@@ -99,15 +110,16 @@ def proxy_of(target: int) -> Iterator[Proxy]:
 def _pass_on(proxy: Proxy, handler: BaseHTTPRequestHandler) -> None:
     proxy.requests += 1
     body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
-    if proxy.fault == "hang":
+    fault = proxy.next_fault()
+    if fault == "hang":
         proxy.release.wait()
-    if proxy.fault in ("hang", "refused"):
+    if fault in ("hang", "refused"):
         handler.close_connection = True
         handler.connection.close()
         return
-    if proxy.fault in ("500", "403"):
+    if fault in ("500", "403"):
         text = b"<Error><Code>Injected</Code><Message>a-very-secret-key</Message></Error>"
-        _send(handler, int(proxy.fault), text, {})
+        _send(handler, int(fault), text, {})
         return
     server = HTTPConnection("127.0.0.1", proxy.target, timeout=30)
     try:
@@ -119,10 +131,10 @@ def _pass_on(proxy: Proxy, handler: BaseHTTPRequestHandler) -> None:
     finally:
         server.close()
     if content and handler.command == "GET" and answer.status == 206:
-        if proxy.fault == "flipped":
+        if fault == "flipped":
             middle = len(content) // 2
             content = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-        if proxy.fault == "truncated":
+        if fault == "truncated":
             handler.close_connection = True
             headers["Content-Length"] = str(len(content))
             content = content[: len(content) // 2]

@@ -44,7 +44,7 @@ def store(server: int) -> Iterator[Proxy]:
 
 
 def use(port: int, *, url: str = "s3://cold/below", **changed: str) -> None:
-    terms = cold_store.Terms(url, {**options(port), **changed}, timeout_seconds=1)
+    terms = cold_store.Terms(url, options(port, **changed), timeout_seconds=1)
     cold_store.configure(terms)
     forget()
 
@@ -94,6 +94,26 @@ def test_a_store_that_fails_fails_cold_slots_alone(
     store.release.set()
     cold_store.close()
     assert rpc("/rewind", "getAccountInfo", pubkey, {"slot": 50})["result"]["value"]
+
+
+def test_a_bit_flipped_on_the_way_is_fetched_once_more(
+    rpc: Rpc, history: Any, store: Proxy
+) -> None:
+    seal(half=True)
+    move()
+    asked = ("/rewind", "getAccountInfo", text(key(1)), {"slot": 50})
+    expected = rpc(*asked)["result"]["value"]
+    store.fault = "flipped"
+    for times, requests in ((1, 2), (2, 2)):
+        forget()
+        store.times, before = times, store.requests
+        answer = rpc(*asked)
+        assert store.requests - before == requests
+        if times == 1:
+            assert answer["result"]["value"] == expected
+        else:
+            assert answer["error"]["data"]["reason"] == "archive_damaged"
+    assert rpc(*asked)["result"]["value"] == expected  # what was damaged is not kept
 
 
 @pytest.mark.parametrize("fault", ["refused", "500", "403", "truncated", "flipped"])
