@@ -55,6 +55,8 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 @pytest.fixture
 def source_url(transactional_db: None) -> str:
     """The address of this test's database, in which every kind of thing stands."""
+    from django.utils import timezone
+
     from access.models import Customer, Tier
     from access.services.keys import issue_key
     from rewind.sealed_models import SealedSegment
@@ -65,7 +67,8 @@ def source_url(transactional_db: None) -> str:
         issue_key(Customer.objects.create(name=f"Ünï {number}"), tier=tier, name="bot")
     audit.record(None, "tried", text="something")
     SealedSegment.objects.create(
-        first_slot=0, last_slot=9, state=1, cold_name="accounts/0-9", cold_buckets=256
+        **{"first_slot": 0, "last_slot": 9, "state": 1, "tables": [], "segments": []},
+        **{"started_at": timezone.now(), "cold_name": "accounts/0-9", "cold_buckets": 256},
     )
     return this_database()
 

@@ -27,6 +27,7 @@ __all__ = ["small_steps"]
 
 # Steps of what moves, and of what is deleted after its segment.
 MOVING, DELETING = STEPS[:6], STEPS[6:]
+_ONCE = ("finish", "forget_objects")
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_kill_at_each_step_loses_nothing(rpc: Rpc, small_steps: None, folder: 
     with mover(this_database(), folder) as move:
         for number, step in enumerate(MOVING):
             for when in ("before", "after"):
-                nth = 1 if step in ("name", "finish") else 1 + number % 3
+                nth = 1 if step in _ONCE else 1 + number % 3
                 assert move(step=step, when=when, nth=nth) == "killed", (step, when)
                 archive.check()
         assert move() == "done"
@@ -120,8 +121,9 @@ def _killed(move: Move, chance: random.Random, steps: tuple[str, ...], **order: 
     if chance.random() < 0.5:
         order["seconds"] = chance.uniform(0.02, 0.12)
     else:
-        when = chance.choice(["before", "after"])
-        order |= {"step": chance.choice(steps), "when": when, "nth": chance.randint(1, 2)}
+        step = chance.choice(steps)
+        nth = 1 if step in _ONCE else chance.randint(1, 2)
+        order |= {"step": step, "when": chance.choice(["before", "after"]), "nth": nth}
     told = move(**order)
     assert told in ("killed", "done")
     return told == "killed"
