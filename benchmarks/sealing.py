@@ -152,6 +152,7 @@ def move(folder: Path, count: int) -> None:
     from django.db import connection
     from django.utils import timezone
 
+    from rewind.sealed_models import SealedSegment
     from rewind.services.moving import Policy, move_step
     from rewind.store import cold_store
 
@@ -166,9 +167,12 @@ def move(folder: Path, count: int) -> None:
         cursor.execute("VACUUM ANALYZE")
     sizes = [file.stat().st_size for file in folder.rglob("*.blocks")]
     left = _bytes("rewind_sealedblock")
+    dictionary = SealedSegment.objects.get(state=1).dictionary or b""
+    copies = len(sizes) * len(dictionary)
     print(
-        f"moved: {len(sizes)} objects of {sum(sizes) / count:.1f} B a change, {left / count:.1f} B"
-        f" left in the database; {count / wall:,.0f} changes a second, {count / worker:,.0f} per"
+        f"moved: {len(sizes)} objects, {(sum(sizes) - copies) / count:.1f} B a change and"
+        f" {copies:,} B of dictionaries; {left / count:.1f} B a change left in the"
+        f" database; {count / wall:,.0f} changes a second, {count / worker:,.0f} per"
         " CPU second of the worker",
         flush=True,
     )
