@@ -75,6 +75,7 @@ class AccountSegments(models.Model):
 
     pk = models.CompositePrimaryKey("pubkey", "run")
     run = models.IntegerField(help_text="slot // (64 * 432,000)")
+    first_slot = SlotColumn()
     pubkey = PubkeyColumn(max_length=32)
     last_slots = ArrayField(
         models.BigIntegerField(), help_text="The last in each segment that has it, ascending"

@@ -1,7 +1,7 @@
 """Builds the index of finished segments: which accounts occur in them."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 
 from django.db import transaction
 
@@ -59,15 +59,11 @@ def _index_sealed(segment: int, number: int) -> None:
         segments.keep_places(some)
 
 
-def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int]]:
-    """(pubkey, its highest slot): changes are in the order of both."""
-    place: tuple[bytes, int] | None = None
-    for change in changes:
-        if place is not None and place[0] != change.pubkey:
-            yield place
-        place = change.pubkey, change.slot
-    if place is not None:
-        yield place
+def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int, int]]:
+    """(pubkey, its lowest slot, its highest): changes are in this order."""
+    for pubkey, same in groupby(changes, key=lambda change: change.pubkey):
+        slots = [change.slot for change in same]
+        yield pubkey, slots[0], slots[-1]
 
 
 def _highest_finished() -> int | None:

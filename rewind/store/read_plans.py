@@ -47,6 +47,7 @@ def _text(plan: Plan, segment_slots: int) -> str:
             " unnest(s.last_slots) AS last (slot) WHERE s.pubkey = $1 AND newest.slot IS NULL"
             f" AND last.slot < {(plan.bound or 0) * segment_slots}"
             f" AND last.slot / {segment_slots} <= {slot} / {segment_slots}"
+            f" AND s.first_slot <= {slot}"
             " ORDER BY last.slot DESC LIMIT 1) AS found ON true"
         )
         when = "(newest.slot IS NULL OR newest.lamports = 0)"

@@ -40,18 +40,19 @@ class Progress(NamedTuple):
 
 
 class Occurrences:
-    """Where a writer writes: the highest slot of each account and segment."""
+    """Where a writer writes: the lowest and the highest slot of each account and segment."""
 
     def __init__(self) -> None:
-        self._highest: dict[tuple[bytes, int], int] = {}
+        self._added: dict[tuple[bytes, int], tuple[int, int]] = {}
 
     def add(self, pubkey: bytes, slot: int) -> None:
         key = pubkey, partition_cache.segment_of(slot)
-        self._highest[key] = max(self._highest.get(key, slot), slot)
+        first, last = self._added.get(key, (slot, slot))
+        self._added[key] = min(first, slot), max(last, slot)
 
-    def places(self) -> list[tuple[bytes, int]]:
-        """(pubkey, slot), in one order for all, so that none wait in ring."""
-        return sorted((pubkey, slot) for (pubkey, _), slot in self._highest.items())
+    def places(self) -> list[tuple[bytes, int, int]]:
+        """(pubkey, first slot, last slot), in one order for all, so that none wait in ring."""
+        return sorted((pubkey, *ends) for (pubkey, _), ends in self._added.items())
 
 
 # A row of `last`, or none. An account has few rows: one in four months.
@@ -67,13 +68,15 @@ _SEVERAL = (
 
 
 def _insert(places: str) -> str:
-    """The statement that takes rows (pubkey, slot), one for each segment at most."""
+    """The statement that takes rows (pubkey, first_slot, slot), one for each segment at most."""
     segment = partition_cache.SEGMENT_SLOTS
     return (
-        "INSERT INTO rewind_accountsegments AS stored (pubkey, run, last_slots)"
-        f" SELECT pubkey, slot / {_SEGMENTS_OF_ROW * segment}, array_agg(slot ORDER BY slot)"
+        "INSERT INTO rewind_accountsegments AS stored (pubkey, run, first_slot, last_slots)"
+        f" SELECT pubkey, slot / {_SEGMENTS_OF_ROW * segment}, min(first_slot),"
+        " array_agg(slot ORDER BY slot)"
         f" FROM ({places}) AS p GROUP BY 1, 2 ORDER BY 1, 2"
-        " ON CONFLICT (pubkey, run) DO UPDATE SET last_slots ="
+        " ON CONFLICT (pubkey, run) DO UPDATE SET"
+        " first_slot = least(stored.first_slot, excluded.first_slot), last_slots ="
         f" rewind_last_slots(stored.last_slots || excluded.last_slots, {segment})"
     )
 
@@ -82,7 +85,10 @@ def keep_new() -> str:
     """The end of a statement that begins `WITH new AS (INSERT … RETURNING pubkey)`, rows of one
     slot: they are found. Its value is how many they are.
     """
-    new = "SELECT pubkey, %(slot)s::bigint AS slot FROM new WHERE %(is_kept)s"
+    new = (
+        "SELECT pubkey, %(slot)s::bigint AS first_slot, %(slot)s::bigint AS slot FROM new"
+        " WHERE %(is_kept)s"
+    )
     return f", found AS ({_insert(new)}) SELECT count(*) FROM new"
 
 
@@ -116,11 +122,14 @@ def keep(occurrences: Occurrences) -> None:
     keep_places(occurrences.places())
 
 
-def keep_places(places: Sequence[tuple[bytes, int]]) -> None:
-    """Accounts with the highest slot of each segment: (pubkey, slot)."""
+def keep_places(places: Sequence[tuple[bytes, int, int]]) -> None:
+    """Accounts with their first and last slots in each segment."""
     if not places:
         return
-    given = "SELECT * FROM unnest(%s::bytea[], %s::bigint[]) AS given (pubkey, slot)"
+    given = (
+        "SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
+        " AS given (pubkey, first_slot, slot)"
+    )
     with connection.cursor() as cursor:
         cursor.execute(_insert(given), list(map(list, zip(*places, strict=True))))
 
@@ -164,7 +173,7 @@ def index_slice(segment: int, number: int) -> None:
     low, high = slice_bounds(number)
     first = segment * partition_cache.SEGMENT_SLOTS
     written = (
-        "SELECT pubkey, max(slot) AS slot FROM rewind_accountchange"
+        "SELECT pubkey, min(slot) AS first_slot, max(slot) AS slot FROM rewind_accountchange"
         " WHERE slot >= %(first)s AND slot < %(end)s"
         " AND pubkey >= %(low)s AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
         " GROUP BY pubkey"

@@ -139,8 +139,8 @@ def test_what_comes_late_to_an_indexed_segment_is_found(
 
 def test_an_account_has_one_row_for_many_segments(record: Callable[..., Any]) -> None:
     places = [number * SEGMENT_SLOTS + 7 for number in (0, 1, 5, 63, 64, 65)]
-    for parent, slot in zip([1, *places], places, strict=False):
-        record(block(slot, parent=parent, writes=[write(1, lamports=slot)]))
+    for slot in places:
+        record(block(slot, parent=slot - 1, writes=[write(1, lamports=slot)]))
     top = 66 * SEGMENT_SLOTS + PARTITION_SLOTS
     record(block(top, parent=top - 1, writes=[write(9)]))
     index_all()

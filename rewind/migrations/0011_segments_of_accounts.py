@@ -4,12 +4,13 @@ import django.contrib.postgres.fields
 from django.db import migrations, models
 
 import columns.keys
+import columns.numbers
 
 SEGMENT_SLOTS, SEGMENTS_OF_ROW = 432_000, 64
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rewind", "0009_sealed_segments")]
+    dependencies = [("rewind", "0010_cold_storage")]
 
     operations = [
         migrations.CreateModel(
@@ -27,6 +28,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("run", models.IntegerField(help_text="slot // (64 * 432,000)")),
+                ("first_slot", columns.numbers.SlotColumn()),
                 ("pubkey", columns.keys.PubkeyColumn(max_length=32)),
                 (
                     "last_slots",
@@ -47,8 +49,9 @@ class Migration(migrations.Migration):
             "DROP FUNCTION rewind_last_slots",
         ),
         migrations.RunSQL(
-            "INSERT INTO rewind_accountsegments (pubkey, run, last_slots)"
-            f" SELECT pubkey, segment / {SEGMENTS_OF_ROW}, array_agg(last_slot ORDER BY segment)"
+            "INSERT INTO rewind_accountsegments (pubkey, run, first_slot, last_slots)"
+            f" SELECT pubkey, segment / {SEGMENTS_OF_ROW}, min(first_slot),"
+            " array_agg(last_slot ORDER BY segment)"
             " FROM rewind_accountsegment GROUP BY 1, 2",
             "INSERT INTO rewind_accountsegment (pubkey, segment, first_slot, last_slot, changes)"
             f" SELECT pubkey, slot / {SEGMENT_SLOTS}, slot / {SEGMENT_SLOTS} * {SEGMENT_SLOTS},"
