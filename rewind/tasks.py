@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
-from rewind.services import audit, sealing, segments
+from rewind.services import audit, repairing, scrubbing, sealing, segments
 from rewind.services.jobs import running, upkeep
 from shared_state.outages import until_next_call
 
@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 _AUDIT_SECONDS = 4.0
 # Seconds from one run of sealing to the next.
 SEALING_PERIOD = 5.0
+# Of reading sealed segments through: a tenth of the period of its clock.
+_SCRUB_SECONDS = 1.0
 # The turn of a job: less for each, the more of them its key has open.
 _TURN_SECONDS = 3.0
 
@@ -76,6 +78,26 @@ def seal_archive() -> None:
     with until_next_call("seal_archive", log):
         while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
             pass
+
+
+@shared_task
+def scrub_archive() -> None:
+    """Looks into damage that reads met, and reads sealed segments through for a second; the rest on
+    later runs. What can be repaired from what is here is.
+    """
+    end = time.monotonic() + _SCRUB_SECONDS
+    age = timedelta(days=settings.ARCHIVE_SCRUB_DAYS)
+    with until_next_call("scrub_archive", log):
+        found = scrubbing.look_into_reports(now=timezone.now())
+        while settings.ARCHIVE_SCRUB_DAYS and time.monotonic() < end:
+            done = scrubbing.scrub_step(older_than=age, now=timezone.now())
+            if done is None:
+                break
+            found += done.found
+        for each in found:
+            source = repairing.repair_from_here(each, now=timezone.now())
+            if source:
+                log.warning("%s is repaired from %s", each, source)
 
 
 @shared_task
