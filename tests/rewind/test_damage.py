@@ -1,4 +1,4 @@
-"""A damaged block of sealed changes is found, named, never served, and repaired or opened as a gap."""
+"""Damage in sealed changes is found, named, never served, and repaired or opened as a gap."""
 
 import time
 from datetime import timedelta
@@ -11,6 +11,7 @@ from chain.accounts import AccountWrite
 from gaps.slot_gap import GapStatus
 from rewind.models import ArchivedSlot, Gap, SlotTally
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
+from rewind.sealing import block_codec
 from rewind.services import damage_gaps, repairing, scrubbing, segments
 from rewind.services import sealing as sealing_service
 from rewind.services.baseline import record_baseline
@@ -131,6 +132,8 @@ def test_a_read_that_meets_damage_reports_it(rpc: Rpc, history: Any) -> None:
 def test_blocks_come_back_from_a_second_database(rpc: Rpc, history: Any) -> None:
     before = everything(rpc)
     seal(half=True)
+    while store.delete_retired(NOW + DAY):
+        pass
     with second_database() as url:
         chosen = [*blocks_of(1)[1:3], *blocks_of(5)[:1]]
         for number, each in enumerate(chosen):
@@ -156,7 +159,10 @@ def test_a_damaged_copy_is_not_taken(history: Any) -> None:
     assert damage.count() == (1, 1)
 
 
-def test_a_dictionary_comes_back_from_a_second_database(rpc: Rpc, history: Any) -> None:
+def test_a_dictionary_comes_back_from_a_second_database(
+    rpc: Rpc, history: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(block_codec, "TARGET", 200)
     before = everything(rpc)
     seal(half=True)
     segment = store.active()[0].id
@@ -210,17 +216,13 @@ def test_a_block_becomes_a_gap_and_is_filled_again(
     assert {(each.cause, each.status) for each in gaps} == {("damaged", GapStatus.MISSING)}
 
     coverage = rpc("/rewind", "getRewindCoverage")["result"]
-    assert coverage["archivedSlotCount"] == bounds["archivedSlotCount"] - opened.slots
+    assert coverage["missingSlotCount"] == bounds["missingSlotCount"] + opened.slots
     error = rpc("/rewind", "getAccountInfo", text(key(1)), {"slot": lost[0]})["error"]
     assert error["data"]["reason"] == "slot_in_archive_gap"
-    behind = {"slot": lost[-1] + 1}
-    told = rpc("/rewind", "getAccountInfo", text(key(3)), behind)["result"]["context"]
-    if told["slot"] > lost[-1]:
-        assert told["completeness"]["status"] in ("whole", "incomplete")
     assert scrub() == []
 
     refill(history)
-    assert not gaps.exists()
+    assert not gaps.all().exists()
     assert everything(rpc) == before
     assert sorted(SlotTally.objects.values_list("run", "slots", "changes")) == tallies
     counted = checking.writes_of_slots(5, 104)
@@ -309,7 +311,8 @@ def test_a_damaged_segment_is_left_out_of_merging(rpc: Rpc, history: Any) -> Non
 def test_a_merged_block_is_made_again_of_what_it_was_merged_of(rpc: Rpc, history: Any) -> None:
     before = everything(rpc)
     policy = sealing_service.Policy(margin=0)
-    while not any(each.last_slot > 400_000 for each in store.active()):
+    assert sealing_service.seal_step(policy, now=NOW)
+    while not store.active() or store.active()[0].last_slot < 400_000:
         assert sealing_service.seal_step(policy, now=NOW)
     damaged = blocks_of(1)[3]
     flip(damaged, bits=9)
