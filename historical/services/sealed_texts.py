@@ -24,7 +24,8 @@ def opened(number: int, sealed_range: int, frame: bytes | None = None) -> OpenFr
         try:
             found = OpenFrame(frame, sealed_blocks.dictionary(sealed_range))
         except DamagedFrame as error:
-            raise sealed_blocks.damaged(f"frame {number} of texts", error) from None
+            what = f"frame {number} of texts"
+            raise sealed_blocks.damaged("texts", number, what, error) from None
         recent_opened.keep(number, found)
     return found
 

@@ -8,16 +8,17 @@ from itertools import takewhile
 
 from django.db import transaction
 
+from columns.other_database import OtherDatabase
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.bit_repair import with_bit_restored
 from rewind.sealing.block_codec import encode
 from rewind.services import scrubbing
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import change_source, damage, partitions, writing
+from rewind.store import change_source, damage, damage_copies, partitions, writing
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
-from rewind.store.damage_copies import CopiedBlock, DatabaseCopy
+from rewind.store.damage_copies import CopiedBlock
 
 _REPAIRED, _GONE = SealedDamage.State.REPAIRED, SealedDamage.State.GONE
 # One block with all the changes, however large.
@@ -43,7 +44,7 @@ def repair_from_here(found: SealedDamage, *, now: datetime) -> str:
     return _repair(found, _candidates(segment, row), now)
 
 
-def repair_from(found: SealedDamage, copy: DatabaseCopy, *, now: datetime) -> str:
+def repair_from(found: SealedDamage, copy: OtherDatabase, *, now: datetime) -> str:
     """Repairs a block, or a segment's dictionary and missing blocks, from another database that has
     the same segment; empty where it has no whole copy.
     """
@@ -56,7 +57,7 @@ def repair_from(found: SealedDamage, copy: DatabaseCopy, *, now: datetime) -> st
     row = damage.block(found.block)
     if row is None:
         return ""
-    copies = copy.blocks(segment.first_slot, segment.last_slot, row.key)
+    copies = damage_copies.blocks(copy, segment.first_slot, segment.last_slot, row.key)
     return _repair(found, ((each, copy.name) for each in copies), now)
 
 
@@ -115,7 +116,7 @@ def _repair(found: SealedDamage, copies: Iterable[tuple[bytes, str]], now: datet
 
 
 def _repair_segment(
-    found: SealedDamage, segment: SealedSegment, copy: DatabaseCopy, now: datetime
+    found: SealedDamage, segment: SealedSegment, copy: OtherDatabase, now: datetime
 ) -> str:
     """The segment's dictionary is one that its blocks can be read with, and blocks that are missing
     are there again.
@@ -127,13 +128,16 @@ def _repair_segment(
             return ""
         sample = damage.blocks_after(segment.pk, BEFORE_ALL, _TRIED)
         own = dictionary_of(locked)
-        for dictionary in (own, *copy.dictionaries(segment.first_slot, segment.last_slot)):
+        for dictionary in (
+            own,
+            *damage_copies.dictionaries(copy, segment.first_slot, segment.last_slot),
+        ):
             if sample and all(fault_of(row, dictionary, None) for row in sample):
                 continue
             if dictionary != own:
                 damage.replace_dictionary(segment.pk, dictionary)
             there = set(damage.keys_of(segment.pk))
-            whole = copy.segment_blocks(segment.first_slot, segment.last_slot)
+            whole = damage_copies.segment_blocks(copy, segment.first_slot, segment.last_slot)
             missing = [each for each in whole if each.key not in there]
             damage.insert_blocks(segment.pk, filter(_is_whole_with(dictionary), missing))
             damage.end([found.pk], _REPAIRED, copy.name, now)

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import redis
 from django.db import transaction
 
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.block_codec import decode
 from rewind.sealing.changes import BlockDamaged
-from rewind.store import damage, damage_reports, writing
+from rewind.store import damage, writing
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
+from shared_state import damage_reports
 
 log = logging.getLogger(__name__)
 
@@ -66,13 +66,9 @@ def scrub_segment(number: int, *, now: datetime) -> list[SealedDamage]:
 
 def look_into_reports(*, now: datetime) -> list[SealedDamage]:
     """Reads the blocks that reads met damage in; the damage that was not known before."""
-    try:
-        reports = damage_reports.taken(_REPORTS)
-    except redis.RedisError as error:
-        log.debug("reports of damage are not read: %s", error)
-        return []
     found: list[SealedDamage] = []
-    for number, block in reports:
+    for report in damage_reports.taken("archive", _REPORTS):
+        number, block = map(int, report.split(":"))
         segment, row = damage.active_segment(number), damage.block(block)
         if segment is not None and row is not None and row.segment == number:
             found += _check(segment, [row], "read", now)

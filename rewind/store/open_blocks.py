@@ -9,7 +9,7 @@ from rewind.errors import ArchiveDamaged
 from rewind.sealing.block_codec import decode
 from rewind.sealing.body import Body
 from rewind.sealing.changes import BlockDamaged
-from rewind.store import damage_reports
+from shared_state import damage_reports
 
 # Of decoded blocks a process keeps so much.
 _MOST_BYTES = 16 << 20
@@ -61,7 +61,7 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
     try:
         return decode(packed, _dictionary(segment))
     except BlockDamaged as damage:
-        damage_reports.report(segment, block)
+        damage_reports.report("archive", f"{segment}:{block}")
         raise ArchiveDamaged(segment, block, str(damage)) from damage
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chain.accounts import AccountWrite
+from columns import other_database
 from gaps.slot_gap import GapStatus
 from rewind.models import ArchivedSlot, Gap, SlotTally
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
@@ -16,16 +17,18 @@ from rewind.services import damage_gaps, repairing, scrubbing, segments
 from rewind.services import sealing as sealing_service
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
-from rewind.store import checking, damage, damage_copies, damage_reports, partitions
+from rewind.store import checking, damage, partitions
 from rewind.store import sealing as store
+from shared_state import damage_reports
 from tests.conftest import Rpc
 from tests.patience import PATIENCE_SECONDS
 from tests.rewind.conftest import NOW
-from tests.rewind.damaging import flip, forget, second_database
+from tests.rewind.damaging import SEALED, flip, forget
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, signature, write
 from tests.rewind.sealed_forms import seal
 from tests.rewind.test_sealing import SLOTS, everything, writes_of
+from tests.second_database import second_database
 
 State = SealedDamage.State
 DAY = timedelta(days=1)
@@ -125,7 +128,7 @@ def test_a_read_that_meets_damage_reports_it(rpc: Rpc, history: Any) -> None:
         found = scrubbing.look_into_reports(now=NOW)
         time.sleep(0.01)
     assert [(each.block, each.found_by) for each in found] == [(damaged.pk, "read")]
-    damage_reports.report(damaged.segment_id, 10**9)
+    damage_reports.report("archive", f"{damaged.segment_id}:{10**9}")
     assert scrubbing.look_into_reports(now=NOW) == []
 
 
@@ -134,14 +137,14 @@ def test_blocks_come_back_from_a_second_database(rpc: Rpc, history: Any) -> None
     seal(half=True)
     while store.delete_retired(NOW + DAY):
         pass
-    with second_database() as url:
+    with second_database(*SEALED) as url:
         chosen = [*blocks_of(1)[1:3], *blocks_of(5)[:1]]
         for number, each in enumerate(chosen):
             flip(each, bits=9, at=number)  # in the checksum, too
         found = scrub()
         assert {each.block for each in found} == {each.pk for each in chosen}
         assert [repairing.repair_from_here(each, now=NOW) for each in found] == [""] * 3
-        with damage_copies.opened(url) as copy:
+        with other_database.opened(url) as copy:
             for each in found:
                 assert repairing.repair_from(each, copy, now=NOW) == copy.name
     assert set(SealedDamage.objects.values_list("state", flat=True)) == {State.REPAIRED}
@@ -154,7 +157,7 @@ def test_a_damaged_copy_is_not_taken(history: Any) -> None:
     damaged = blocks_of(1)[2]
     flip(damaged, bits=9)
     (found,) = scrub()
-    with second_database() as url, damage_copies.opened(url) as copy:
+    with second_database(*SEALED) as url, other_database.opened(url) as copy:
         assert repairing.repair_from(found, copy, now=NOW) == ""
     assert damage.count() == (1, 1)
 
@@ -167,14 +170,14 @@ def test_a_dictionary_comes_back_from_a_second_database(
     seal(half=True)
     segment = store.active()[0].id
     dictionary = bytes(SealedSegment.objects.get(pk=segment).dictionary)
-    with second_database() as url:
+    with second_database(*SEALED) as url:
         SealedSegment.objects.filter(pk=segment).update(dictionary=dictionary[:-1] + b"?")
         forget()
         refused(rpc("/rewind", "getAccountInfo", text(key(1)), {"slot": 50}))
         (found,) = scrub()
         assert (found.block, found.reason.split(":")[0]) == (0, "its dictionary is damaged")
         SealedBlock.objects.filter(pk=blocks_of(1)[1].pk).delete()
-        with damage_copies.opened(url) as copy:
+        with other_database.opened(url) as copy:
             assert repairing.repair_from(found, copy, now=NOW)
     assert everything(rpc) == before
     assert scrub() == []
