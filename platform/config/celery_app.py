@@ -152,6 +152,11 @@ app.conf.beat_schedule = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "repair-ledger": {
+        "task": "ingest.tasks.repair_ledger",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
+    },
     "seal-ledger": {
         "task": "historical.tasks.seal_ledger",
         "schedule": 5.0,

@@ -95,10 +95,6 @@ def open_damage() -> list[SealedDamage]:
     return list(found.order_by("first_slot", "segment", "block"))
 
 
-def one(number: int) -> SealedDamage | None:
-    return SealedDamage.objects.filter(pk=number, state=State.DAMAGED).first()
-
-
 def damaged_segments() -> set[int]:
     """Segments with damage that is not repaired."""
     found = SealedDamage.objects.filter(state=State.DAMAGED)
@@ -266,9 +262,6 @@ def delete_blocks(segment: SealedSegment, rows: Sequence[BlockRow]) -> None:
     )
 
 
-def count() -> tuple[int, int]:
-    """Damaged blocks, and segments with such."""
-    row = fetch_one(
-        "SELECT count(*), count(DISTINCT segment) FROM rewind_sealeddamage WHERE state = 0"
-    )
-    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+def count() -> int:
+    """How much is damaged: blocks, and segments as a whole."""
+    return SealedDamage.objects.filter(state=State.DAMAGED).count()
