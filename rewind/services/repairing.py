@@ -15,7 +15,7 @@ from rewind.sealing.bit_repair import with_bit_restored
 from rewind.sealing.block_codec import encode
 from rewind.services import scrubbing
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import change_source, damage, damage_copies, partitions, writing
+from rewind.store import block_bytes, change_source, damage, damage_copies, partitions, writing
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 from rewind.store.damage_copies import CopiedBlock
@@ -33,14 +33,23 @@ class NotReadBack(Exception):
 
 def repair_from_here(found: SealedDamage, *, now: datetime) -> str:
     """Repairs a block from what this database has: its own bytes where a single bit flipped, or the
-    segments that it was merged of. From what it was repaired; empty where that is impossible.
+    segments that it was merged of; a dictionary from the segment's objects in the store. From what
+    it was repaired; empty where that is impossible. Raises ArchiveStoreUnavailable.
     """
     segment, row = damage.active_segment(found.segment), damage.block(found.block)
     if segment is None or (found.block and row is None):
         damage.end([found.pk], _GONE, "it is not read any more", now)
         return ""
     if row is None:
+        dictionaries = block_bytes.dictionaries_of_objects(segment)
+        return _repair_segment(found, segment, dictionaries, (), "its objects", now)
+    (row, missing), *_ = block_bytes.loaded([row])
+    if missing:
         return ""
+    if not fault_of(row, dictionary_of(segment), damage.next_key(row)):
+        source = "itself: it is read as it was sealed"
+        damage.end([found.pk], _REPAIRED, source, now)
+        return source
     return _repair(found, _candidates(segment, row), now)
 
 
@@ -53,7 +62,10 @@ def repair_from(found: SealedDamage, copy: OtherDatabase, *, now: datetime) -> s
         damage.end([found.pk], _GONE, "it is not read any more", now)
         return ""
     if not found.block:
-        return _repair_segment(found, segment, copy, now)
+        slots = segment.first_slot, segment.last_slot
+        dictionaries = damage_copies.dictionaries(copy, *slots)
+        blocks = damage_copies.segment_blocks(copy, *slots)
+        return _repair_segment(found, segment, dictionaries, blocks, copy.name, now)
     row = damage.block(found.block)
     if row is None:
         return ""
@@ -65,7 +77,6 @@ def _candidates(segment: SealedSegment, row: BlockRow) -> Iterable[tuple[bytes, 
     if row.packed is None:
         return
     dictionary = dictionary_of(segment)
-    yield row.packed, "itself: it is read as it was sealed"
     restored = with_bit_restored(row.packed, dictionary)
     if restored is not None:
         yield restored, "its checksum: one bit had flipped"
@@ -116,7 +127,12 @@ def _repair(found: SealedDamage, copies: Iterable[tuple[bytes, str]], now: datet
 
 
 def _repair_segment(
-    found: SealedDamage, segment: SealedSegment, copy: OtherDatabase, now: datetime
+    found: SealedDamage,
+    segment: SealedSegment,
+    dictionaries: Iterable[bytes | None],
+    blocks: Iterable[CopiedBlock],
+    source: str,
+    now: datetime,
 ) -> str:
     """The segment's dictionary is one that its blocks can be read with, and blocks that are missing
     are there again.
@@ -126,32 +142,29 @@ def _repair_segment(
         locked = damage.lock_segment(segment.pk)
         if locked is None:
             return ""
-        sample = damage.blocks_after(segment.pk, BEFORE_ALL, _TRIED)
+        first = damage.blocks_after(segment.pk, BEFORE_ALL, _TRIED)
+        sample = [row for row, missing in block_bytes.loaded(first) if not missing]
         own = dictionary_of(locked)
-        for dictionary in (
-            own,
-            *damage_copies.dictionaries(copy, segment.first_slot, segment.last_slot),
-        ):
+        for dictionary in (own, *dictionaries):
             if sample and all(fault_of(row, dictionary, None) for row in sample):
                 continue
             if dictionary != own:
                 damage.replace_dictionary(segment.pk, dictionary)
             there = set(damage.keys_of(segment.pk))
-            whole = damage_copies.segment_blocks(copy, segment.first_slot, segment.last_slot)
-            missing = [each for each in whole if each.key not in there]
+            missing = (each for each in blocks if each.key not in there)
             damage.insert_blocks(segment.pk, filter(_is_whole_with(dictionary), missing))
-            damage.end([found.pk], _REPAIRED, copy.name, now)
+            damage.end([found.pk], _REPAIRED, source, now)
             partitions.note_layout()
             break
         else:
             return ""
     scrubbing.scrub_segment(segment.pk, now=now)
-    return "" if damage.is_damaged_as_a_whole(segment.pk) else copy.name
+    return "" if damage.is_damaged_as_a_whole(segment.pk) else source
 
 
 def _is_whole_with(dictionary: bytes | None) -> Callable[[CopiedBlock], bool]:
     def is_whole(each: CopiedBlock) -> bool:
-        row = BlockRow(0, 0, each.changes, *each.key, each.key.pubkey[0], each.packed)
+        row = BlockRow(0, 0, each.changes, *each.key, each.key.pubkey[0], False, each.packed)
         return not fault_of(row, dictionary, None)
 
     return is_whole

@@ -27,6 +27,7 @@ class BlockRow(NamedTuple):
     slot: int
     position: int
     bucket: int
+    is_cold: bool
     packed: bytes | None
 
     @property
@@ -34,7 +35,7 @@ class BlockRow(NamedTuple):
         return Key(self.pubkey, self.slot, self.position)
 
 
-_COLUMNS = "id, segment_id, changes, pubkey, slot, position, bucket, block"
+_COLUMNS = "id, segment_id, changes, pubkey, slot, position, bucket, at IS NOT NULL, block"
 _AFTER = (
     f"SELECT {_COLUMNS} FROM rewind_sealedblock WHERE segment_id = $1"
     " AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position LIMIT $5"
@@ -113,7 +114,13 @@ def is_damaged_as_a_whole(segment: int) -> bool:
 
 @transaction.atomic
 def note(
-    segment: SealedSegment, row: BlockRow | None, reason: str, *, found_by: str, now: Any
+    segment: SealedSegment,
+    row: BlockRow | None,
+    reason: str,
+    *,
+    found_by: str,
+    now: Any,
+    place: str = "database",
 ) -> SealedDamage | None:
     """Keeps that the block, or the segment as a whole, is damaged; None where that is known."""
     following = None if row is None else next_key(row)
@@ -123,6 +130,7 @@ def note(
         "pubkey": None if row is None else row.pubkey,
         "last_pubkey": None if following is None else following.pubkey,
         "changes": segment.changes if row is None else row.changes,
+        "place": place,
         "reason": reason,
         "found_by": found_by,
         "found_at": now,
@@ -216,7 +224,10 @@ def scrub_again(segment: int) -> None:
 def replace_block(number: int, packed: bytes) -> bytes | None:
     """The block has these bytes, in the database; as they are read back."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE rewind_sealedblock SET block = %s WHERE id = %s", [packed, number])
+        cursor.execute(
+            "UPDATE rewind_sealedblock SET block = %s, at = NULL, size = NULL WHERE id = %s",
+            [packed, number],
+        )
     row = block(number)
     return None if row is None else row.packed
 
