@@ -1,11 +1,13 @@
 """Damage in sealed changes is found, named, never served, and repaired or opened as a gap."""
 
+import threading
 import time
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from chain.accounts import AccountWrite
 from columns import other_database
@@ -236,6 +238,83 @@ def test_a_block_becomes_a_gap_and_is_filled_again(
     while segments.index_next() is not None:
         pass
     assert everything(rpc) == before
+
+
+def test_it_may_be_stopped_before_the_blocks_leave(
+    rpc: Rpc, history: dict[int, list[AccountWrite]]
+) -> None:
+    before = everything(rpc)
+    seal(half=True)
+    damaged = blocks_of(1)[2]
+    flip(damaged, bits=9)
+    scrub()
+
+    def killed(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=killed)
+    # The gaps are open, and who did not see them meets the damage.
+    assert Gap.objects.filter(closed_at=None, cause="damaged").exists()
+    assert damage.count() == 1
+    config = {"slot": damaged.slot, "tolerateGaps": True}
+    refused(rpc("/rewind", "getAccountInfo", text(key(1)), config))
+    opened = damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=lambda _: None)
+    assert opened is not None and (opened.slots, opened.blocks) == (0, 1)
+    refill(history)
+    assert [told["context"]["completeness"]["status"] for told in everything(rpc)]
+    assert [_values(told) for told in everything(rpc)] == [_values(told) for told in before]
+
+
+def _values(told: Any) -> Any:
+    return told["value"]
+
+
+def test_readers_see_the_gap_or_the_damage_and_never_an_older_state(
+    rpc: Rpc, history: dict[int, list[AccountWrite]]
+) -> None:
+    seal(half=True)
+    damaged = blocks_of(1)[2]
+    slot = damaged.slot + 1
+    right = rpc("/rewind", "getAccountInfo", text(key(1)), {"slot": slot})["result"]["value"]
+    flip(damaged, bits=9)
+    scrub()
+    told: list[Any] = []
+    is_over = threading.Event()
+
+    def read() -> None:
+        config = {"slot": slot, "tolerateGaps": True}
+        try:
+            while not is_over.is_set():
+                told.append(rpc("/rewind", "getAccountInfo", text(key(1)), config))
+        finally:
+            connection.close()
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=lambda _: time.sleep(0.3))
+        refill(history)
+        count = len(told)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while len(told) < count + 10 and time.monotonic() < until:
+            time.sleep(0.01)
+    finally:
+        is_over.set()
+        for reader in readers:
+            reader.join()
+    kinds = set()
+    for response in told:
+        if "error" in response:
+            assert response["error"]["data"]["reason"] == "archive_damaged"
+            kinds.add("damaged")
+        elif response["result"]["context"]["completeness"]["status"] == "whole":
+            assert response["result"]["value"] == right
+            kinds.add("whole")
+        else:
+            kinds.add("gap")
+    assert kinds >= {"damaged", "whole"}
 
 
 def test_an_account_whose_changes_left_is_incomplete(rpc: Rpc, history: Any) -> None:
