@@ -8,7 +8,8 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from historical.services import repairing, scrubbing, sealing
+from historical.models import LedgerDamage
+from historical.services import index_rebuild, repairing, scrubbing, sealing
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -16,6 +17,8 @@ log = logging.getLogger(__name__)
 _PERIOD_SECONDS = 5.0  # of the schedule
 # Of reading what is sealed through: a tenth of the period of its clock.
 _SCRUB_SECONDS = 1.0
+# A run of the index over more blocks is made again by manage.py archive_repair.
+_MOST_REBUILT = 1_000
 
 
 @shared_task
@@ -48,5 +51,8 @@ def scrub_ledger() -> None:
                 break
             found += done.found
         for each in found:
-            if repairing.record_again_from_remote_history(each, now=timezone.now()):
+            if each.kind == LedgerDamage.Kind.INDEX:
+                if index_rebuild.rebuild(each, now=timezone.now(), most_blocks=_MOST_REBUILT):
+                    log.warning("%s is made again", each)
+            elif repairing.record_again_from_remote_history(each, now=timezone.now()):
                 log.warning("%s is recorded again from remote history", each)

@@ -215,3 +215,16 @@ def replace_index(row: IndexBlockRow, block: bytes) -> None:
             "UPDATE historical_packedindex SET block = %s WHERE run = %s AND first_entry = %s",
             [block, row.run, row.first_entry],
         )
+
+
+def delete_index(row: IndexBlockRow) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM historical_packedindex WHERE run = %s AND first_entry = %s",
+            [row.run, row.first_entry],
+        )
+
+
+def count_entries(run: int, entries: int) -> None:
+    """The run has so many."""
+    IndexRun.objects.filter(pk=run).update(entries=entries)

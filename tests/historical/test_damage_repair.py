@@ -12,9 +12,11 @@ from chain.blocks import SlotRecord
 from chain.encodings import b58encode
 from columns import other_database
 from gaps.slot_gap import GapStatus
-from historical.models import Gap, LedgerDamage, LedgerScrub, SealedBlock
-from historical.services import gaps, repairing, scrubbing
+from historical.models import Gap, IndexRun, LedgerDamage, LedgerScrub, SealedBlock
+from historical.packed_index import SignatureIndex
+from historical.services import gaps, index_rebuild, repairing, scrubbing
 from historical.services.recording import record_blocks
+from historical.services.removal import remove_blocks
 from historical.store import sealed_blocks
 from shared_state import damage_reports
 from tests.conftest import Rpc
@@ -108,6 +110,25 @@ def test_it_comes_back_from_a_second_database(
     assert scrub() == []
     sealed_blocks.dictionary.cache_clear()
     assert reads() == before
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_run_of_the_index_is_made_again(reads: Reads, removed: bool) -> None:
+    if removed:
+        remove_blocks(30, 35)
+    before = reads()
+    spoil_index()
+    found = scrub()
+    assert len(found) == IndexRun.objects.filter(state=1).count() > 1
+    assert not any(index_rebuild.rebuild(each, now=NOW, most_blocks=3) for each in found)
+    made = [index_rebuild.rebuild(each, now=NOW) for each in found]
+    kinds = dict(IndexRun.objects.values_list("id", "kind"))
+    for each, is_made in zip(found, made, strict=True):
+        # Of an address's entries nothing proves the number, where some count no more.
+        assert is_made == (not removed or kinds[each.number] == SignatureIndex.kind)
+    if not removed:
+        assert scrub() == []
+        assert reads() == before
 
 
 def test_a_damaged_copy_is_not_taken(reads: Reads) -> None:

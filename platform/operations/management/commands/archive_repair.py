@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from columns.other_database import OtherDatabase, OtherDatabaseUnavailable, opened
 from historical.models import LedgerDamage
+from historical.services import index_rebuild
 from historical.services import repairing as ledger_repairing
 from historical.store import damage as ledger_damage
 from rewind.errors import ArchiveDamaged
@@ -86,6 +87,9 @@ class Command(BaseCommand):
                 if not source and copy is not None:
                     repaired = ledger_repairing.repair_from(found, copy, now=timezone.now())
                     source = copy.name if repaired else ""
+                if not source and found.kind == LedgerDamage.Kind.INDEX:
+                    made = index_rebuild.rebuild(found, now=timezone.now())
+                    source = "the sealed blocks that it is about" if made else ""
                 self._report(found, source)
         except OtherDatabaseUnavailable as error:
             raise CommandError(f"the other database cannot be read: {error}") from None
