@@ -2,7 +2,7 @@
 
 import logging
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -55,7 +55,7 @@ def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
     """
     with transaction.atomic():
         writing.lift_timeouts()
-        if not damage.claim_scrub() or not sealing.try_alone():
+        if not damage.claim_scrub():
             return None
         scrub = damage.scrub_of(now - older_than)
         if scrub is None:
@@ -63,18 +63,31 @@ def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
         done = Scrubbed()
         if scrub.run is None:
             slots = damage.sealed_after(scrub.slot, _BLOCKS)
-            done = Scrubbed(len(slots), _noted(_of_blocks(slots), "scrub", now))
+            faults = _settled(lambda: _of_blocks(slots))
+            done = Scrubbed(len(slots), _noted(faults, "scrub", now))
             scrub.slot = slots[-1] if slots else scrub.slot
             scrub.run = None if slots else 0
         else:
-            rows = damage.index_after(scrub.run, bytes(scrub.entry), _INDEX_BLOCKS)
-            done = Scrubbed(len(rows), _noted(_of_index(rows), "scrub", now))
+            after = scrub.run, bytes(scrub.entry), _INDEX_BLOCKS
+            rows = damage.index_after(*after)
+            faults = _settled(lambda: _of_index(damage.index_after(*after)), _of_index(rows))
+            done = Scrubbed(len(rows), _noted(faults, "scrub", now))
             if rows:
                 scrub.run, scrub.entry = rows[-1].run, rows[-1].first_entry
             else:
                 scrub.is_running, scrub.finished_at = False, now
         scrub.save()
         return done
+
+
+def _settled(
+    again: Callable[[], Iterator[Fault]], first: Iterator[Fault] | None = None
+) -> list[Fault]:
+    """The faults that are there when nothing that is sealed changes meanwhile."""
+    if not list(again() if first is None else first):
+        return []
+    sealing.wait_alone()
+    return list(again())
 
 
 def look_into_reports(*, now: datetime) -> list[LedgerDamage]:

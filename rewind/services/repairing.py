@@ -152,6 +152,7 @@ def _repair_segment(
                 damage.replace_dictionary(segment.pk, dictionary)
             there = set(damage.keys_of(segment.pk))
             missing = (each for each in blocks if each.key not in there)
+            damage.scrub_again(segment.pk)
             damage.insert_blocks(segment.pk, filter(_is_whole_with(dictionary), missing))
             damage.end([found.pk], _REPAIRED, source, now)
             partitions.note_layout()

@@ -66,8 +66,8 @@ def scrub_segment(number: int, *, now: datetime) -> list[SealedDamage]:
     while rows := damage.blocks_after(number, key, _BLOCKS):
         found += _check(segment, rows, "scrub", now)
         key, changes = rows[-1].key, changes + sum(row.changes for row in rows)
-    found += _count(segment, changes, now)
-    return found
+    segment = damage.active_segment(number)
+    return found if segment is None else found + _count(segment, changes, now)
 
 
 def look_into_reports(*, now: datetime) -> list[SealedDamage]:
