@@ -1,25 +1,40 @@
 """Damage of the sealed ledger is found, named, and repaired from a copy or opened as a gap."""
 
 import time
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import hypothesis
 import pytest
 from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chain.blocks import SlotRecord
 from chain.encodings import b58encode
 from columns import other_database
 from gaps.slot_gap import GapStatus
-from historical.models import Gap, IndexRun, LedgerDamage, LedgerScrub, SealedBlock
+from historical import tasks
+from historical.models import (
+    Gap,
+    IndexRun,
+    LedgerDamage,
+    LedgerScrub,
+    SealedBlock,
+    SealedRange,
+)
 from historical.packed_index import SignatureIndex
+from historical.packed_texts import OpenFrame, pack_frame
+from historical.segment_dictionary import SegmentDictionary
 from historical.services import gaps, index_rebuild, repairing, scrubbing
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.store import sealed_blocks
 from shared_state import damage_reports
 from tests.conftest import Rpc
+from tests.examples import examples
 from tests.historical.made_blocks import ACCOUNTS, made_block
 from tests.historical.sealed_reads import HISTORICAL, NOW, V0, every_read, seal
 from tests.historical.test_sealed_damage import _nothing_cached, flip, refused
@@ -200,3 +215,30 @@ def test_what_is_whole_again_is_no_damage(reads: Reads) -> None:
     assert not any(repairing.is_over(each, now=NOW) for each in found)
     flip("historical_packedtexts", "frame")
     assert all(repairing.is_over(each, now=NOW) for each in found)
+
+
+def test_the_task_finds_and_makes_again(reads: Reads, settings: Any) -> None:
+    before = reads()
+    spoil_index()
+    settings.LEDGER_SCRUB_DAYS = 0
+    tasks.scrub_ledger()
+    assert not LedgerDamage.objects.exists()
+    settings.LEDGER_SCRUB_DAYS = 1
+    SealedRange.objects.update(started_at=NOW)  # long ago
+    while LedgerScrub.objects.filter(finished_at=None).exists() or not LedgerScrub.objects.exists():
+        tasks.scrub_ledger()
+    assert set(LedgerDamage.objects.values_list("state", flat=True)) == {State.REPAIRED}
+    assert reads() == before
+
+
+@given(st.binary(max_size=400), st.booleans())
+@hypothesis.settings(max_examples=examples(200), deadline=None)
+def test_any_bytes_are_a_frame_or_damaged(rubbish: bytes, has_head: bool) -> None:
+    dictionary = SegmentDictionary(b"", b"")
+    body = rubbish
+    if has_head:
+        good = pack_frame([b'{"a":1}', b'{"b":"' + rubbish.hex().encode() + b'"}'], dictionary)
+        body = good[4 : 4 + len(rubbish) // 4] + rubbish[:40] + good[4 + len(rubbish) // 4 + 40 :]
+    frame = zlib.crc32(body).to_bytes(4, "little") + body
+    found = scrubbing.open_frame(7, frame, dictionary)
+    assert isinstance(found, OpenFrame) or (found.kind, found.number) == ("texts", 7)

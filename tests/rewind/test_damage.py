@@ -12,6 +12,7 @@ from django.db import connection
 from chain.accounts import AccountWrite
 from columns import other_database
 from gaps.slot_gap import GapStatus
+from rewind import tasks
 from rewind.models import ArchivedSlot, Gap, SlotTally
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
 from rewind.sealing import block_codec
@@ -411,3 +412,19 @@ def test_damage_of_segments_that_are_not_read_ends(history: Any) -> None:
     store.retire([found.segment])
     assert scrub() == []
     assert SealedDamage.objects.get().state == State.GONE
+
+
+def test_the_task_finds_and_restores(rpc: Rpc, history: Any, settings: Any) -> None:
+    before = everything(rpc)
+    seal(half=True)
+    damaged = blocks_of(1)[2]
+    flip(damaged)
+    settings.ARCHIVE_SCRUB_DAYS = 0
+    tasks.scrub_archive()
+    assert not SealedDamage.objects.exists()
+    settings.ARCHIVE_SCRUB_DAYS = 1  # all was sealed in January
+    while not SealedDamage.objects.exists():
+        tasks.scrub_archive()
+    found = SealedDamage.objects.get()
+    assert (found.block, found.state) == (damaged.pk, State.REPAIRED)
+    assert everything(rpc) == before
