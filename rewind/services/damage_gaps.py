@@ -19,14 +19,17 @@ from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from rewind.models import Gap
 from rewind.sealed_models import SealedDamage, SealedSegment
-from rewind.store import absence, change_source, damage, partitions, sealing, writing
+from rewind.services.scrubbing import dictionary_of, fault_of
+from rewind.store import absence, block_bytes, change_source, damage, partitions, sealing, writing
 from rewind.store import slots as store
-from rewind.store.change_source import Key
+from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 
 State = SealedDamage.State
 # The writes of a slot are counted by WRITE rows.
 _WRITE = 0
+# Blocks that are tried, to see if the segment's dictionary is whole.
+_TRIED = 64
 # Reads that looked for gaps before these were opened are over then.
 _PAUSE_SECONDS = 5.0
 _TRIES = 30
@@ -61,17 +64,31 @@ def open_as_gap(
     gaps meets the damage.
     """
     segment = damage.active_segment(number)
-    whole = damage.is_damaged_as_a_whole(number)
-    lost = [] if segment is None or whole else _lost_blocks(number)
-    if segment is None or not (whole or lost):
+    is_noted = damage.is_damaged_as_a_whole(number)
+    if segment is None:
+        return None
+    whole = is_noted and not _can_be_read(segment)
+    lost = [] if whole else _lost_blocks(number)
+    if not (is_noted or lost):
         return None
     missing = _missing_slots(segment, lost, whole=whole)
-    gone = segment.changes if whole else sum(row.changes for row in lost)
+    kept = 0 if whole else damage.changes_of(number) - sum(row.changes for row in lost)
+    gone = segment.changes - kept
     loses = gone != sum(missing.values())
     opened = _open(segment, missing, loses=loses, now=now)
     pause(_PAUSE_SECONDS)
     _leave(number, lost, whole=whole, now=now)
     return OpenedGap(opened, segment.blocks if whole else len(lost), loses)
+
+
+def _can_be_read(segment: SealedSegment) -> bool:
+    """Whether its blocks are whole, and only some are missing."""
+    rows = damage.blocks_after(segment.pk, BEFORE_ALL, _TRIED)
+    dictionary = dictionary_of(segment)
+    return any(
+        not (missing or fault_of(row, dictionary, None))
+        for row, missing in block_bytes.loaded(rows)
+    )
 
 
 def _lost_blocks(number: int) -> list[BlockRow]:
@@ -152,6 +169,7 @@ def _leave(number: int, lost: Sequence[BlockRow], *, whole: bool, now: datetime)
         else:
             damage.delete_blocks(segment, lost)
             damage.scrub_again(number)
+            blocks.append(0)
             partitions.note_layout()
         damage.end_of_blocks(number, blocks, State.GAP, "gaps of the archive", now)
 

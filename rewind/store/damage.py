@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Sum
 from solders.pubkey import Pubkey
 
 from columns.raw_queries import fetch_all, fetch_one
@@ -261,14 +262,19 @@ def replace_dictionary(segment: int, dictionary: bytes | None) -> None:
     SealedSegment.objects.filter(pk=segment).update(dictionary=dictionary)
 
 
+def changes_of(segment: int) -> int:
+    """How many changes the segment's blocks have."""
+    found = SealedBlock.objects.filter(segment=segment).aggregate(changes=Sum("changes"))
+    return int(found["changes"] or 0)
+
+
 def delete_blocks(segment: SealedSegment, rows: Sequence[BlockRow]) -> None:
     """The blocks leave the segment, which counts what is left."""
     SealedBlock.objects.filter(pk__in=[row.id for row in rows]).delete()
-    gone = sum(row.changes for row in rows)
     size = sum(len(row.packed or b"") for row in rows)
     SealedSegment.objects.filter(pk=segment.pk).update(
-        changes=max(segment.changes - gone, 0),
-        blocks=max(segment.blocks - len(rows), 0),
+        changes=changes_of(segment.pk),
+        blocks=SealedBlock.objects.filter(segment=segment).count(),
         stored_bytes=max(segment.stored_bytes - size, 0),
     )
 

@@ -241,6 +241,23 @@ def test_a_block_becomes_a_gap_and_is_filled_again(
     assert everything(rpc) == before
 
 
+def test_blocks_that_are_gone_become_a_gap(
+    rpc: Rpc, history: dict[int, list[AccountWrite]]
+) -> None:
+    before = everything(rpc)
+    seal(half=True)
+    gone = blocks_of(1)[2]
+    gone.delete()
+    (found,) = scrub()
+    opened = damage_gaps.open_as_gap(found.segment, now=NOW, pause=lambda _: None)
+    assert opened is not None and 0 < opened.slots <= gone.changes
+    assert not opened.loses_snapshots
+    assert SealedSegment.objects.get(pk=found.segment).state == SealedSegment.State.ACTIVE
+    assert scrub() == []
+    refill(history)
+    assert everything(rpc) == before
+
+
 def test_it_may_be_stopped_before_the_blocks_leave(
     rpc: Rpc, history: dict[int, list[AccountWrite]]
 ) -> None:
