@@ -26,6 +26,7 @@ from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.store import damage, sealed_blocks, sealing, writing
 from historical.store.damage import Kind, State
+from historical.store.sealed_blocks import RangeGone
 from jsonrpc.errors import RpcError
 
 log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def _frame(found: LedgerDamage, copy: OtherDatabase) -> bool:
         return False
     try:
         dictionary = sealed_blocks.dictionary(stored[0])
-    except SealedDataDamaged:
+    except (SealedDataDamaged, RangeGone):
         return False
     for packed in damage.copied_frames(copy, found.number, found.first_slot, found.last_slot):
         if isinstance(scrubbing.open_frame(found.number, packed, dictionary), OpenFrame):

@@ -16,7 +16,7 @@ from historical.packed_texts import DamagedFrame, OpenFrame
 from historical.segment_dictionary import SegmentDictionary
 from historical.store import damage, sealed_blocks, sealing, writing
 from historical.store.damage import IndexBlockRow, Kind
-from historical.store.sealed_blocks import SealedRow
+from historical.store.sealed_blocks import RangeGone, SealedRow
 from shared_state import damage_reports
 
 log = logging.getLogger(__name__)
@@ -185,6 +185,8 @@ def _dictionary(sealed_range: int) -> SegmentDictionary | Fault:
         return sealed_blocks.dictionary(sealed_range)
     except SealedDataDamaged:
         return Fault(Kind.DICTIONARY, sealed_range, "its checksum differs")
+    except RangeGone:  # removed meanwhile: it is not noted
+        return Fault(Kind.DICTIONARY, sealed_range, "it is gone")
 
 
 def _of_index(rows: Sequence[IndexBlockRow]) -> Iterator[Fault]:

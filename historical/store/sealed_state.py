@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
+from columns.generations import in_transaction
 from columns.raw_queries import fetch_all
 from historical.errors import SealedDataDamaged
 from historical.ledger_generations import SEALING
@@ -72,7 +73,7 @@ def of_one_version(read: Callable[[Callable[[], "Sealed"]], T]) -> T:
 def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
     """What `read` finds, which looks among the rows of blocks that are not sealed and then among
     those that are. A block that is replaced when it is sealed moves the other way: if it is in
-    neither for that, it is read once more.
+    neither for that, it is read once more; not in a transaction, which has no number.
     """
     while True:
         number = SEALING.read()
@@ -80,7 +81,7 @@ def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
         if is_whole(found) or (number is not None and number == SEALING.read()):
             return found
         if number is None:
-            return read()
+            return found if in_transaction() else read()
 
 
 def now() -> Sealed:
