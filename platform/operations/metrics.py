@@ -197,6 +197,11 @@ _ALL = (
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
     ),
+    Metric(
+        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
+        lambda now: [((each.store,), each.count) for each in now.chain.damage],
+        ("store",),
+    ),
     _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),
         "chain.divergences",

@@ -10,7 +10,7 @@ NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
     *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
     *("gap", "baseline", "archivestate", "accountsegments", "droppedaccount"),
-    *("sealedsegment", "sealedblock", "laterow"),
+    *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
 )
 
 

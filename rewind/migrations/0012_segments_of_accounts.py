@@ -10,7 +10,7 @@ SEGMENT_SLOTS, SEGMENTS_OF_ROW = 432_000, 64
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rewind", "0010_cold_storage")]
+    dependencies = [("rewind", "0011_sealed_damage")]
 
     operations = [
         migrations.CreateModel(
