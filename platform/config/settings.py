@@ -243,7 +243,12 @@ if 0 < STATEMENT_TIMEOUT_MS <= LOCK_TIMEOUT_MS:
     )
 
 DATABASES = {
-    "default": database_of(DATABASE_URL, statement_ms=STATEMENT_TIMEOUT_MS, lock_ms=LOCK_TIMEOUT_MS)
+    "default": database_of(
+        DATABASE_URL,
+        statement_ms=STATEMENT_TIMEOUT_MS,
+        lock_ms=LOCK_TIMEOUT_MS,
+        cluster=ARCHIVE_CLUSTER,  # noqa: F405
+    )
 }
 # Where all processes that write to the database share memory, so that reads are answered from it
 # and never stale: a folder of this machine. The embedded PostgreSQL cannot be reached from another;

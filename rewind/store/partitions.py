@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
+from columns import clusters
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchiveState
 
@@ -99,8 +100,14 @@ def drop_in_transaction(several: Sequence[Partition]) -> None:
 
 
 def size_of(partition: Partition) -> int:
-    """Bytes on disk, indexes included."""
-    found = fetch_one(f"SELECT pg_total_relation_size('{partition.table}'::regclass)")
+    """Bytes on disk, indexes included; 0 in a transaction that has written to a cluster already,
+    which cannot ask its nodes.
+    """
+    try:
+        with transaction.atomic():
+            found = fetch_one(f"SELECT {clusters.total_size_of(partition.table)}")
+    except ActiveSqlTransaction:
+        return 0
     return 0 if found is None else int(found[0])
 
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from historical.store import query_parts
-from rewind.store import absence, sealed_reads, slot_lookup, states
+from rewind.store import absence, newest_rows, sealed_reads, slot_lookup
 from rewind.store.partitions import Partition
 
 
@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     is_sealed: bool = False
 
 
-@lru_cache(maxsize=2 * states.TEXTS)
+@lru_cache(maxsize=2 * newest_rows.TEXTS)
 def text(plan: Plan) -> str:
     """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
     signature $2. Its columns stand in the order that the numbers above name.
@@ -35,7 +35,7 @@ def text(plan: Plan) -> str:
         at = f"(SELECT slot, position - $3 AS position FROM ({found}) AS t) AS at, "
     lookup = slot_lookup.query_at(slot)
     count = query_parts.transaction_count(slot) if plan.with_block else "NULL::integer"
-    newest = states.newest_of(plan.partitions, "$1", slot, order)
+    newest = newest_rows.newest_of(plan.partitions, "$1", slot, order)
     index = facts = ""
     if not plan.is_short:
         index = (

@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState
 from rewind.store import partition_cache, partitions
 
@@ -87,6 +88,13 @@ def newest_below(pubkey: bytes, segment: int) -> Occurrence | None:
 
 def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
     """The same of several accounts, each with its own segment."""
+    if is_clustered():
+        several = fetch_together([(_ONE, *each) for each in below.items()])
+        return {
+            pubkey: Occurrence(*rows[0])
+            for pubkey, rows in zip(below, several, strict=True)
+            if rows
+        }
     rows = fetch_all(_SEVERAL, list(below), list(below.values()))
     return {pubkey: Occurrence(segment, slot) for pubkey, segment, slot in rows}
 

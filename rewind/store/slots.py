@@ -159,6 +159,17 @@ def block_transactions(first: int, last: int) -> dict[int, int]:
     return dict(found.values_list("slot", "transaction_count"))
 
 
+def changes_counted(first: int, last: int) -> int:
+    """Writes of the runs that the slots are in, as far as they are archived."""
+    found = fetch_one(
+        "SELECT coalesce(sum(changes), 0)::bigint FROM rewind_slottally"
+        " WHERE run BETWEEN $1 AND $2",
+        first // RUN_SLOTS,
+        last // RUN_SLOTS,
+    )
+    return 0 if found is None else int(found[0])
+
+
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
