@@ -93,7 +93,3 @@ def citus_is_used() -> bool:
 one_machine = pytest.mark.skipif(
     citus_is_used(), reason="it counts what the form for one machine sends"
 )
-# Of tests that read while others commit: a cluster has no snapshot over its nodes.
-one_snapshot = pytest.mark.skipif(
-    citus_is_used(), reason="nodes of a cluster commit one after the other"
-)

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from django.db import transaction
+
 from columns import spreading
-from columns.clusters import is_clustered
+from columns.clusters import commit_alone, is_clustered
 from columns.raw_queries import fetch_all, raw_connection
 from historical.ledger_generations import SEALING
 from historical.sealed_entries import ENTRY_BYTES, PackedEntries, SealedEntry
@@ -95,6 +97,7 @@ def wait_alone() -> None:
 
 def moved() -> None:
     """Call it in each transaction that changes what reads find sealed."""
+    commit_alone()
     with raw_connection().cursor() as cursor:
         cursor.execute(
             "INSERT INTO historical_sealversion AS v (id, number) VALUES (1, 1)"
@@ -237,6 +240,13 @@ def _summarize_shards(sealed_range: int) -> bool:
         )
         if not cursor.fetchall() or not spreading.is_spread("historical_addressentries"):
             return False
+    # Each node works in a transaction of its own, which waits for locks that this one holds.
+    transaction.on_commit(_summarize_each_shard)
+    return True
+
+
+def _summarize_each_shard() -> None:
+    with raw_connection().cursor() as cursor:
         cursor.execute(
             "SELECT shardid, result FROM run_command_on_shards('historical_addressentries', %s)"
             " WHERE NOT success",
@@ -244,7 +254,6 @@ def _summarize_shards(sealed_range: int) -> bool:
         )
         for shard, said in cursor.fetchall():
             log.warning("the index by slots of shard %s was not made again: %s", shard, said)
-        return True
 
 
 def finish(sealed_range: int, now: datetime) -> None:

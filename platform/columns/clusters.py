@@ -3,6 +3,7 @@ each reads or writes one spread table, or any number of those that the coordinat
 """
 
 from django.conf import settings
+from django.db import connection
 
 CITUS = "citus"
 
@@ -13,6 +14,28 @@ is_always_apart = False
 def is_clustered() -> bool:
     """Whether statements are of the cluster's form. It is right on a single PostgreSQL, too."""
     return is_always_apart or bool(settings.ARCHIVE_CLUSTER == CITUS)
+
+
+# Nodes commit one after the other, the coordinator first. A transaction that writes to several
+# holds this advisory lock until all have; reads share it, and see all of a transaction or nothing.
+_FENCE = "7_344, 0"
+READ_FENCE = f"SELECT pg_advisory_xact_lock_shared({_FENCE}) IS NULL"
+COMMIT_FENCE = f"SELECT pg_advisory_xact_lock({_FENCE})"
+
+
+def commit_alone() -> None:
+    """In a cluster no read sees a part of what this transaction writes: reads wait for its commit."""
+    if is_clustered():
+        connection.commits_alone = True  # type: ignore[attr-defined]
+
+
+def let_reads_end() -> None:
+    """Reads that began are over, and others wait until this transaction ends. Before a lock of a
+    table that reads wait for: they would hold up its commit.
+    """
+    if is_clustered():
+        with connection.cursor() as cursor:
+            cursor.execute(COMMIT_FENCE)
 
 
 def size_of(table: str) -> str:

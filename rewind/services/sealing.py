@@ -80,7 +80,7 @@ def seal_step(policy: Policy, *, now: datetime) -> bool:
 
 
 def begin_again() -> None:
-    """What is being sealed is sealed again later, and no worker seals until the transaction ends."""
+    """What is being sealed is begun again later; no worker seals until the transaction ends."""
     sealing.wait()
     segment = sealing.building()
     if segment is not None:

@@ -94,6 +94,7 @@ def drop_in_transaction(several: Sequence[Partition]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+        clusters.let_reads_end()
         # One that was sealed meanwhile is gone already.
         cursor.execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
         cursor.execute("SET LOCAL lock_timeout = 0")

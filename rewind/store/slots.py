@@ -8,6 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
+from columns import clusters
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
@@ -173,6 +174,7 @@ def changes_counted(first: int, last: int) -> int:
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
+    clusters.commit_alone()
     values = [
         (
             row.slot,
@@ -196,6 +198,7 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
 
 def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:
     """`changes` more rows, and a finer granularity."""
+    clusters.commit_alone()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"

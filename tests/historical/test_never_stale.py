@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
-from tests.cluster import one_snapshot
 from tests.conftest import Rpc
 from tests.historical import racing
 from tests.historical.races import Commit, Read, State, Version, check
@@ -16,7 +15,6 @@ from tests.historical.racing_writer import FIRST_SLOT, record_of, version_of
 _READS = 8_000  # a million in tests/soak/test_never_stale.py
 
 
-@one_snapshot
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("empty_redis")
 def test_no_read_by_two_web_processes_is_older_than_the_last_commit(
