@@ -24,7 +24,7 @@ COMMIT_FENCE = f"SELECT pg_advisory_xact_lock({_FENCE})"
 
 
 def commit_alone() -> None:
-    """In a cluster no read sees a part of what this transaction writes: reads wait for its commit."""
+    """In a cluster reads see all of what this transaction writes or nothing."""
     if is_clustered():
         connection.commits_alone = True  # type: ignore[attr-defined]
 
