@@ -141,19 +141,12 @@ def _move_places(moving: SealedSegment, bucket: int, places: Sequence[tuple[int,
             )
             return int(cursor.rowcount)
         moved = 0
-        for start in range(0, len(places), _AT_ONCE):
-            some = places[start : start + _AT_ONCE]
+        for number, at in places:
+            # One by one: Citus takes no join with unnest here, and fails on arrays in its place.
             cursor.execute(
-                "UPDATE rewind_sealedblock SET size = octet_length(block), block = NULL,"
-                " at = (%(at)s::bigint[])[array_position(%(ids)s::bigint[], id)]"
-                " WHERE bucket = %(bucket)s AND id = ANY(%(ids)s) AND segment_id = %(segment)s"
-                " AND block IS NOT NULL",
-                {
-                    "ids": [each for each, _ in some],
-                    "at": [at for _, at in some],
-                    "bucket": bucket,
-                    "segment": moving.pk,
-                },
+                "UPDATE rewind_sealedblock SET at = %s, size = octet_length(block), block = NULL"
+                " WHERE bucket = %s AND id = %s AND segment_id = %s AND block IS NOT NULL",
+                [at, bucket, number, moving.pk],
             )
             moved += cursor.rowcount
         return moved

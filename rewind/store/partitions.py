@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
 from columns import clusters
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import fetch_one
 from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
@@ -114,14 +114,7 @@ def size_of(partition: Partition) -> int:
 
 def _there(wanted: list[int]) -> set[int]:
     """Those of the first slots that have a partition."""
-    rows = fetch_all(
-        "SELECT split_part(relname::text, '_', 3)::bigint FROM pg_inherits"
-        " JOIN pg_class ON pg_class.oid = inhrelid"
-        " WHERE inhparent = 'rewind_accountchange'::regclass"
-        " AND split_part(relname::text, '_', 3)::bigint = ANY($1)",
-        wanted,
-    )
-    return {first for (first,) in rows}
+    return {each.first for each in existing()}.intersection(wanted)
 
 
 def _turn(first: int) -> int:
