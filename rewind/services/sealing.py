@@ -122,6 +122,14 @@ def _step(policy: Policy, now: datetime) -> bool:
         return sealing.claim() and sealing.activate(segment, now)
 
 
+def begin_again() -> None:
+    """What is being sealed is begun again later; no worker seals until the transaction ends."""
+    sealing.wait()
+    segment = sealing.building()
+    if segment is not None:
+        sealing.abandon(segment)
+
+
 def next_job(policy: Policy) -> Job | None:
     """The lowest finished partition; else what of a whole segment can be merged."""
     bounds = store.bounds()
