@@ -18,7 +18,7 @@ from columns import clusters, loop_queries, raw_queries
 from config.cluster import SPREAD
 
 COLUMNS = {each.table: each.column for each in SPREAD}
-_BESIDE = {"rewind_accountsegment": "rewind_accountchange"}
+_BESIDE = {"rewind_accountsegments": "rewind_accountchange"}
 _NAMES = re.compile(r"\b(?:from|join|into|update|using|copy|table)\s+(?:only\s+)?\"?(\w+)\"?", re.I)
 _LISTED = re.compile(r",\s*\"?((?:rewind|historical)_\w+)\"?(?=\s|,|\)|$)", re.I)
 _PARTITION = re.compile(r"rewind_changes_\d")

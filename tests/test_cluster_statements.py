@@ -23,7 +23,7 @@ from tests.cluster_statements import faults
         " WHERE change.pubkey = copy.pubkey",
         "WITH late AS MATERIALIZED (SELECT pubkey FROM rewind_laterow) INSERT INTO rewind_late_kept"
         " SELECT change.* FROM late JOIN rewind_changes_0_35999 AS change USING (pubkey)",
-        "INSERT INTO rewind_accountsegment SELECT * FROM unnest(%s::bytea[], %s::int[])",
+        "INSERT INTO rewind_accountsegments SELECT * FROM unnest(%s::bytea[], %s::int[])",
         "COPY historical_transaction (slot) FROM STDIN (FORMAT BINARY)",
     ],
 )
@@ -53,10 +53,13 @@ def test_a_statement_with_one_spread_table_is_taken(sql: str) -> None:
             "SELECT 1 FROM rewind_accountchange c, rewind_sealedblock b WHERE b.pubkey = c.pubkey",
             "spread by other columns",
         ),
-        ("SELECT pubkey FROM rewind_accountsegment WHERE pubkey = $1 FOR UPDATE", "a lock of rows"),
+        (
+            "SELECT pubkey FROM rewind_accountsegments WHERE pubkey = $1 FOR UPDATE",
+            "a lock of rows",
+        ),
         ("SELECT EXISTS (SELECT FROM historical_packedindex WHERE run = $1)", "without columns"),
         (
-            "UPDATE rewind_accountsegment SET changes = extract(epoch FROM clock_timestamp())",
+            "UPDATE rewind_accountsegments SET run = extract(epoch FROM clock_timestamp())",
             "a volatile function",
         ),
         (

@@ -40,12 +40,12 @@ def test_an_installation_moves_to_a_cluster(coordinator: Engine) -> None:
     assert migrated.returncode == 0, migrated.stderr
     with psycopg.connect(url) as connection:
         connection.execute(
-            "INSERT INTO rewind_accountsegment (pubkey, segment, first_slot, last_slot, changes)"
-            " SELECT sha256(n::text::bytea), n % 3, n, n, 1 FROM generate_series(1, 1000) AS n"
+            "INSERT INTO rewind_accountsegments (pubkey, run, first_slot, last_slots)"
+            " SELECT sha256(n::text::bytea), n % 3, n, ARRAY[n] FROM generate_series(1, 1000) AS n"
         )
     moved = manage(url, "citus", "cluster_spread")
     assert moved.returncode == 0, moved.stderr
-    assert "rewind_accountsegment: spread in" in moved.stdout
+    assert "rewind_accountsegments: spread in" in moved.stdout
     again = manage(url, "citus", "cluster_spread")
     assert again.stdout == "Every table is spread.\n"
     status = manage(url, "citus", "cluster_status")
@@ -54,7 +54,7 @@ def test_an_installation_moves_to_a_cluster(coordinator: Engine) -> None:
     assert status.stdout.count("127.0.0.1:") == 2
     with psycopg.connect(url) as connection:
         found = connection.execute(
-            "SELECT count(*), sum(first_slot) FROM rewind_accountsegment"
+            "SELECT count(*), sum(first_slot) FROM rewind_accountsegments"
         ).fetchone()
     assert found == (1_000, 500_500)
 
