@@ -61,6 +61,7 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
                 band_strips.strip("archive", storage.all_bands()),
                 band_strips.strip("ledger", ledger_storage.all_bands()),
             ],
+            "may_see_sealed": request.user.has_perm("rewind.view_sealedsegment"),
             "band_legend": band_strips.BAND_LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             **_filters(),

@@ -56,3 +56,29 @@ def test_a_block_that_cannot_be_sealed_ends_no_band(rpc: Rpc) -> None:
     SealedRange.objects.update(unsealable=[105])
     seal(RANGE)
     assert bands(rpc)[0] == ("sealed", 100, 2 * RANGE - 1)
+
+
+RANGES = "/admin/historical/sealedrange/"
+
+
+def test_a_sealed_range_is_listed_with_what_it_holds(
+    admin_client: Any, django_assert_max_num_queries: Any
+) -> None:
+    fill()
+    seal(RANGE)
+    SealedRange.objects.filter(first_slot=0).update(unsealable=[105])
+    with django_assert_max_num_queries(10) as asked:
+        page = admin_client.get(RANGES)
+    rows = page.context["cl"].result_list
+    assert [(row.first_slot, row.transactions, row.runs) for row in rows] == [
+        (RANGE, 2, 2),
+        (0, 4, 2),
+    ]
+    for query in asked.captured_queries:
+        assert '"keys",' not in query["sql"]
+    text = page.content.decode()
+    assert "Blocks that cannot be read completely: 105." in text
+    found = admin_client.get(RANGES, {"q": "6,401"}).context["cl"].result_list
+    assert [row.first_slot for row in found] == [RANGE]
+    text = admin_client.get(f"{RANGES}{rows[0].pk}/change/").content.decode()
+    assert f"{rows[0].packed_bytes / 2:.1f}" in text
