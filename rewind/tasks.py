@@ -13,6 +13,7 @@ from rewind.calls import call_job, is_crowded
 from rewind.methods.jobs import simulate
 from rewind.services import audit, sealing, segments
 from rewind.services.jobs import running, upkeep
+from shared_state import task_faults
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,7 @@ def seal_archive() -> None:
     seconds = SEALING_PERIOD * settings.ARCHIVE_SEALING_PERCENT / 100
     end = time.monotonic() + seconds
     policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
-    with until_next_call("seal_archive", log):
+    with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
         while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
             pass
 

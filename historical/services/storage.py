@@ -33,3 +33,8 @@ def all_bands() -> list[Stretch]:
     if is_configured() and first_remote_slot() < bounds[0]:
         remote.append(Stretch(first_remote_slot(), bounds[0] - 1, Band.REMOTE))
     return remote + bands(*bounds)
+
+
+def sealed_bytes() -> int:
+    """What sealed texts, signatures and indexes take on the disk."""
+    return store.sealed_bytes()

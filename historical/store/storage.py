@@ -20,3 +20,13 @@ def stretches() -> list[Stretch]:
     return [
         Stretch(first, last, Band.SEALED) for first, last in fetch_all(_SEALED) if first <= last
     ]
+
+
+def sealed_bytes() -> int:
+    """What sealed texts, signatures and indexes take on the disk."""
+    ((size,),) = fetch_all(
+        "SELECT pg_total_relation_size('historical_sealedblock')"
+        " + pg_total_relation_size('historical_packedtexts')"
+        " + pg_total_relation_size('historical_packedindex')"
+    )
+    return int(size)

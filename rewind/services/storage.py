@@ -17,3 +17,8 @@ def all_bands() -> list[Stretch]:
     """The bands of the whole archive; none while it is empty."""
     bounds = slots.bounds()
     return [] if bounds is None else bands(*bounds)
+
+
+def sealed_bytes() -> tuple[int, int]:
+    """Bytes of sealed blocks here, and in the object store."""
+    return store.sealed_bytes()

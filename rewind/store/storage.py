@@ -92,6 +92,15 @@ def stretches() -> list[Stretch]:
     ]
 
 
+def sealed_bytes() -> tuple[int, int]:
+    """Bytes of the sealed segments' blocks here, and in the object store."""
+    found = fetch_one(
+        "SELECT coalesce(sum(stored_bytes), 0)::bigint FROM rewind_sealedsegment WHERE state = 1"
+    )
+    assert found is not None
+    return int(found[0]), 0
+
+
 def hot_partitions() -> list[HotPartition]:
     """All partitions of rows, lowest first."""
     return [HotPartition(*row) for row in fetch_all(_HOT)]
