@@ -38,6 +38,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             Link(
                 "Account history", "rewind_account_history", "history", "rewind.view_accountchange"
             ),
+            Link("Sizing", "operations_sizing", "straighten", "rewind.view_sealedsegment"),
             _list("Imports", "historical", "import", "file_open"),
             _list("Baselines", "rewind", "baseline", "photo_camera"),
             _list("Program builds", "rewind", "programbuild", "memory"),

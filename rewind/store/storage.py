@@ -75,8 +75,8 @@ SELECT pg_total_relation_size('rewind_accountsegment'),
 
 # The newest runs of 1,000 slots but the last one, which is not full.
 _RATE = """
-SELECT coalesce(sum(slots), 0)::bigint, coalesce(sum(changes), 0)::bigint FROM (
-    SELECT slots, changes FROM rewind_slottally ORDER BY run DESC OFFSET 1 LIMIT 216
+SELECT count(*), coalesce(sum(changes), 0)::bigint FROM (
+    SELECT changes FROM rewind_slottally ORDER BY run DESC OFFSET 1 LIMIT 216
 ) AS newest
 """
 
@@ -117,7 +117,23 @@ def accounts() -> Accounts:
 
 
 def newest_rate() -> tuple[int, int]:
-    """(slots, changes) of the newest slots, of a day at most."""
+    """(runs of 1,000 slots, changes in them) of the newest slots, of a day at most."""
     found = fetch_one(_RATE)
     assert found is not None
     return int(found[0]), int(found[1])
+
+
+class SlotRows(NamedTuple):
+    """The archive's rows of slots: their bytes, and how many."""
+
+    bytes: int
+    slots: int
+
+
+def slot_rows() -> SlotRows:
+    found = fetch_one(
+        "SELECT pg_total_relation_size('rewind_archivedslot'),"
+        " (SELECT coalesce(sum(slots), 0)::bigint FROM rewind_slottally)"
+    )
+    assert found is not None
+    return SlotRows(*found)
