@@ -44,6 +44,14 @@ class SealedSegment(models.Model):
     started_at = models.DateTimeField()
     sealed_at = models.DateTimeField(null=True)
     retired_at = models.DateTimeField(null=True)
+    cold_name = models.TextField(
+        default="", help_text="Where its objects lie in the store; empty where it has none"
+    )
+    cold_buckets = models.SmallIntegerField(
+        default=0, help_text="First bytes of pubkeys, from 0 on, whose blocks lie in the store"
+    )
+    cold_bytes = models.BigIntegerField(default=0, help_text="Its objects in the store")
+    cold_at = models.DateTimeField(null=True, help_text="All of its blocks lie in the store")
 
     class Meta:
         ordering = ["-first_slot", "-id"]
@@ -78,14 +86,21 @@ class SealedBlock(models.Model):
     position = models.IntegerField(help_text="Of its first change")
     bucket = models.SmallIntegerField(help_text="The first byte of its pubkeys")
     pubkey = PubkeyColumn(max_length=32, help_text="Of its first change")
-    block = models.BinaryField()
+    block = models.BinaryField(null=True, help_text="Null where it lies in the store")
+    at = models.BigIntegerField(null=True, help_text="Where it begins in its object of the store")
+    size = models.IntegerField(null=True, help_text="Its bytes in the store")
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=Q(block__isnull=False, at__isnull=True, size__isnull=True)
+                | Q(block__isnull=True, at__isnull=False, size__isnull=False),
+                name="a_sealed_block_lies_here_or_in_the_store",
+            ),
             models.UniqueConstraint(
                 fields=["segment", "pubkey", "slot", "position"],
                 name="one_sealed_block_per_first_change",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

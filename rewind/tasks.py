@@ -10,9 +10,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from rewind.calls import call_job, is_crowded
+from rewind.errors import ArchiveStoreUnavailable
 from rewind.methods.jobs import simulate
-from rewind.services import audit, sealing, segments
+from rewind.services import audit, moving, sealing, segments
 from rewind.services.jobs import running, upkeep
+from rewind.store.object_store import StoreFault
 from shared_state import task_faults
 from shared_state.outages import until_next_call
 
@@ -22,6 +24,8 @@ log = logging.getLogger(__name__)
 _AUDIT_SECONDS = 4.0
 # Seconds from one run of sealing to the next.
 SEALING_PERIOD = 5.0
+# Of moving, below the period of its clock; an object that is begun is finished.
+_MOVING_SECONDS = 8.0
 # The turn of a job: less for each, the more of them its key has open.
 _TURN_SECONDS = 3.0
 
@@ -77,6 +81,23 @@ def seal_archive() -> None:
     with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
         while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
             pass
+
+
+@shared_task
+def move_archive() -> None:
+    """Moves old sealed segments to cold storage for some seconds; the rest on later runs."""
+    if not settings.ARCHIVE_STORE:
+        return
+    end = time.monotonic() + _MOVING_SECONDS
+    policy = moving.Policy(after=settings.ARCHIVE_STORE_AFTER_SLOTS)
+    with until_next_call("move_archive", log), moving.alone() as is_alone:
+        try:
+            with task_faults.noted("move_archive"):
+                while is_alone and time.monotonic() < end:
+                    if not moving.move_step(policy, now=timezone.now()):
+                        return
+        except (StoreFault, ArchiveStoreUnavailable) as fault:
+            log.warning("nothing moves to cold storage: %s", fault)
 
 
 @shared_task

@@ -14,8 +14,9 @@ from historical import block_bodies
 from historical.errors import BadBlock, SealedDataDamaged
 from historical.services.sealed_texts import RecordingGone, stored_texts
 from historical.store import blocks as store
-from historical.store import sealed_blocks
+from historical.store import sealed_blocks, sealed_state
 from historical.store import transactions as transaction_store
+from historical.store.sealed_blocks import SealedRow
 from historical.transaction_text import text_of
 
 _decode = msgspec.json.Decoder().decode
@@ -38,9 +39,7 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
     """The block's transactions as the standard node's `json` encoding has them; none where no block
     is stored. Raises Unreadable.
     """
-    stored = store.body(slot)
-    # After the other read: what is sealed meanwhile is found here.
-    sealed = sealed_blocks.sealed_block(slot) if stored is None else None
+    stored, sealed = sealed_state.of_both(lambda: _stored(slot), any)
     if stored is None and sealed is None:
         return []
     try:
@@ -56,6 +55,12 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
     ) as error:
         # StopIteration: the index has fewer signatures than the body has texts.
         raise Unreadable(f"{type(error).__name__}: {error}"[:300]) from None
+
+
+def _stored(slot: int) -> tuple[tuple[bytes, list[int]] | None, SealedRow | None]:
+    stored = store.body(slot)
+    # After the other read: what is sealed meanwhile is found here.
+    return stored, (sealed_blocks.sealed_block(slot) if stored is None else None)
 
 
 def changed_balances(transactions: list[dict[str, Any]]) -> Iterator[Balance]:

@@ -32,6 +32,10 @@ ENTRY = (
 )
 
 
+class RangeGone(Exception):
+    """The last block of a sealed range was removed, and the range with it."""
+
+
 class SealedRow(NamedTuple):
     """A row of historical_sealedblock: see the model."""
 
@@ -124,16 +128,30 @@ def frames(numbers: Sequence[int]) -> dict[int, bytes]:
 
 @lru_cache(maxsize=_DICTIONARIES)
 def dictionary(sealed_range: int) -> SegmentDictionary:
-    """Of the range of that number, which no other range gets. Raises SealedDataDamaged."""
+    """Of the range of that number, which no other range gets. Raises SealedDataDamaged and
+    RangeGone.
+    """
     row = fetch_one(
         "SELECT keys, dictionary FROM historical_sealedrange WHERE id = $1", sealed_range
     )
+    if row is None and not _has_blocks(sealed_range):
+        raise RangeGone
     try:
         if row is None:
             raise DamagedDictionary("it is not there")
         return SegmentDictionary(opened(row[0]), opened(row[1]))
     except DamagedDictionary as error:
         raise damaged(f"the dictionary of sealed range {sealed_range}", error) from None
+
+
+def _has_blocks(sealed_range: int) -> bool:
+    """Reads the table: it is asked when a range was removed between two reads only."""
+    return (
+        fetch_one(
+            "SELECT 1 FROM historical_sealedblock WHERE sealed_range = $1 LIMIT 1", sealed_range
+        )
+        is not None
+    )
 
 
 def damaged(what: str, error: Exception) -> SealedDataDamaged:

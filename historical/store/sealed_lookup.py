@@ -24,12 +24,18 @@ class SealedPlace(NamedTuple):
 
 def places_of(signatures: Sequence[bytes]) -> dict[bytes, SealedPlace]:
     """Signature → place, for those that are sealed. Raises SealedDataDamaged."""
-    sealed = sealed_state.known()
-    while True:
-        try:
-            return _places_of(signatures, sealed)
-        except Moved:
-            sealed = sealed_state.now()
+    return sealed_state.of_one_version(lambda state: _places_of(signatures, state()))
+
+
+def places_at(
+    version: int, signatures: Sequence[bytes], sealed: Sealed
+) -> dict[bytes, SealedPlace]:
+    """Those of one moment, in which what is sealed had that version. Raises Moved,
+    SealedDataDamaged.
+    """
+    if sealed.version != version:
+        raise Moved
+    return _places_of(signatures, sealed)
 
 
 def _places_of(signatures: Sequence[bytes], sealed: Sealed) -> dict[bytes, SealedPlace]:
@@ -77,6 +83,8 @@ def _verified(candidates: Sequence[tuple[bytes, int, int]]) -> dict[bytes, Seale
         [slot for _, slot, _ in candidates],
         [position for _, _, position in candidates],
     )
+    if len(rows) < len(candidates):
+        raise Moved  # a block was removed after its place was read
     found = {}
     for number, *entry in rows:
         signature, slot, position = candidates[number - 1]
@@ -146,12 +154,7 @@ def _transaction(row: Sequence[Any]) -> SealedTransaction:
 
 def by_signature(signature: bytes) -> SealedTransaction | None:
     """The sealed transaction of that signature. Raises SealedDataDamaged."""
-    sealed = sealed_state.known()
-    while True:
-        try:
-            return _by_signature(signature, sealed)
-        except Moved:
-            sealed = sealed_state.now()
+    return sealed_state.of_one_version(lambda state: _by_signature(signature, state()))
 
 
 def _by_signature(signature: bytes, sealed: Sealed) -> SealedTransaction | None:

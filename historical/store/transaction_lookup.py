@@ -10,7 +10,7 @@ from typing import NamedTuple
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_one
 from historical.ledger_generations import REMOVALS
-from historical.store import frames, sealed_blocks, sealed_lookup
+from historical.store import frames, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import SealedRow
 from historical.store.transactions import TransactionRow, sealed_row
 
@@ -82,7 +82,7 @@ def transaction(signature: bytes) -> Located | None:
 def transaction_now(signature: bytes) -> Located | None:
     """As the database has it, whatever is remembered. Raises SealedDataDamaged."""
     number = _places.now()
-    located = _read(signature)
+    located = sealed_state.of_both(lambda: _read(signature))
     if located is not None and number is not None:
         _places.keep(signature, located.row, number)
         _count(located.row, number)

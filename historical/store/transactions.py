@@ -1,15 +1,17 @@
 """Queries on transactions, whether their blocks are sealed or not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one
 from historical.ledger_generations import REMOVALS
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
-from historical.store import sealed_blocks, sealed_lookup
+from historical.store import sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import ENTRY
 from historical.store.sealed_lookup import SealedTransaction
+from historical.store.sealed_state import VERSION, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
 
@@ -63,6 +65,12 @@ _statuses: GenerationCache[bytes, tuple[int, str | None]] = GenerationCache(REMO
 
 def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     """The transactions at (slot, position), in the order of the places."""
+    return sealed_state.of_both(
+        lambda: _transactions_at(places), lambda found: len(found) == len(places)
+    )
+
+
+def _transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     rows = fetch_all(
         _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
         " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
@@ -82,6 +90,10 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
     """(slot, position) of a transaction."""
+    return sealed_state.of_both(lambda: _place_of(signature))
+
+
+def _place_of(signature: bytes) -> tuple[int, int] | None:
     row = fetch_one(
         "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
     )
@@ -104,21 +116,30 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
         some = signatures[at : at + _LOOKED_UP_AT_ONCE]
-        rows = fetch_all(
-            "SELECT signature, slot, position, err FROM historical_transaction"
-            " WHERE signature = ANY($1)",
-            some,
-        )
-        found |= {signature: Place(*rest) for signature, *rest in rows}
-        missing = [each for each in some if each not in found]
-        if missing:
-            sealed = sealed_lookup.places_of(missing)
-            found |= {signature: Place(*place) for signature, place in sealed.items()}
+        found |= sealed_state.of_one_version(partial(_places, some))
+    return found
+
+
+def _places(signatures: Sequence[bytes], state: Callable[[], Sealed]) -> dict[bytes, Place]:
+    """All of one moment. Raises Moved."""
+    rows = fetch_all(
+        "SELECT v.number, t.signature, t.slot, t.position, t.err"
+        f" FROM {VERSION} AS v LEFT JOIN historical_transaction t ON t.signature = ANY($1)",
+        signatures,
+    )
+    found = {signature: Place(*rest) for _, signature, *rest in rows if signature is not None}
+    missing = [each for each in signatures if each not in found]
+    version = rows[0][0]
+    if missing and version:
+        sealed = sealed_lookup.places_at(version, missing, state())
+        found |= {signature: Place(*place) for signature, place in sealed.items()}
     return found
 
 
 def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
-    """Signature → (slot, err as JSON or None), for those that the ledger holds."""
+    """Signature → (slot, err as JSON or None), for those that the ledger holds; all of one
+    moment.
+    """
     number = _statuses.now()
     found: dict[bytes, tuple[int, str | None]] = {}
     if number is not None:
@@ -129,7 +150,11 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     missing = [each for each in signatures if each not in found]
     if not missing:
         return found  # an empty list has no type that PostgreSQL could compare
-    for signature, place in places(missing).items():
+    read = places(missing)
+    if found and REMOVALS.read() != number:
+        # What was remembered may have been removed before the others were read.
+        found, read = {}, places(signatures)
+    for signature, place in read.items():
         found[signature] = (place.slot, place.err)
         _statuses.keep(signature, (place.slot, place.err), number)
     return found
@@ -234,6 +259,10 @@ def signatures_of_recording(slot: int, recording: int) -> list[bytes]:
 
 def signatures_of(slot: int) -> list[bytes]:
     """The first signatures of a block's transactions, in order."""
+    return sealed_state.of_both(lambda: _signatures_of(slot))
+
+
+def _signatures_of(slot: int) -> list[bytes]:
     row = fetch_one(
         "SELECT string_agg(signature, '') FROM (SELECT signature FROM historical_transaction"
         " WHERE slot = $1 ORDER BY position) AS listed",

@@ -142,6 +142,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "move-archive": {
+        "task": "rewind.tasks.move_archive",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
     "seal-ledger": {
         "task": "historical.tasks.seal_ledger",
         "schedule": 5.0,

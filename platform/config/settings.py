@@ -10,9 +10,10 @@ from redis.retry import Retry
 from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
+from config.archive_settings import *  # noqa: F403  (every one of them is a setting)
 from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
-from config.history_settings import *  # noqa: F403  (every one of them is a setting)
+from config.history_settings import *  # noqa: F403  (likewise)
 from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.logs import FORMATS, LEVELS, logging_of
 from config.logs import configure as configure_logs

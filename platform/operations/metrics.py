@@ -254,7 +254,7 @@ _ALL = (
     ),
     _counter(
         "tidemark_task_failures_total",
-        "runs of a background task that failed: seal_archive, seal_ledger",
+        "runs of a background task that failed: seal_archive, move_archive, seal_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
     _figure(

@@ -38,7 +38,8 @@ SEALING_RULES = (
     Rule(
         *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
         "Nothing is lost: what is not sealed stays readable and takes more space. The reason names"
-        " the block or segment; the log has the traceback.",
+        " the block, segment or object; the log has the rest. For the object store: manage.py"
+        " archive_store check.",
         *(_SEGMENTS, _sealing_failing),
     ),
 )

@@ -56,6 +56,7 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
             "Content",
             {"fields": ("number", "packed", "data", "stored", "a_change", "dictionary_size")},
         ),
+        ("Object store", {"fields": ("cold_place", "cold_size", "moved")}),
         ("Replaces", {"fields": ("replaced_tables", "replaced_segments", "before")}),
         ("Verified", {"fields": ("lamports_sum", "hash_sum")}),
     )
@@ -85,7 +86,12 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
         return badge(*_STATES[State(segment.state)])
 
     @admin.display(description="place")
-    def place(self, segment: SealedSegment) -> str:
+    def place(self, segment: SealedSegment) -> SafeString | str:
+        if segment.cold_at is not None:
+            return badge("object store", "quiet", segment.cold_name)
+        if segment.cold_buckets:
+            hint = "First bytes of pubkeys whose blocks lie in the object store"
+            return badge(f"moving, {segment.cold_buckets} of 256", "warning", hint)
         return "database"
 
     number = column("changes", lambda row: grouped(row.changes), "changes")
@@ -112,6 +118,9 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
             "{}, of which {}% are left", _bytes(segment.replaced_bytes), f"{share:.1f}"
         )
 
+    cold_place = column("folder", lambda row: row.cold_name or "none")
+    cold_size = column("bytes", lambda row: _bytes(row.cold_bytes))
+    moved = column("moved", lambda row: ago(row.cold_at, never="not yet"))
     lamports_sum = column("sum of lamports", lambda row: grouped(int(row.lamports)))
     hash_sum = column(
         "sum of hashes", lambda row: format_html("<code>{}</code>", bytes(row.digest).hex() or "-")

@@ -31,7 +31,7 @@ _BLOCK_BYTES = TARGET
 # A dictionary is made of this many ranges of keys, so many changes of each.
 _SAMPLED_RANGES, _SAMPLED_CHANGES = 64, 400
 # Readers may be at work on blocks that were merged into others.
-_GRACE = timedelta(minutes=10)
+GRACE = timedelta(minutes=10)
 
 
 class SealedWrongly(Exception):
@@ -80,7 +80,7 @@ def seal_step(policy: Policy, *, now: datetime) -> bool:
         if segment is None:
             job = next_job(policy)
             if job is None:
-                return sealing.delete_retired(now - _GRACE) > 0
+                return sealing.delete_retired(now - GRACE) > 0
             return sealing.begin(*_terms(job), now) is not None
         if not sealing.sources_are_there(segment):
             sealing.abandon(segment)
@@ -153,10 +153,17 @@ def _merge(
             return _of(first, last, pieces, finished)
         for piece in pieces:
             job = _of(piece.first_slot, piece.last_slot, [piece], finished)
-            late = sum(map(partitions.size_of, job.tables))
-            if late > max(policy.late_share * piece.stored_bytes, 1 << 20):
+            if merges_late(piece, job.tables, policy.late_share):
                 return job
     return None
+
+
+def merges_late(piece: Piece, tables: Sequence[Partition], share: float) -> bool:
+    """Whether the late rows in these partitions over the segment are so many that they are merged
+    into it.
+    """
+    late = sum(map(partitions.size_of, tables))
+    return late > max(share * piece.stored_bytes, 1 << 20)
 
 
 def _of(first: int, last: int, pieces: Sequence[Piece], finished: Sequence[Partition]) -> Job:

@@ -3,12 +3,14 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from threading import Lock
+from typing import Any
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.errors import ArchiveDamaged
 from rewind.sealing.block_codec import decode
 from rewind.sealing.body import Body
 from rewind.sealing.changes import BlockDamaged
+from rewind.store import cold_blocks
 
 # Of decoded blocks a process keeps so much.
 _MOST_BYTES = 16 << 20
@@ -34,13 +36,17 @@ def known(block: int) -> Body | None:
         return body
 
 
-def opened(block: int, segment: int, packed: bytes) -> Body:
-    """The block, decoded. Raises ArchiveDamaged."""
+def opened(block: int, segment: int, packed: bytes | None) -> Body:
+    """The block, decoded; one without bytes lies in the store. Raises ArchiveDamaged and
+    ArchiveStoreUnavailable.
+    """
     global _size
     body = known(block)
     if body is not None:
         return body
-    body = decoded(block, segment, packed)
+    if packed is None:
+        packed = cold_blocks.packed([block])[block]
+    body = _checked(block, segment, packed)
     with _lock:
         if block not in _bodies:
             _bodies[block] = body
@@ -59,8 +65,22 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
         raise ArchiveDamaged(segment, block, str(damage)) from damage
 
 
+def _checked(block: int, segment: int, packed: bytes) -> Body:
+    """The block, decoded. One of the store is fetched once more where it is damaged: it may have
+    been on its way. Raises ArchiveDamaged and ArchiveStoreUnavailable.
+    """
+    try:
+        return decoded(block, segment, packed)
+    except ArchiveDamaged:
+        if not cold_blocks.drop(block):
+            raise
+    return decoded(block, segment, cold_blocks.packed([block], keep=False)[block])
+
+
 def fetched(blocks: Iterable[tuple[int, int]]) -> dict[int, Body]:
-    """Blocks by number, each asked for with its segment's. Raises ArchiveDamaged."""
+    """Blocks by number, each asked for with its segment's. Raises ArchiveDamaged and
+    ArchiveStoreUnavailable.
+    """
     found: dict[int, Body] = {}
     missing: dict[int, int] = {}
     for block, segment in blocks:
@@ -71,20 +91,29 @@ def fetched(blocks: Iterable[tuple[int, int]]) -> dict[int, Body]:
             found[block] = body
     if missing:
         rows = fetch_all("SELECT id, block FROM rewind_sealedblock WHERE id = ANY($1)", [*missing])
-        for block, packed in rows:
+        for block, packed in _warmed(rows):
             found[block] = opened(block, missing[block], packed)
     return found
 
 
+def _warmed(rows: list[tuple[Any, ...]], *, keep: bool = True) -> list[tuple[Any, ...]]:
+    """The rows, which end with a block's bytes, with those of the store: fetched together."""
+    cold = [row[0] for row in rows if row[-1] is None]
+    if not cold:
+        return rows
+    found = cold_blocks.packed(cold, keep=keep)
+    return [row if row[-1] is not None else (*row[:-1], found[row[0]]) for row in rows]
+
+
 def bodies_from(segment: int, after: tuple[bytes, int, int], at_once: int) -> Iterator[Body]:
     """A segment's blocks in order, from the one on that may hold what comes after a key. They are
-    not kept. Raises ArchiveDamaged.
+    not kept. Raises ArchiveDamaged and ArchiveStoreUnavailable.
     """
     first = fetch_one(_LAST_UP_TO, segment, *after)
     rows = fetch_all(_FROM_KEY, segment, *((b"", -1, 0) if first is None else first), at_once)
     while rows:
-        for block, *_, packed in rows:
-            yield decoded(block, segment, packed)
+        for block, *_, packed in _warmed(rows, keep=False):
+            yield _checked(block, segment, packed)
         _, slot, position, pubkey, _ = rows[-1]
         rows = fetch_all(_NEXT, segment, pubkey, slot, position, at_once)
 

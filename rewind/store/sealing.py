@@ -217,9 +217,10 @@ def keep_dictionary(segment: SealedSegment, dictionary: bytes | None) -> None:
 
 def delete_retired(before: Any) -> int:
     """Deletes some blocks of segments that were retired before the moment, and segments that have
-    none left; how many blocks.
+    none left; how many blocks. Those that have objects in the store wait until these are gone.
     """
-    gone = SealedSegment.objects.filter(state=State.RETIRED).exclude(retired_at__gte=before)
+    gone = SealedSegment.objects.filter(state=State.RETIRED, cold_name="")
+    gone = gone.exclude(retired_at__gte=before)
     for segment in gone.order_by("id")[:1]:
         with connection.cursor() as cursor:
             cursor.execute(

@@ -24,7 +24,8 @@ class HotPartition(NamedTuple):
 
 class Packed(NamedTuple):
     """What readers read of sealed segments of one kind: `is_merged`, or of one partition each.
-    `stored_bytes` are those of the blocks, `dictionary_bytes` those of the dictionaries.
+    `stored_bytes` are those of the blocks wherever they lie, `dictionary_bytes` those of the
+    dictionaries.
     """
 
     is_merged: bool
@@ -82,23 +83,28 @@ SELECT count(*), coalesce(sum(changes), 0)::bigint FROM (
 
 
 def stretches() -> list[Stretch]:
-    """The sealed slots, lowest first."""
+    """The sealed slots, lowest first. A segment that is moving is not cold yet."""
     return [
-        Stretch(first, last, Band.SEALED)
-        for first, last in fetch_all(
-            "SELECT first_slot, last_slot FROM rewind_sealedsegment WHERE state = 1"
+        Stretch(first, last, Band.COLD if is_cold else Band.SEALED)
+        for first, last, is_cold in fetch_all(
+            "SELECT first_slot, last_slot, cold_at IS NOT NULL FROM rewind_sealedsegment"
+            " WHERE state = 1"
             " ORDER BY first_slot"
         )
     ]
 
 
 def sealed_bytes() -> tuple[int, int]:
-    """Bytes of the sealed segments' blocks here, and in the object store."""
+    """Bytes of the sealed segments' blocks here, and of their objects in the store. Of a segment
+    that is moving the part by first bytes of pubkeys counts as moved.
+    """
     found = fetch_one(
-        "SELECT coalesce(sum(stored_bytes), 0)::bigint FROM rewind_sealedsegment WHERE state = 1"
+        "SELECT coalesce(sum(CASE WHEN cold_at IS NULL"
+        " THEN stored_bytes * greatest(256 - cold_buckets, 0) / 256 ELSE 0 END), 0)::bigint,"
+        " coalesce(sum(cold_bytes), 0)::bigint FROM rewind_sealedsegment WHERE state = 1"
     )
     assert found is not None
-    return int(found[0]), 0
+    return int(found[0]), int(found[1])
 
 
 def hot_partitions() -> list[HotPartition]:

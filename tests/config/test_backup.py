@@ -55,14 +55,21 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 @pytest.fixture
 def source_url(transactional_db: None) -> str:
     """The address of this test's database, in which every kind of thing stands."""
+    from django.utils import timezone
+
     from access.models import Customer, Tier
     from access.services.keys import issue_key
+    from rewind.sealed_models import SealedSegment
     from staff import audit
 
     tier, _ = Tier.objects.get_or_create(name="backed up", defaults={"rank": 10})
     for number in range(20):
         issue_key(Customer.objects.create(name=f"Ünï {number}"), tier=tier, name="bot")
     audit.record(None, "tried", text="something")
+    SealedSegment.objects.create(
+        **{"first_slot": 0, "last_slot": 9, "state": 1, "tables": [], "segments": []},
+        **{"started_at": timezone.now(), "cold_name": "accounts/0-9", "cold_buckets": 256},
+    )
     return this_database()
 
 
@@ -74,6 +81,7 @@ def restored(tmp_path: Path, source_url: str) -> Iterator[tuple[Path, Path]]:
     assert made.returncode == 0, made.stderr
     done = manage(run_dir, "restore", str(folder), "--key-file", str(made_in / "secret_key"))
     assert done.returncode == 0, done.stderr
+    assert "1 segments of account writes have objects in cold storage" in done.stdout
     with hold_run_dir(run_dir):
         servers = start_servers(run_dir, valkey=False)
         yield folder, run_dir

@@ -152,3 +152,23 @@ def test_an_outage_is_no_failure_of_the_task() -> None:
     with task_faults.noted("seal_archive"):
         pass
     assert task_faults.read() == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_object_store_that_cannot_be_used_is_said(settings: Any, tmp_path: Any) -> None:
+    from rewind.store import cold_store
+
+    (tmp_path / "file").write_bytes(b"no folder")
+    settings.ARCHIVE_STORE = f"file://{tmp_path}/file/below"
+    cold_store.configure(cold_store.Terms(settings.ARCHIVE_STORE))
+    try:
+        tasks.move_archive()
+        (fault,) = read(timezone.now()).sealing.faults
+        assert (fault.store, fault.task) == ("archive", "move_archive")
+        assert fault.reason
+        settings.ARCHIVE_STORE = f"file://{tmp_path}"
+        cold_store.configure(cold_store.Terms(settings.ARCHIVE_STORE))
+        tasks.move_archive()
+        assert read(timezone.now()).sealing.faults == []
+    finally:
+        cold_store.configure(cold_store.Terms())

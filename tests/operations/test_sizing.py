@@ -66,11 +66,12 @@ def test_a_year_of_mainnet_by_hand() -> None:
 def test_an_object_store_takes_what_is_older_and_merged() -> None:
     here, away = made(YEAR), made(replace(YEAR, cold_after_days=30))
     moved = 365 * 86_400 / 0.4 - 30 * 86_400 / 0.4
-    assert amounts(away.store)["Archive: cold segments"] == pytest.approx(moved * 2_200 * 31.2)
+    assert amounts(away.store)["Archive: cold segments"] == pytest.approx(moved * 2_200 * 27.6)
     assert away.database_bytes < here.database_bytes
     at_once = made(replace(YEAR, cold_after_days=0))
     moved = 365 * 86_400 / 0.4 - (81_000 + 432_000)
-    assert at_once.store_bytes == pytest.approx(moved * 2_200 * 31.2)
+    segments = -(-moved // 432_000)
+    assert at_once.store_bytes == pytest.approx(moved * 2_200 * 27.6 + segments * 28_800_000)
 
 
 def test_what_is_off_stays_rows_and_says_so() -> None:
@@ -187,7 +188,7 @@ def test_ratios_are_those_of_the_tables(sealed: None, empty_redis: None) -> None
     assert (found.hot_change.value, found.hot_change_index.value) == (size / 60, index / 60)
     merged = SealedSegment.objects.get(state=1, first_slot=0)
     packed = merged.stored_bytes + len(bytes(merged.dictionary or b""))
-    assert found.cold_change.value == packed / 120
+    assert found.cold_change.value == merged.stored_bytes / 120
     assert found.sealed_change.value == (packed + 870 * merged.blocks) / 120
     assert found.sealed_change.basis == "1 merged segment with 120 changes"
     assert found.sealed.value == 30_000, "each change is sealed and then merged"
@@ -271,6 +272,17 @@ def test_measured_rates_are_the_default(sealed: None, empty_redis: None) -> None
     assert figure["source"] == "measured"
     # Three runs of 1,000 slots but the newest, with 60 changes each.
     assert figure["value"] == pytest.approx(60 / 1_000 / 0.4)
+
+
+def test_the_setting_of_the_object_store_is_the_default(
+    db: None, empty_redis: None, settings: Any
+) -> None:
+    settings.ARCHIVE_STORE, settings.ARCHIVE_STORE_AFTER_SLOTS = "file:///cold", 216_000
+    found = json.loads(run("--writes-per-second=100", "--days=90", "--json"))
+    figure = next(each for each in found["figures"] if each["title"].startswith("In the object"))
+    assert (figure["source"], figure["value"]) == ("setting", pytest.approx(1))
+    assert found["objectStoreBytes"] > 0
+    assert not json.loads(run("--writes-per-second=100", "--no-store", "--json"))["objectStore"]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,19 @@
 """Which of the archive's slots are hot and which are sealed, as callers and staff are told."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rewind.sealed_models import SealedSegment
+from rewind.services import moving, storage
+from rewind.store import cold_store
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
+from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, write
-from tests.rewind.sealed_forms import seal
+from tests.rewind.sealed_forms import seal, use_folder
 
 COVERAGE = "/admin/rewind/slottally/"
 # A run that is merged, a partition of the next, and the newest, which is never finished.
@@ -60,3 +64,31 @@ def test_the_coverage_page_draws_the_bands(admin_client: Any, sealed: None) -> N
     assert (
         f'title="sealed: slots 5 to {SEGMENT_SLOTS + PARTITION_SLOTS - 1}, 467,995 slots"' in text
     )
+
+
+def test_a_segment_that_moved_is_cold(
+    rpc: Rpc, admin_client: Any, sealed: None, tmp_path: Path
+) -> None:
+    use_folder(str(tmp_path))
+    segments = "/admin/rewind/sealedsegment/"
+    try:
+        policy = moving.Policy(after=0)
+        while not SealedSegment.objects.filter(cold_buckets__gt=0):
+            assert moving.move_step(policy, now=NOW)
+        assert bands(rpc)[0][0] == "sealed", "it is moving"
+        assert "moving, " in admin_client.get(segments).content.decode()
+        here, away = storage.sealed_bytes()
+        assert here and away
+        while moving.move_step(policy, now=NOW):
+            pass
+        assert [band for band, _, _ in bands(rpc)] == ["cold", "sealed", "hot"]
+        assert bands(rpc)[0] == ("cold", 5, SEGMENT_SLOTS - 1)
+        strips = admin_client.get(COVERAGE).context["strips"]
+        assert [line["band"] for line in strips[0]["cells"]] == ["cold", "sealed", "hot"]
+        moved = SealedSegment.objects.get(cold_at__isnull=False)
+        text = admin_client.get(f"{segments}{moved.pk}/change/").content.decode()
+        assert "object store" in text and moved.cold_name in text
+        kept = SealedSegment.objects.get(state=1, cold_at=None)
+        assert storage.sealed_bytes() == (kept.stored_bytes, moved.cold_bytes)
+    finally:
+        cold_store.configure(cold_store.Terms())

@@ -15,7 +15,7 @@ from rewind.store.partitions import PARTITION_SLOTS
 from shared_state import task_faults
 
 # The task that does it, and what it does, by its name in task_faults.
-_TASKS = {"seal_archive": "archive", "seal_ledger": "ledger"}
+_TASKS = {"seal_archive": "archive", "move_archive": "archive", "seal_ledger": "ledger"}
 
 
 class SealedReading(msgspec.Struct, frozen=True):

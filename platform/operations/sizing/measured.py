@@ -78,7 +78,7 @@ def _packed() -> Iterable[tuple[str, Figure]]:
         basis = f"{counted(each.segments, what, plural)} with {each.changes:,} changes"
         packed = each.stored_bytes + each.dictionary_bytes
         yield _measured("sealed_change", (packed + BLOCK_ROW * each.blocks) / each.changes, basis)
-        yield _measured("cold_change", packed / each.changes, f"packed bytes of {basis}")
+        yield _measured("cold_change", each.stored_bytes / each.changes, f"packed bytes of {basis}")
         row = COLD_BLOCK_ROW * each.blocks / each.changes
         yield _measured("cold_change_row", row, f"{each.blocks:,} blocks of {basis}")
         return

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from operations.sizing.figures import MOST_INGESTED, Ratios
+from operations.sizing.figures import COLD_DICTIONARIES, MOST_INGESTED, Ratios
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 
@@ -174,7 +174,12 @@ def plan(load: Load, ratios: Ratios, policy: Policy) -> Plan:
             "Archive: cold segments",
             slots.cold * writes * ratios.cold_change.value,
             _days(slots.cold * seconds),
-        )
+        ),
+        Part(
+            "Archive: dictionaries of cold segments",
+            math.ceil(slots.cold / SEGMENT_SLOTS) * COLD_DICTIONARIES if writes else 0,
+            "one in each object",
+        ),
     ]
     memory = _memory(slots, writes, moves, ratios, policy)
     cores = _cores(load, ratios, policy)

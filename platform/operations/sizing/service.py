@@ -75,6 +75,8 @@ def current_policy() -> Policy:
     caches = settings.LEDGER_CACHE_BYTES
     if settings.OLD_FAITHFUL_URL:
         caches += settings.OLD_FAITHFUL_CACHE_BYTES
+    if settings.ARCHIVE_STORE:
+        caches += settings.ARCHIVE_STORE_CACHE_BYTES
     return Policy(
         seal_after_slots=settings.ARCHIVE_SEAL_AFTER_SLOTS,
         archive_percent=settings.ARCHIVE_SEALING_PERCENT,
@@ -118,7 +120,11 @@ def _load(asked: Asked, ratios: Ratios) -> tuple[Figure, Figure, Figure, Figure 
 def _cold(asked: Asked, ratios: Ratios) -> Figure | None:
     if asked.no_store:
         return None
-    return _given("In the object store after", asked.cold_after_days, "days")
+    title = "In the object store after"
+    if asked.cold_after_days is None and settings.ARCHIVE_STORE:
+        days = settings.ARCHIVE_STORE_AFTER_SLOTS * ratios.slot_seconds.value / 86_400
+        return Figure(title, days, "days", Source.SETTING, "ARCHIVE_STORE_AFTER_SLOTS")
+    return _given(title, asked.cold_after_days, "days")
 
 
 def _given(title: str, value: float | None, unit: str = "") -> Figure | None:
