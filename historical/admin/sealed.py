@@ -29,7 +29,9 @@ StateFilter = choice_filter(
 
 
 def _bytes(number: int) -> SafeString:
-    return format_html('<span title="{} bytes">{}</span>', grouped(number), size_of(number))
+    return format_html(
+        '<span class="tm-nowrap" title="{} bytes">{}</span>', grouped(number), size_of(number)
+    )
 
 
 def _a_transaction(row: SealedRange) -> str:
@@ -39,8 +41,8 @@ def _a_transaction(row: SealedRange) -> str:
 @admin.register(SealedRange)
 class SealedRangeAdmin(ReadOnlyAdmin):
     list_display = (
-        *("slots", "status", "number", "sealed_transactions", "texts", "packed", "a_transaction"),
-        *("dictionary_size", "index_runs", "left", "when"),
+        *("slots", "status", "number", "sealed_transactions", "packed", "a_transaction"),
+        *("dictionary_size", "left", "when"),
     )
     list_filter = (StateFilter,)
     search_fields = ("first_slot",)  # by `condition`
@@ -83,7 +85,7 @@ class SealedRangeAdmin(ReadOnlyAdmin):
     texts = column("texts", lambda row: _bytes(row.text_bytes), "text_bytes")
     packed = column("texts, packed", lambda row: _bytes(row.packed_bytes), "packed_bytes")
     a_transaction = column("bytes a transaction", _a_transaction)
-    dictionary_size = column("dictionary and keys", lambda row: _bytes(row.dictionary_bytes))
+    dictionary_size = column("dictionary", lambda row: _bytes(row.dictionary_bytes))
     index_runs = column("runs of indexes", lambda row: grouped(row.runs))
     when = column("finished", lambda row: ago(row.finished_at, never="not yet"), "finished_at")
     begun = column("begun", lambda row: ago(row.started_at))

@@ -20,7 +20,8 @@ _HUES = {
 
 
 def _number(label: str, hint: str, initial: Any = None) -> forms.FloatField:
-    widget = forms.TextInput(attrs={"inputmode": "decimal"})
+    shown = "" if initial is None else str(initial)
+    widget = forms.TextInput(attrs={"inputmode": "decimal", "placeholder": shown})
     return forms.FloatField(
         label=label, required=False, initial=initial, help_text=hint, widget=widget
     )
@@ -37,7 +38,7 @@ class LoadForm(forms.Form):
         label="Standbys of each machine",
         required=False,
         initial=0,
-        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "placeholder": "0"}),
     )
     machine_disk_tb = _number("Disk of a machine, TB", "", 8)
     machine_memory_gb = _number("Memory of a machine, GB", "", 64)
@@ -110,5 +111,4 @@ def _signed(amount: float) -> str:
 
 
 def _figure(figure: Figure) -> tuple[str, str, str, str, str]:
-    value = f"{figure.value:,.4g} {figure.unit}".rstrip()
-    return figure.title, value, str(figure.source), _HUES[figure.source], figure.basis
+    return figure.title, figure.text, str(figure.source), _HUES[figure.source], figure.basis

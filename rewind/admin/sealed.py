@@ -30,7 +30,9 @@ StateFilter = choice_filter(
 
 
 def _bytes(number: int) -> SafeString:
-    return format_html('<span title="{} bytes">{}</span>', grouped(number), size_of(number))
+    return format_html(
+        '<span class="tm-nowrap" title="{} bytes">{}</span>', grouped(number), size_of(number)
+    )
 
 
 def _a_change(segment: SealedSegment) -> str:

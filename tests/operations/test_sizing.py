@@ -249,6 +249,7 @@ def test_the_command_prints_the_plan(db: None, empty_redis: None) -> None:
         assert title in lines
     assert "  Archive: sealed segments" in text and "documented: " in text
     assert "Object store" not in lines
+    assert "17,191 writes" in text and "e+0" not in text
 
 
 def test_the_command_prints_json(db: None, empty_redis: None) -> None:

@@ -26,6 +26,12 @@ class Figure:
     source: Source
     basis: str
 
+    @property
+    def text(self) -> str:
+        """The number as people read it, with its unit: four digits that count, or all of them."""
+        number = f"{self.value:,.0f}" if abs(self.value) >= 1_000 else f"{self.value:.4g}"
+        return f"{number} {self.unit}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class Ratios:

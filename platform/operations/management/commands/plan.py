@@ -94,7 +94,7 @@ def _lines(found: Sizing) -> Iterator[str]:
 
 def _figure(figure: Figure) -> tuple[str, str, str]:
     basis = f"{figure.source}: {figure.basis}" if figure.basis else str(figure.source)
-    return figure.title, f"{figure.value:,.4g} {figure.unit}".rstrip(), basis
+    return figure.title, figure.text, basis
 
 
 def _bytes(amount: float) -> str:
