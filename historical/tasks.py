@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from historical.models import LedgerDamage
 from historical.services import index_rebuild, repairing, scrubbing, sealing
+from shared_state import task_faults
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ def seal_ledger() -> None:
     """Some steps of sealing, for a share of the schedule's period."""
     if not settings.LEDGER_SEAL_SLOTS:
         return
-    with until_next_call("seal_ledger", log):
+    with until_next_call("seal_ledger", log), task_faults.noted("seal_ledger"):
         steps = sealing.seal_for(
             range_slots=settings.LEDGER_SEAL_SLOTS,
             seconds=_PERIOD_SECONDS * settings.LEDGER_SEAL_PERCENT / 100,

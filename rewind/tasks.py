@@ -17,6 +17,7 @@ from rewind.methods.jobs import simulate
 from rewind.services import audit, moving, repairing, scrubbing, sealing, segments
 from rewind.services.jobs import running, upkeep
 from rewind.store.object_store import StoreFault
+from shared_state import task_faults
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def seal_archive() -> None:
     seconds = SEALING_PERIOD * settings.ARCHIVE_SEALING_PERCENT / 100
     end = time.monotonic() + seconds
     policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
-    with until_next_call("seal_archive", log):
+    with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
         while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
             pass
 
@@ -127,6 +128,7 @@ def move_archive() -> None:
         until_next_call("move_archive", log),
         moving.alone() as is_alone,
         _unless_the_store_is_away("moved to"),
+        task_faults.noted("move_archive"),
     ):
         while is_alone and time.monotonic() < end:
             if not moving.move_step(policy, now=timezone.now()):

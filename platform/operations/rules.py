@@ -1,17 +1,14 @@
 """The rules of alarms: the condition, how long it has to hold, and what to do about it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
-from operations.models import Alarm
+from operations.alarm_rule import CRITICAL, WARNING, Finding, Rule
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
+from operations.sealing_rules import SEALING_RULES
 from shared_state.outages import FULL_BYTES
 from staff.formatting import counted, duration, grouped, size_of
-
-CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
 _DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
@@ -27,35 +24,6 @@ _SLOW_MILLISECONDS = 100.0
 _SWEEP_PATIENCE = timedelta(minutes=10)
 # Three samples in a row are missing.
 CLOCK_PATIENCE = timedelta(seconds=45)
-
-
-class Finding(NamedTuple):
-    """A problem of one subject (empty: of the service), as text."""
-
-    subject: str
-    text: str
-
-
-# None: the readings that the rule needs are not known now.
-Check = Callable[[Readings], Iterable[Finding] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of alarm. It opens once the condition has held for `holds` seconds, and closes once
-    it has been over for `calm` seconds. `page` is the name of the admin URL to act on, `query` its
-    filter for what is wrong now.
-    """
-
-    name: str
-    severity: Alarm.Severity
-    holds: int
-    calm: int
-    title: str
-    advice: str
-    page: str
-    check: Check
-    query: str = ""
 
 
 def _chain_behind(now: Readings) -> Iterator[Finding]:
@@ -358,6 +326,7 @@ RULES = (
         "The log has the tracebacks with request ids; usage shows which methods fail.",
         *(_USAGE, _errors_high),
     ),
+    *SEALING_RULES,
     Rule(
         *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
         "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
@@ -395,4 +364,6 @@ BY_NAME = {rule.name: rule for rule in RULES}
 PAGES_OF_SUBJECTS = {
     ("gaps_open", "ledger"): "historical_gap_changelist",
     ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
+    ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
+    ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
 }

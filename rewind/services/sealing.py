@@ -6,10 +6,12 @@ how far it goes. Readers change over in one transaction, and only to what was re
 
 import gc
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 
 from django.db import transaction
@@ -32,6 +34,7 @@ from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.partitions import Partition
 from rewind.store.sealing import Piece
+from shared_state import counters
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +73,16 @@ class Job:
     last_slot: int
     tables: tuple[Partition, ...]
     segments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many finished ranges of slots wait to be sealed, and for how many slots the lowest of
+    them has been finished.
+    """
+
+    waiting: int
+    lag: int
 
 
 def seal_step(policy: Policy, *, now: datetime) -> bool:
@@ -139,10 +152,28 @@ def next_job(policy: Policy) -> Job | None:
     first_kept = store.first_kept_slot()
     sealed = sealing.active()
     finished = [each for each in partitions.existing() if each.last < end]
+    for partition in _unsealed(finished, sealed, first_kept):
+        return Job(partition.first, partition.last, (partition,), ())
+    return _merge(sealed, finished, end, first_kept, policy)
+
+
+def backlog(policy: Policy) -> Backlog:
+    """The finished partitions that are not sealed yet."""
+    bounds = store.bounds()
+    if bounds is None:
+        return Backlog(0, 0)
+    end = bounds[1] + 1 - policy.margin
+    finished = [each for each in partitions.existing() if each.last < end]
+    waiting = list(_unsealed(finished, sealing.active(), store.first_kept_slot()))
+    return Backlog(len(waiting), end - 1 - waiting[0].last if waiting else 0)
+
+
+def _unsealed(
+    finished: Sequence[Partition], sealed: Sequence[Piece], first_kept: int
+) -> Iterator[Partition]:
     for partition in finished:
         if not _over(partition, sealed) and partition.last >= first_kept:
-            return Job(partition.first, partition.last, (partition,), ())
-    return _merge(sealed, finished, end, first_kept, policy)
+            yield partition
 
 
 def _over(partition: Partition, sealed: Sequence[Piece]) -> list[Piece]:
@@ -215,6 +246,7 @@ def _uncollected() -> Iterator[None]:
 
 def _pack(segment: SealedSegment) -> bool:
     """Some more changes lie in blocks, and were read back; False when there are no more."""
+    started = time.thread_time()
     done = BEFORE_ALL
     if segment.done_pubkey is not None:
         done = Key(bytes(segment.done_pubkey), segment.done_slot, segment.done_position)
@@ -242,6 +274,7 @@ def _pack(segment: SealedSegment) -> bool:
         sums=(total.lamports, total.hash.to_bytes(16)),
         has_genesis=segment.has_genesis or any(map(_is_of_genesis, changes)),
     )
+    _count(len(changes), time.thread_time() - started)
     return True
 
 
@@ -259,6 +292,14 @@ def _compare(
         begin += count
     if begin != len(changes):
         raise SealedWrongly(f"segment {segment.pk} has {begin} of {len(changes)} changes")
+
+
+def _count(changes: int, seconds: float) -> None:
+    counts: dict[counters.CounterName, int] = {
+        (counters.SEALED, "archive"): changes,
+        (counters.SEALING_MICROSECONDS, "archive"): int(seconds * 1e6),
+    }
+    transaction.on_commit(partial(counters.add, counts), robust=True)
 
 
 def _is_of_genesis(change: Change) -> bool:

@@ -15,6 +15,7 @@ from operations.readings.chain import DamageReading
 from operations.readings.landing import UpstreamReading
 from operations.readings.present import read
 from operations.readings.processes import ProcessReading
+from operations.readings.sealing import SealedReading, SealingFault
 from operations.readings.tips import ClassReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
@@ -265,6 +266,8 @@ def tip_class(*, available: bool) -> ClassReading:
 
 
 BROKEN = UpstreamReading(1, "node", True, NOON + timedelta(minutes=1), "refused")
+BEHIND = SealedReading("archive", 0, 0, 0, 0, waiting=3, lag=36_001, limit=36_000)
+FAILING = SealingFault("ledger", "seal_ledger", "SealMismatch: the texts of block 7", NOON, 2)
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
@@ -281,6 +284,8 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("queue_deep", {"redis": {"queues": {"default": 201, "ingest": 0, "simulations": 0}}}),
     ("queue_deep", {"landing": {"waiting": 1_001}}),
     ("errors_high", {"calls": {"per_second": 5.0, "failed_share": 0.011}}),
+    ("sealing_behind", {"sealing": {"stores": [BEHIND]}}),
+    ("sealing_failing", {"sealing": {"faults": [FAILING]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),
     ("database_slow", {"database": {"milliseconds": 101.0}}),
