@@ -1,7 +1,8 @@
-"""Sealing: bytes a change hot and sealed, changes sealed a second, and reads of both in turns.
+"""Sealing: bytes a change hot, sealed and in cold storage, changes sealed and moved a second, and
+reads of both in turns.
 
-Two epochs have the same accounts and writes; the first is sealed and merged, the second stays as
-it was written.
+Two epochs have the same accounts and writes; the first is sealed and merged, and then moved to a
+folder; the second stays as it was written.
 """
 
 import os
@@ -26,7 +27,7 @@ _SAMPLE, _ROUNDS, _SECONDS = 2_000, 7, 1.5
 
 
 def main() -> None:
-    with database():
+    with database() as run_dir:
         asked = fill()
         hot = _bytes("rewind_changes_%")
         count = seal()
@@ -37,7 +38,13 @@ def main() -> None:
             f" {sealed_each / hot_each:.3f}",
             flush=True,
         )
-        read(asked)
+        read("sealed", asked)
+        folder = run_dir / "cold"
+        move(folder, count)
+        store = {"ARCHIVE_STORE": f"file://{folder}"}
+        read("cold, cached", asked, store)
+        # The least that a process may keep: most reads ask the store.
+        read("cold", asked, {**store, "ARCHIVE_STORE_CACHE_MB": "1"})
 
 
 def fill() -> list[tuple[bytes, int]]:
@@ -140,7 +147,40 @@ def seal() -> int:
     return segment.changes
 
 
-def read(asked: list[tuple[bytes, int]]) -> None:
+def move(folder: Path, count: int) -> None:
+    """The sealed epoch, into the folder."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from rewind.sealed_models import SealedSegment
+    from rewind.services.moving import Policy, move_step
+    from rewind.store import cold_store
+
+    folder.mkdir()
+    cold_store.configure(cold_store.Terms(f"file://{folder}"))
+    began, spent = time.perf_counter(), time.process_time()
+    while move_step(Policy(after=_SLOTS), now=timezone.now()):
+        pass
+    wall, worker = time.perf_counter() - began, time.process_time() - spent
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM FULL rewind_sealedblock")
+        cursor.execute("VACUUM ANALYZE")
+    sizes = [file.stat().st_size for file in folder.rglob("*.blocks")]
+    left = _bytes("rewind_sealedblock")
+    dictionary = SealedSegment.objects.get(state=1).dictionary or b""
+    copies = len(sizes) * len(dictionary)
+    print(
+        f"moved: {len(sizes)} objects, {(sum(sizes) - copies) / count:.1f} B a change and"
+        f" {copies:,} B of dictionaries; {left / count:.1f} B a change left in the"
+        f" database; {count / wall:,.0f} changes a second, {count / worker:,.0f} per"
+        " CPU second of the worker",
+        flush=True,
+    )
+
+
+def read(
+    form: str, asked: list[tuple[bytes, int]], environment: dict[str, str] | None = None
+) -> None:
     """One account at a slot, and 400 changes of one account, in turns."""
     from chain.encodings import b58encode
 
@@ -158,7 +198,7 @@ def read(asked: list[tuple[bytes, int]]) -> None:
         return found
 
     busy = _busy()
-    with served("config.wsgi:application") as address:
+    with served("config.wsgi:application", environment=environment) as address:
         for method, pairs in (("getAccountInfo", asked), ("getAccountChanges", busy)):
             sealed, hot = requests(method, 0, pairs), requests(method, _SLOTS, pairs)
             for each in (sealed, hot):
@@ -173,7 +213,7 @@ def read(asked: list[tuple[bytes, int]]) -> None:
                 )  # fmt: skip
             told = [statistics.median(column) for column in zip(*rounds, strict=True)]
             print(
-                f"{method}: sealed p50 {told[0] * 1e3:.3f} ms p99 {told[1] * 1e3:.3f} ms, rows p50"
+                f"{method}: {form} p50 {told[0] * 1e3:.3f} ms p99 {told[1] * 1e3:.3f} ms, rows p50"
                 f" {told[2] * 1e3:.3f} ms p99 {told[3] * 1e3:.3f} ms; ratio of p50 {told[4]:.2f},"
                 f" of p99 {told[5]:.2f}",
                 flush=True,

@@ -1,6 +1,6 @@
 """Results of the ledger's methods, with the standard node's fields."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import UnsetType
@@ -176,16 +176,35 @@ class RemoteHistory(Result, frozen=True, kw_only=True):
     signature_epochs: list[int]
 
 
+class StorageBand(Result, frozen=True, kw_only=True):
+    """A run of slots that are stored in one way.
+
+    band: `hot`, as it was written, or `sealed`, packed. Reads are the same
+    first_slot: the first of them
+    last_slot: the last of them
+    """
+
+    band: Literal["hot", "sealed"]
+    first_slot: int
+    last_slot: int
+
+    @classmethod
+    def of(cls, first: int, last: int, band: str) -> "StorageBand":
+        return cls(band=cast(Literal["hot", "sealed"], band), first_slot=first, last_slot=last)
+
+
 class Coverage(Result, frozen=True, kw_only=True):
     """What is served.
 
     first_slot: the lowest stored slot; null while none is stored
     last_slot: the highest stored slot
+    storage: how the slots between them are stored, lowest first
     remote: the history below it; null where there is none
     """
 
     first_slot: int | None
     last_slot: int | None
+    storage: list[StorageBand]
     remote: RemoteHistory | None
 
 

@@ -229,12 +229,26 @@ class ArchiveDamaged(RpcError):
             f"Sealed block {block} of segment {segment} is damaged: {fault}",
             data={"segment": segment, "block": block},
         )
+        self.segment, self.block, self.fault = segment, block, fault
+
+
+class ArchiveStoreUnavailable(RpcError):
+    """These slots lie in cold storage, which cannot be read at the moment: another try may succeed.
+    Other slots are not affected.
+    """
+
+    code = -32019
+    reason = "archive_store_unavailable"
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"Cold storage cannot be read: {fault}")
+        self.fault = fault
 
 
 # What any position may be refused for.
 POSITIONS = (
     *(BadPosition, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange),
-    ArchiveDamaged,
+    *(ArchiveDamaged, ArchiveStoreUnavailable),
 )
 
 

@@ -29,7 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _LARGEST_MESSAGE = 131_072
 # The modules that read the environment as they are imported.
-OF_THE_ENVIRONMENT = ("config.history_settings", "config.settings", "config.web_limits")
+OF_THE_ENVIRONMENT = (
+    *("config.archive_settings", "config.history_settings"),
+    *("config.settings", "config.web_limits"),
+)
 _LOADED = (
     "config.management.commands.backup",
     "config.management.commands.restore",

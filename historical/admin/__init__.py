@@ -1,3 +1,4 @@
 """The admin's pages on the ledger."""
 
-from historical.admin import blocks, gaps, imports  # noqa: F401  (each registers its own)
+# Each registers its own.
+from historical.admin import blocks, damage, gaps, imports, sealed  # noqa: F401

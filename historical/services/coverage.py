@@ -2,9 +2,9 @@
 
 from django.conf import settings
 
-from chain.units import SLOTS_PER_EPOCH, Slot
-from historical.results import Context, Coverage, LedgerCoverage, RemoteHistory
-from historical.services import bounds
+from chain.units import Slot
+from historical.results import Context, Coverage, LedgerCoverage, RemoteHistory, StorageBand
+from historical.services import bounds, storage
 from historical.services.remote_history import RemoteReads, is_configured
 from historical.store import blocks as store
 
@@ -37,11 +37,17 @@ def coverage() -> LedgerCoverage:
             signature_epochs=sorted(settings.OLD_FAITHFUL_SIGNATURE_EPOCHS),
         )
     context = Context(slot=last or 0, api_version=settings.LEDGER_API_VERSION)
+    bands = [] if stored is None else storage.bands(*stored)
     return LedgerCoverage(
-        context=context, value=Coverage(first_slot=first, last_slot=last, remote=remote)
+        context=context,
+        value=Coverage(
+            first_slot=first,
+            last_slot=last,
+            storage=[StorageBand.of(*each) for each in bands],
+            remote=remote,
+        ),
     )
 
 
 def _first_remote_slot() -> Slot:
-    """The first slot of the first epoch that the archive is said to have."""
-    return Slot(settings.OLD_FAITHFUL_FIRST_EPOCH * SLOTS_PER_EPOCH)
+    return Slot(storage.first_remote_slot())

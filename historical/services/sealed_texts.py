@@ -5,7 +5,7 @@ from historical.packed_texts import DamagedFrame, OpenFrame
 from historical.services.text_caches import recent_opened
 from historical.store import blocks as store
 from historical.store import frames, sealed_blocks
-from historical.store.sealed_blocks import SealedRow
+from historical.store.sealed_blocks import RangeGone, SealedRow
 
 
 class RecordingGone(Exception):
@@ -23,8 +23,11 @@ def opened(number: int, sealed_range: int, frame: bytes | None = None) -> OpenFr
             raise RecordingGone
         try:
             found = OpenFrame(frame, sealed_blocks.dictionary(sealed_range))
+        except RangeGone:
+            raise RecordingGone from None
         except DamagedFrame as error:
-            raise sealed_blocks.damaged(f"frame {number} of texts", error) from None
+            what = f"frame {number} of texts"
+            raise sealed_blocks.damaged("texts", number, what, error) from None
         recent_opened.keep(number, found)
     return found
 

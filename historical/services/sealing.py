@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 
 import zstandard
@@ -26,6 +27,7 @@ from historical.services import index_merging, index_packing
 from historical.store import blocks as block_store
 from historical.store import index_runs, sealed_blocks, sealing, writing
 from historical.store.sealing import BodyRow, NewFrame, NewSealedBlock, RangeRow, TextRow
+from shared_state import counters
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,16 @@ class _Content:
     entries: list[SealedEntry] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many finished ranges, from the lowest one with blocks to be sealed, are not sealed, and
+    for how many slots that one has been finished.
+    """
+
+    waiting: int
+    lag: int
+
+
 def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -> list[str]:
     """Steps until the time is over or nothing is left to do; what they did. Safe to stop anywhere,
     and to run twice at once.
@@ -66,11 +78,25 @@ def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -
     until = time.monotonic() + seconds
     done: list[str] = []
     while time.monotonic() < until:
+        started = time.thread_time()
         step = seal_step(range_slots=range_slots, now=now())
         if step is None:
             break
+        spent = int((time.thread_time() - started) * 1e6)
+        counters.add({(counters.SEALING_MICROSECONDS, "ledger"): spent})
         done.append(step)
     return done
+
+
+def backlog(range_slots: int, now: datetime) -> Backlog:
+    """The finished ranges that have blocks to be sealed."""
+    end = _first_unfinished_slot(range_slots)
+    before = now - _SETTLES
+    found = sealing.unsealed_blocks(0, end - 1, recorded_before=before, limit=1)
+    if not found:
+        return Backlog(0, 0)
+    waiting = (end - 1 - found[0].slot) // range_slots + 1
+    return Backlog(waiting, (waiting - 1) * range_slots)
 
 
 def seal_step(
@@ -217,6 +243,8 @@ def _seal_blocks(sealed_range: RangeRow, before: datetime) -> str:
         packed_bytes=sum(len(frame.frame) for frame in frames),
     )
     sealing.moved()
+    sealed: dict[counters.CounterName, int] = {(counters.SEALED, "ledger"): count}
+    transaction.on_commit(partial(counters.add, sealed), robust=True)
     return f"sealed {len(contents)} blocks with {count} transactions from slot {slots[0]}"
 
 

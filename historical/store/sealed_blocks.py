@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.errors import SealedDataDamaged
 from historical.sealed_entries import (
     ENTRY_BYTES,
@@ -17,6 +18,7 @@ from historical.sealed_entries import (
     unpack_entries,
 )
 from historical.segment_dictionary import DamagedDictionary, SegmentDictionary, opened
+from shared_state import damage_reports
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,27 @@ ENTRY = (
     f" FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry OFFSET 0) AS e"
     f" WHERE s.slot = w.slot AND octet_length(e.entry) = {ENTRY_BYTES}"
 )
+# A cluster's: of the place ($1, $2), with what else is asked of its block.
+_ENTRY_APART = (
+    "SELECT e.entry, e.errs[get_byte(e.entry, 64) * 256 + get_byte(e.entry, 65)],"
+    " e.memos[array_position(e.memo_positions, $2::int)],"
+    " e.sealed_range, e.frames, e.ends, e.skipped FROM (SELECT *,"
+    f" substring(entries FROM $2::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry"
+    " FROM historical_sealedblock WHERE slot = $1) AS e"
+    f" WHERE octet_length(e.entry) = {ENTRY_BYTES}"
+)
+
+
+def entries_apart(places: Sequence[tuple[int, int]]) -> list[tuple[Any, ...] | None]:
+    """Of each (slot, position) its entry, error and memo, and the columns of its block that are
+    sealed_range, frames, ends and skipped; None where it is not sealed.
+    """
+    found = fetch_together([(_ENTRY_APART, *place) for place in places])
+    return [rows[0] if rows else None for rows in found]
+
+
+class RangeGone(Exception):
+    """The last block of a sealed range was removed, and the range with it."""
 
 
 class SealedRow(NamedTuple):
@@ -62,6 +85,8 @@ class SealedRow(NamedTuple):
         return self.frames[number], position - start + (0 if number else self.skipped)
 
 
+# A row where the block of the slot $1 is the recording $2.
+RECORDING = "SELECT 1 FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $2"
 _COLUMNS = (
     "s.slot, s.sealed_range, s.frames, s.ends, s.skipped,"
     " s.entries, s.errs, s.memo_positions, s.memos"
@@ -88,6 +113,14 @@ def sealed_blocks(slots: Sequence[int]) -> list[SealedRow]:
 
 def sealed_recording(slot: int, recording: int) -> SealedRow | None:
     """None when that recording is gone or not sealed."""
+    if is_clustered():
+        there, rows = fetch_together(
+            [
+                (RECORDING, slot, recording),
+                (f"SELECT {_COLUMNS} FROM historical_sealedblock s WHERE s.slot = $1", slot),
+            ]
+        )
+        return row_of(rows[0]) if there and rows else None
     row = fetch_one(
         f"SELECT {_COLUMNS} FROM historical_sealedblock s"
         " JOIN historical_block b ON b.slot = s.slot"
@@ -103,7 +136,7 @@ def entries_of(row: SealedRow) -> list[SealedEntry]:
     try:
         return unpack_entries(row.packed)
     except (DamagedEntry, ValueError) as error:
-        raise damaged(f"the entries of block {row.slot}", error) from None
+        raise damaged("entries", row.slot, f"the entries of block {row.slot}", error) from None
 
 
 def checked_entry(
@@ -113,7 +146,8 @@ def checked_entry(
     try:
         return checked(entry, err, memo)
     except DamagedEntry as error:
-        raise damaged(f"the entry of transaction {position} in block {slot}", error) from None
+        what = f"the entry of transaction {position} in block {slot}"
+        raise damaged("entries", slot, what, error) from None
 
 
 def frames(numbers: Sequence[int]) -> dict[int, bytes]:
@@ -124,19 +158,37 @@ def frames(numbers: Sequence[int]) -> dict[int, bytes]:
 
 @lru_cache(maxsize=_DICTIONARIES)
 def dictionary(sealed_range: int) -> SegmentDictionary:
-    """Of the range of that number, which no other range gets. Raises SealedDataDamaged."""
+    """Of the range of that number, which no other range gets. Raises SealedDataDamaged and
+    RangeGone.
+    """
     row = fetch_one(
         "SELECT keys, dictionary FROM historical_sealedrange WHERE id = $1", sealed_range
     )
+    if row is None and not _has_blocks(sealed_range):
+        raise RangeGone
     try:
         if row is None:
             raise DamagedDictionary("it is not there")
         return SegmentDictionary(opened(row[0]), opened(row[1]))
     except DamagedDictionary as error:
-        raise damaged(f"the dictionary of sealed range {sealed_range}", error) from None
+        what = f"the dictionary of sealed range {sealed_range}"
+        raise damaged("dictionary", sealed_range, what, error) from None
 
 
-def damaged(what: str, error: Exception) -> SealedDataDamaged:
-    """The error to raise; an operator finds it in the log."""
+def _has_blocks(sealed_range: int) -> bool:
+    """Reads the table: it is asked when a range was removed between two reads only."""
+    return (
+        fetch_one(
+            "SELECT 1 FROM historical_sealedblock WHERE sealed_range = $1 LIMIT 1", sealed_range
+        )
+        is not None
+    )
+
+
+def damaged(kind: str, number: int, what: str, error: Exception) -> SealedDataDamaged:
+    """The error to raise; an operator finds it in the log, and the scrub notes it: see
+    LedgerDamage.
+    """
+    damage_reports.report("ledger", f"{kind}:{number}")
     log.error("sealed data is damaged: %s: %s", what, error)
     return SealedDataDamaged(what)

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
+from columns.generations import in_transaction
 from columns.raw_queries import fetch_all
+from historical.errors import SealedDataDamaged
 from historical.ledger_generations import SEALING
 from historical.packed_index import AddressIndex, SignatureIndex
 
 # Beside what a statement reads: under one snapshot both belong together.
 VERSION = "(SELECT coalesce((SELECT number FROM historical_sealversion WHERE id = 1), 0) AS number)"
-
+VERSION_QUERY = f"SELECT number FROM {VERSION} AS v"
 
 T = TypeVar("T")
+# Sealing moves some times in a minute.
+_MOST_TRIES = 50
 
 
 class Moved(Exception):
@@ -54,10 +58,22 @@ def known() -> Sealed:
     return _state.get(None, now) or now()
 
 
+def of_one_version(read: Callable[[Callable[[], "Sealed"]], T]) -> T:
+    """What `read` returns when it does not raise Moved; it is given what reads the state. Raises
+    SealedDataDamaged where it does so again and again.
+    """
+    for number in range(_MOST_TRIES):
+        try:
+            return read(now if number else known)
+        except Moved:
+            continue
+    raise SealedDataDamaged("the index names blocks that are not sealed")
+
+
 def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
     """What `read` finds, which looks among the rows of blocks that are not sealed and then among
     those that are. A block that is replaced when it is sealed moves the other way: if it is in
-    neither for that, it is read once more.
+    neither for that, it is read once more; not in a transaction, which has no number.
     """
     while True:
         number = SEALING.read()
@@ -65,7 +81,7 @@ def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
         if is_whole(found) or (number is not None and number == SEALING.read()):
             return found
         if number is None:
-            return read()
+            return found if in_transaction() else read()
 
 
 def now() -> Sealed:

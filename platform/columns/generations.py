@@ -55,8 +55,7 @@ class Generation:
         """The current number. None means to query the database: there is no shared memory, a commit
         is in progress, or this is a transaction, which may see uncommitted changes.
         """
-        call = current_call()
-        if call is None and connection.in_atomic_block:
+        if in_transaction():
             return None
         numbers = _numbers()
         if numbers is None:
@@ -89,6 +88,11 @@ class Generation:
                 repair()
             else:
                 call.in_thread(repair)
+
+
+def in_transaction() -> bool:
+    """Whether reads of this call are part of a transaction of Django's connection."""
+    return current_call() is None and connection.in_atomic_block
 
 
 class Change:

@@ -14,6 +14,7 @@ from operations.home.page import page_to_act
 from operations.models import Alarm
 from operations.rules import BY_NAME
 from operations.services import alarms
+from operations.sizing_page import SIZING
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
@@ -30,6 +31,7 @@ StateFilter = choice_filter(
 
 @admin.register(Alarm)
 class AlarmAdmin(PagesAdmin, LongListAdmin):
+    own_pages = (SIZING,)
     list_display = ("what", "level", "problem", "began", "state", "seen")
     list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")

@@ -7,6 +7,7 @@ from typing import Any
 
 from operations.readings.chain import GapCount
 from operations.readings.present import Readings
+from operations.readings.sealing import SealedReading
 from operations.readings.tips import ClassReading
 from shared_state import counters
 
@@ -89,6 +90,28 @@ def _queue_lengths(now: Readings) -> Labelled:
         "sweeps": now.tips.unswept,
     }
     return [((name,), length) for name, length in lengths.items()]
+
+
+def _of_stores(name: str, meaning: str, value: Callable[[SealedReading], float | None]) -> Metric:
+    def read(now: Readings) -> Labelled:
+        return [((each.store,), value(each)) for each in now.sealing.stores]
+
+    return Metric(name, meaning, read, ("store",))
+
+
+def _of_places(
+    name: str, meaning: str, values: Callable[[SealedReading], tuple[int, int]]
+) -> Metric:
+    """One figure for what lies here, and one for what lies in the object store."""
+
+    def read(now: Readings) -> Labelled:
+        for each in now.sealing.stores:
+            here, away = values(each)
+            yield (each.store, "database"), here
+            if each.store == "archive":
+                yield (each.store, "object store"), away
+
+    return Metric(name, meaning, read, ("store", "place"))
 
 
 def _sample_age(now: Readings) -> float | None:
@@ -196,6 +219,48 @@ _ALL = (
         *("tidemark_gap_slots_given_up", "slots given up, by proof or by decision"),
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
+    ),
+    Metric(
+        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
+        lambda now: [((each.store,), each.count) for each in now.chain.damage],
+        ("store",),
+    ),
+    _of_places(
+        *("tidemark_sealed_slots", "slots that are sealed"),
+        lambda each: (each.sealed_slots, each.cold_slots),
+    ),
+    _of_places(
+        "tidemark_sealed_bytes",
+        "bytes of sealed data: of the archive its blocks, of the ledger its tables with indexes",
+        lambda each: (each.sealed_bytes, each.cold_bytes),
+    ),
+    _of_stores(
+        "tidemark_sealing_lag_slots",
+        "for how many slots the lowest range that is not sealed has been finished; 0 while sealing"
+        " keeps up, absent where it is off",
+        lambda each: each.lag,
+    ),
+    _of_stores(
+        "tidemark_sealing_waiting",
+        "finished ranges that are not sealed: partitions of the archive, ranges of the ledger",
+        lambda each: each.waiting,
+    ),
+    _counter(
+        "tidemark_sealed_total",
+        "account changes of the archive and transactions of the ledger that were sealed; changes"
+        " count again when their segment is merged",
+        *(counters.SEALED, "store"),
+    ),
+    _counter(
+        "tidemark_sealing_cpu_seconds_total",
+        "CPU seconds of the worker for it, without PostgreSQL's",
+        *(counters.SEALING_MICROSECONDS, "store"),
+        factor=1e-6,
+    ),
+    _counter(
+        "tidemark_task_failures_total",
+        "runs of a background task that failed: seal_archive, move_archive, seal_ledger",
+        *(counters.TASK_FAILURES, "task"),
     ),
     _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),

@@ -1,17 +1,14 @@
 """The rules of alarms: the condition, how long it has to hold, and what to do about it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
-from operations.models import Alarm
+from operations.alarm_rule import CRITICAL, WARNING, Finding, Rule
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
+from operations.sealing_rules import SEALING_RULES
 from shared_state.outages import FULL_BYTES
 from staff.formatting import counted, duration, grouped, size_of
-
-CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
 _DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
@@ -27,35 +24,6 @@ _SLOW_MILLISECONDS = 100.0
 _SWEEP_PATIENCE = timedelta(minutes=10)
 # Three samples in a row are missing.
 CLOCK_PATIENCE = timedelta(seconds=45)
-
-
-class Finding(NamedTuple):
-    """A problem of one subject (empty: of the service), as text."""
-
-    subject: str
-    text: str
-
-
-# None: the readings that the rule needs are not known now.
-Check = Callable[[Readings], Iterable[Finding] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of alarm. It opens once the condition has held for `holds` seconds, and closes once
-    it has been over for `calm` seconds. `page` is the name of the admin URL to act on, `query` its
-    filter for what is wrong now.
-    """
-
-    name: str
-    severity: Alarm.Severity
-    holds: int
-    calm: int
-    title: str
-    advice: str
-    page: str
-    check: Check
-    query: str = ""
 
 
 def _chain_behind(now: Readings) -> Iterator[Finding]:
@@ -94,6 +62,12 @@ def _gaps_open(now: Readings) -> Iterator[Finding]:
             about = f"about {grouped(slots)} slots ({causes})"
             text = f"{counted(gaps, 'gap')} {verb} not filled, {about}."
             yield Finding(store, text)
+
+
+def _archive_damaged(now: Readings) -> Iterator[Finding]:
+    for each in now.chain.damage:
+        more = f", and {each.count - 1:,} more" if each.count > 1 else ""
+        yield Finding(each.store, f"Sealed data of the {each.store}: {each.lowest}{more}.")
 
 
 def _divergences(now: Readings) -> Iterator[Finding]:
@@ -288,6 +262,12 @@ RULES = (
         *(_GAPS, _gaps_open, _OPEN),
     ),
     Rule(
+        *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
+        "Reads that need it fail, and its segment is not merged. Its page has the command that"
+        " repairs it from another database, or opens its slots as gaps. Check the disk.",
+        *("rewind_sealeddamage_changelist", _archive_damaged, "state=damaged"),
+    ),
+    Rule(
         *("divergences_open", WARNING, 0, 0, "Replays diverge"),
         "Each shows what differs: the archive or the simulation engine is wrong somewhere.",
         *("rewind_divergence_changelist", _divergences, _OPEN),
@@ -346,6 +326,7 @@ RULES = (
         "The log has the tracebacks with request ids; usage shows which methods fail.",
         *(_USAGE, _errors_high),
     ),
+    *SEALING_RULES,
     Rule(
         *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
         "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
@@ -380,4 +361,9 @@ RULES = (
 )
 BY_NAME = {rule.name: rule for rule in RULES}
 # The page to act on one subject, if it is not the rule's.
-PAGES_OF_SUBJECTS = {("gaps_open", "ledger"): "historical_gap_changelist"}
+PAGES_OF_SUBJECTS = {
+    ("gaps_open", "ledger"): "historical_gap_changelist",
+    ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
+    ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
+    ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
+}

@@ -17,6 +17,10 @@ CALLS, CALL_MICROSECONDS = "calls", "call_microseconds"
 SUBMISSIONS, ATTEMPTS = "submissions", "attempts"
 # Slots that were stored, by ledger and archive; the account writes and transactions with them.
 SLOTS, WRITES, TRANSACTIONS = "slots", "writes", "transactions"
+# Changes and transactions that were sealed, by archive and ledger, the CPU time of the worker for
+# it, and failed runs of background tasks, by task.
+SEALED, SEALING_MICROSECONDS = "sealed", "sealing_microseconds"
+TASK_FAILURES = "task_failures"
 
 # What is counted, then its labels.
 CounterName = tuple[str, ...]

@@ -11,11 +11,12 @@ from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
 from gaps.admin import gaps_of_area, order_links
 from historical.services import overview as ledger_overview
-from rewind.admin import coverage_maps
+from historical.services import storage as ledger_storage
+from rewind.admin import band_strips, coverage_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
-from rewind.services import coverage_map, filters, overview
+from rewind.services import coverage_map, filters, overview, storage
 from rewind.services.audit_overview import audited_days, audited_today, sum_of
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
@@ -56,6 +57,12 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             "is_newest": newest is None,
             "epoch_words": _epoch_words(known),
             "legend": coverage_maps.LEGEND,
+            "strips": [
+                band_strips.strip("archive", storage.all_bands()),
+                band_strips.strip("ledger", ledger_storage.all_bands()),
+            ],
+            "may_see_sealed": request.user.has_perm("rewind.view_sealedsegment"),
+            "band_legend": band_strips.BAND_LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
             **_filters(),
             **order_links(request),

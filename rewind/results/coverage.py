@@ -1,6 +1,6 @@
 """Results of getRewindCoverage."""
 
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
@@ -33,6 +33,23 @@ class GapEntry(Result, frozen=True, kw_only=True):
         )
 
 
+class StorageBand(Result, frozen=True, kw_only=True):
+    """A run of slots that are stored in one way. Reads are the same.
+
+    band: `hot`, as it was written, `sealed`, packed, or `cold`, packed in the object store
+    from_slot: the first of them
+    to_slot: the last of them
+    """
+
+    band: Literal["hot", "sealed", "cold"]
+    from_slot: int
+    to_slot: int
+
+    @classmethod
+    def of(cls, first: int, last: int, band: str) -> "StorageBand":
+        return cls(band=cast(Literal["hot", "sealed", "cold"], band), from_slot=first, to_slot=last)
+
+
 class Coverage(Result, frozen=True, kw_only=True):
     """What the archive holds of a window of slots.
 
@@ -49,6 +66,7 @@ class Coverage(Result, frozen=True, kw_only=True):
         there are none of either
     gaps: the runs of missing slots, lowest first; null where none were asked for
     truncated: whether there are more gaps than were listed
+    storage: how the window's slots are stored, lowest first
     filtered_owners: programs whose accounts the archive deliberately does not follow
     filtered_pubkeys: accounts that the archive deliberately does not follow
     note: what the counts mean, in a sentence
@@ -65,6 +83,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     gap_percent: float | None
     gaps: list[GapEntry] | None
     truncated: bool
+    storage: list[StorageBand]
     filtered_owners: list[Pubkey]
     filtered_pubkeys: list[Pubkey]
     note: str

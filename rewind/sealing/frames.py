@@ -64,6 +64,12 @@ class Compressor:
         return xxh3_64_digest(packed, self._seed) + packed
 
 
+def check(body: bytes, dictionary: bytes | None) -> None:
+    """BlockDamaged unless the body is as it was packed, with this dictionary."""
+    if xxh3_64_digest(body[_CHECKSUM:], _loaded(dictionary or b"")[1]) != body[:_CHECKSUM]:
+        raise BlockDamaged("the checksum differs")
+
+
 def unpack(body: bytes, dictionary: bytes | None) -> bytes:
     """A body's content. BlockDamaged unless body and dictionary are those of a compressor."""
     try:

@@ -2,8 +2,8 @@
 
 from chain.units import I64_MAX, Slot
 from rewind.errors import EmptyRange
-from rewind.results.coverage import Coverage, GapEntry
-from rewind.services import filters
+from rewind.results.coverage import Coverage, GapEntry, StorageBand
+from rewind.services import filters, storage
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
 
@@ -45,10 +45,16 @@ def coverage(
         gap_percent=missing / (slots - skipped) * 100 if slots > skipped else None,
         gaps=gaps,
         truncated=truncated,
+        storage=_storage(found),
         filtered_owners=filters.filtered_owners(),
         filtered_pubkeys=filters.filtered_pubkeys(),
         note=_note(found),
     )
+
+
+def _storage(found: store.Summary | None) -> list[StorageBand]:
+    bands = [] if found is None else storage.bands(found.first, found.last)
+    return [StorageBand.of(*each) for each in bands]
 
 
 def _given_up(found: store.Summary | None) -> int:

@@ -3,7 +3,8 @@
 from django.db import connection
 
 from rewind.positions import CARRIED
-from rewind.store.segments import KEEP_NEW, kept_terms, slice_bounds
+from rewind.store import late_rows
+from rewind.store.segments import keep_new, kept_terms, slice_bounds
 from rewind.store.writing import COLUMNS
 
 
@@ -24,8 +25,9 @@ def carry(number: int, first_kept_slot: int) -> int:
             f" UNION ALL SELECT {COLUMNS}, 1 AS source FROM rewind_unsealed) AS change"
             # Of the same place a row counts, not what is sealed.
             " ORDER BY pubkey, slot DESC, position DESC, source) AS newest"
-            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
             {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
         )
         (carried,) = cursor.fetchone()
-        return int(carried)
+    late_rows.note_place(first_kept_slot, CARRIED)
+    return int(carried)

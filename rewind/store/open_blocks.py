@@ -1,14 +1,17 @@
 """Reads sealed blocks and keeps what was decoded of them, for reads come back to the same ones."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from threading import Lock
+from typing import Any
 
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.errors import ArchiveDamaged
 from rewind.sealing.block_codec import decode
 from rewind.sealing.body import Body
 from rewind.sealing.changes import BlockDamaged
+from rewind.store import cold_blocks
+from shared_state import damage_reports
 
 # Of decoded blocks a process keeps so much.
 _MOST_BYTES = 16 << 20
@@ -23,6 +26,10 @@ _NEXT = """
 SELECT id, slot, position, pubkey, block FROM rewind_sealedblock WHERE segment_id = $1
 AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position LIMIT $5
 """
+# A block's bucket says on which node of a cluster it lies.
+_BY_NUMBER = (
+    "SELECT id, block FROM rewind_sealedblock WHERE id = ANY($1) AND bucket = ANY($2::smallint[])"
+)
 
 
 def known(block: int) -> Body | None:
@@ -34,13 +41,17 @@ def known(block: int) -> Body | None:
         return body
 
 
-def opened(block: int, segment: int, packed: bytes) -> Body:
-    """The block, decoded. Raises ArchiveDamaged."""
+def opened(block: int, segment: int, packed: bytes | None) -> Body:
+    """The block, decoded; one without bytes lies in the store. Raises ArchiveDamaged and
+    ArchiveStoreUnavailable.
+    """
     global _size
     body = known(block)
     if body is not None:
         return body
-    body = decoded(block, segment, packed)
+    if packed is None:
+        packed = cold_blocks.packed([block])[block]
+    body = _checked(block, segment, packed)
     with _lock:
         if block not in _bodies:
             _bodies[block] = body
@@ -55,36 +66,73 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
     """The same, without keeping it."""
     try:
         return decode(packed, _dictionary(segment))
+    except BlockDamaged:
+        _forget_dictionary(segment)  # it may have been repaired since it was read
+    try:
+        return decode(packed, _dictionary(segment))
     except BlockDamaged as damage:
+        damage_reports.report("archive", f"{segment}:{block}")
         raise ArchiveDamaged(segment, block, str(damage)) from damage
 
 
-def fetched(blocks: Iterable[tuple[int, int]]) -> dict[int, Body]:
-    """Blocks by number, each asked for with its segment's. Raises ArchiveDamaged."""
+def _checked(block: int, segment: int, packed: bytes) -> Body:
+    """The block, decoded. One of the store is fetched once more where it is damaged: it may have
+    been on its way. Raises ArchiveDamaged and ArchiveStoreUnavailable.
+    """
+    try:
+        return decoded(block, segment, packed)
+    except ArchiveDamaged:
+        if not cold_blocks.drop(block):
+            raise
+    return decoded(block, segment, cold_blocks.packed([block], keep=False)[block])
+
+
+def fetched(blocks: Iterable[tuple[int, int, int]]) -> dict[int, Body]:
+    """Blocks by number, each asked for with its segment's and its bucket. Raises ArchiveDamaged
+    and ArchiveStoreUnavailable.
+    """
     found: dict[int, Body] = {}
     missing: dict[int, int] = {}
-    for block, segment in blocks:
+    buckets: set[int] = set()
+    for block, segment, bucket in blocks:
         body = known(block)
         if body is None:
             missing[block] = segment
+            buckets.add(bucket)
         else:
             found[block] = body
     if missing:
-        rows = fetch_all("SELECT id, block FROM rewind_sealedblock WHERE id = ANY($1)", [*missing])
-        for block, packed in rows:
+        rows = fetch_all(_BY_NUMBER, [*missing], [*buckets])
+        for block, packed in _warmed(rows):
             found[block] = opened(block, missing[block], packed)
     return found
 
 
-def bodies_from(segment: int, after: tuple[bytes, int, int], at_once: int) -> Iterator[Body]:
-    """A segment's blocks in order, from the one on that may hold what comes after a key. They are
-    not kept. Raises ArchiveDamaged.
+def _warmed(rows: list[tuple[Any, ...]], *, keep: bool = True) -> list[tuple[Any, ...]]:
+    """The rows, which end with a block's bytes, with those of the store: fetched together."""
+    cold = [row[0] for row in rows if row[-1] is None]
+    if not cold:
+        return rows
+    found = cold_blocks.packed(cold, keep=keep)
+    return [row if row[-1] is not None else (*row[:-1], found[row[0]]) for row in rows]
+
+
+def bodies_from(
+    segment: int,
+    after: tuple[bytes, int, int],
+    at_once: int,
+    without: Collection[int] = (),
+) -> Iterator[Body]:
+    """A segment's blocks in order, from the one on that may hold what comes after a key, but not
+    those `without`. They are not kept. Raises ArchiveDamaged and
+    ArchiveStoreUnavailable.
     """
     first = fetch_one(_LAST_UP_TO, segment, *after)
     rows = fetch_all(_FROM_KEY, segment, *((b"", -1, 0) if first is None else first), at_once)
     while rows:
-        for block, *_, packed in rows:
-            yield decoded(block, segment, packed)
+        wanted = [row for row in rows if row[0] not in without]
+        for block, *_, packed in _warmed(wanted, keep=False):
+            yield _checked(block, segment, packed)
         _, slot, position, pubkey, _ = rows[-1]
         rows = fetch_all(_NEXT, segment, pubkey, slot, position, at_once)
 
@@ -104,6 +152,11 @@ def forget() -> None:
         _bodies.clear()
         _dictionaries.clear()
         _size = 0
+
+
+def _forget_dictionary(segment: int) -> None:
+    with _lock:
+        _dictionaries.pop(segment, None)
 
 
 def _dictionary(segment: int) -> bytes | None:

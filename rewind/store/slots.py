@@ -8,6 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
+from columns import clusters
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
@@ -170,9 +171,21 @@ def block_transactions(first: int, last: int) -> dict[int, int]:
     return dict(found.values_list("slot", "transaction_count"))
 
 
+def changes_counted(first: int, last: int) -> int:
+    """Writes of the runs that the slots are in, as far as they are archived."""
+    found = fetch_one(
+        "SELECT coalesce(sum(changes), 0)::bigint FROM rewind_slottally"
+        " WHERE run BETWEEN $1 AND $2",
+        first // RUN_SLOTS,
+        last // RUN_SLOTS,
+    )
+    return 0 if found is None else int(found[0])
+
+
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
+    clusters.commit_alone()
     values = [
         (
             row.slot,
@@ -196,12 +209,30 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
 
 def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:
     """`changes` more rows, and a finer granularity."""
+    clusters.commit_alone()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"
             " WHERE slot = %s",
             [granularity, changes, source, slot],
         )
+
+
+def forget(slots: Collection[int]) -> list[int]:
+    """The slots are archived no more; those that were, ascending. No other transaction writes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_archivedslot WHERE slot = ANY(%s)"
+            " RETURNING slot, granularity, changes",
+            [list(slots)],
+        )
+        gone = sorted(cursor.fetchall())
+    run_counts = RunCounts()
+    for slot, granularity, changes in gone:
+        coarse = int(granularity != Granularity.WRITE)
+        run_counts.add(slot, slots=-1, coarse_slots=-coarse, changes=-changes)
+    add_run_counts(run_counts)
+    return [slot for slot, *_ in gone]
 
 
 def add_run_counts(run_counts: RunCounts) -> None:

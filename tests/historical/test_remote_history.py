@@ -264,6 +264,7 @@ def test_coverage_names_the_remote_range(rpc: Rpc, remote: RangeServer, settings
     assert answer["value"] == {
         "firstSlot": 108,
         "lastSlot": 110,
+        "storage": [{"band": "hot", "firstSlot": 108, "lastSlot": 110}],
         "remote": {
             "firstSlot": 0,
             "lastSlot": 107,

@@ -224,7 +224,9 @@ def test_the_admin_shows_what_a_sealed_block_takes(admin_client: Any) -> None:
     page = admin_client.get("/admin/historical/block/100/change/").content.decode()
     stored = SealedBlock.objects.get(slot=100).stored_bytes
     assert f'title="{stored:,} bytes, sealed"' in page
-    assert "sealed" not in admin_client.get("/admin/historical/block/398/change/").content.decode()
+    assert (
+        ", sealed" not in admin_client.get("/admin/historical/block/398/change/").content.decode()
+    )
 
 
 @pytest.mark.usefixtures("empty_ledger")

@@ -11,9 +11,11 @@ from alerts.models import Event
 from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
+from operations.readings.chain import DamageReading
 from operations.readings.landing import UpstreamReading
 from operations.readings.present import read
 from operations.readings.processes import ProcessReading
+from operations.readings.sealing import SealedReading, SealingFault
 from operations.readings.tips import ClassReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
@@ -264,9 +266,12 @@ def tip_class(*, available: bool) -> ClassReading:
 
 
 BROKEN = UpstreamReading(1, "node", True, NOON + timedelta(minutes=1), "refused")
+BEHIND = SealedReading("archive", 0, 0, 0, 0, waiting=3, lag=36_001, limit=36_000)
+FAILING = SealingFault("ledger", "seal_ledger", "SealMismatch: the texts of block 7", NOON, 2)
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
+    ("archive_damaged", {"chain": {"damage": [DamageReading("archive", 2, "block 7")]}}),
     ("divergences_open", {"chain": {"divergences": 2}}),
     ("class_unavailable", {"tips": {"classes": [tip_class(available=False)]}}),
     ("class_running_dry", {"tips": {"classes": [tip_class(available=True)]}}),
@@ -279,6 +284,8 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("queue_deep", {"redis": {"queues": {"default": 201, "ingest": 0, "simulations": 0}}}),
     ("queue_deep", {"landing": {"waiting": 1_001}}),
     ("errors_high", {"calls": {"per_second": 5.0, "failed_share": 0.011}}),
+    ("sealing_behind", {"sealing": {"stores": [BEHIND]}}),
+    ("sealing_failing", {"sealing": {"faults": [FAILING]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),
     ("database_slow", {"database": {"milliseconds": 101.0}}),

@@ -116,6 +116,9 @@ class History:
         record_baseline(self.base, self.base_slot, source="snapshot", now=NOW)
         if self.form is not Form.HOT:
             sealed_forms.seal(half=self.form is Form.HALF)
+        if self.form is Form.COLD:
+            sealed_forms.use_folder()
+            sealed_forms.move()
         if self.form is Form.LATE:
             record_slots(records, source="again", now=NOW, recheck=True)
         record_blocks([each.record() for each in self.slots if each.in_ledger], now=NOW)

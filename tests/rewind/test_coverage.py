@@ -35,6 +35,7 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "gapPercent": None,
         "gaps": [],
         "truncated": False,
+        "storage": [],
         "filteredOwners": [],
         "filteredPubkeys": [],
         "note": "Nothing is archived yet.",

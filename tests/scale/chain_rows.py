@@ -112,6 +112,28 @@ _STATEMENTS = (
     FROM generate_series(1, 20000) AS n
     """,
     """
+    INSERT INTO rewind_sealedsegment (first_slot, last_slot, state, tables, segments, dictionary,
+        changes, blocks, data_bytes, stored_bytes, replaced_bytes, lamports, digest, has_genesis,
+        done_slot, done_position, started_at, sealed_at, cold_name, cold_buckets, cold_bytes,
+        cold_at)
+    SELECT n * 432000, n * 432000 + 431999, 1, ARRAY[]::text[], ARRAY[n, n + 1]::int[],
+        decode(repeat('00', 1000), 'hex'), 950000000, 3300000, 800000000000, 16200000000,
+        420000000000, 12345678901234567890, sha256(n::text::bytea), n = 0, 0, 0,
+        now() - n * interval '2 d', now() - n * interval '2 d',
+        CASE WHEN n < 3 THEN 'accounts/' || n ELSE '' END, CASE WHEN n < 3 THEN 256 ELSE 0 END,
+        CASE WHEN n < 3 THEN 13100000000 ELSE 0 END, CASE WHEN n < 3 THEN now() END
+    FROM generate_series(0, least(600, %(slots)s / 100)) AS n
+    """,
+    """
+    INSERT INTO historical_sealedrange (first_slot, last_slot, keys, dictionary, unindexed,
+        unsealable, blocks, transactions, text_bytes, packed_bytes, summarized_pages, started_at,
+        finished_at)
+    SELECT n * 432000, n * 432000 + 431999, decode(repeat('00', 1000), 'hex'), ''::bytea,
+        ARRAY[]::bigint[], ARRAY[]::bigint[], 410000, 690000000, 700000000000, 80000000000, 0,
+        now(), CASE WHEN n < 100 THEN now() END
+    FROM generate_series(0, least(600, %(slots)s / 100)) AS n
+    """,
+    """
     INSERT INTO ingest_finding (order_id, slot, area, what, detail)
     SELECT id, first_slot + n, 'ledger', 'node_differs', 'transactions, by node.example'
     FROM ingest_rangeorder, generate_series(1, 10) AS n

@@ -11,7 +11,7 @@ from django.db import connection
 
 from operations import store
 from operations.models import Sample
-from operations.readings import calls, chain, landing, processes, servers, tips
+from operations.readings import calls, chain, landing, processes, sealing, servers, tips
 from shared_state import counters
 from shared_state.redis_client import NAMESPACE, client
 
@@ -41,6 +41,7 @@ class Readings(msgspec.Struct, frozen=True):
     redis: servers.RedisReading | None
     disk: servers.DiskReading
     alerts: servers.AlertsReading
+    sealing: sealing.SealingReading
     processes: list[processes.ProcessReading] | None
     sampled_at: datetime | None
 
@@ -94,6 +95,7 @@ def read(now: datetime) -> Readings:
         redis=servers.read_redis(),
         disk=servers.read_disk(Path(settings.RUN_DIR)),
         alerts=servers.read_alerts(now),
+        sealing=sealing.read_sealing(now),
         processes=processes.read_processes(now, newest_slot=found_chain.newest_slot),
         sampled_at=_sampled_at(samples),
     )

@@ -8,9 +8,10 @@ from django.db import transaction
 
 from alerts.services.events import publish
 from operations import store
+from operations.alarm_rule import Finding, Rule
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.rules import BY_NAME, RULES, Finding, Rule
+from operations.rules import BY_NAME, RULES
 from staff.formatting import duration
 
 CLOSED_KEPT = timedelta(days=90)

@@ -25,6 +25,7 @@ from config.engine import UnfitDatabase, migrating, require_fit, server_version
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
+from rewind.store.moving import with_objects
 from staff import audit
 
 
@@ -78,6 +79,7 @@ class Command(BaseCommand):
                         cursor.execute("ANALYZE")
                     call_command("migrate", interactive=False, verbosity=0)
                 call_command("renew_tip_batches", verbosity=0)
+                cold = len(with_objects())
                 audit.record(None, "restored", text=f"The backup of {manifest['made_at']}.")
                 connection.close()
         except (
@@ -90,6 +92,12 @@ class Command(BaseCommand):
         ) as failure:
             raise CommandError(str(failure).strip()) from None
         self.stdout.write(f"restored the backup of {manifest['made_at']}; {', '.join(kept)} too")
+        if cold:
+            self.stdout.write(
+                f"{cold} segments of account writes have objects in cold storage, which are not in"
+                " a backup: set ARCHIVE_STORE to a copy of that store, or to the store itself with"
+                " credentials that only read; then run manage.py archive_store verify"
+            )
 
 
 def _key(folder: Path, options: dict[str, Any]) -> bytes | None:

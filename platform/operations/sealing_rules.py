@@ -1,0 +1,45 @@
+"""The rules of alarms about sealing."""
+
+from collections.abc import Iterator
+
+from operations.alarm_rule import WARNING, Finding, Rule
+from operations.readings.present import Readings
+from staff.formatting import counted, duration, grouped
+
+_SEGMENTS = "rewind_sealedsegment_changelist"
+
+
+def _sealing_behind(now: Readings) -> Iterator[Finding]:
+    for each in now.sealing.stores:
+        if each.lag is not None and each.waiting and each.lag > each.limit:
+            what = "partition" if each.store == "archive" else "range"
+            verb = "is" if each.waiting == 1 else "are"
+            text = (
+                f"{counted(each.waiting, f'finished {what}')} of the {each.store} {verb} not"
+                f" sealed, the oldest has been finished for {grouped(each.lag)} slots."
+            )
+            yield Finding(each.store, text)
+
+
+def _sealing_failing(now: Readings) -> Iterator[Finding]:
+    for each in now.sealing.faults:
+        since = duration(now.at - each.since)
+        text = f"{each.task} has failed {counted(each.runs, 'time')} in {since}: {each.reason}"
+        yield Finding(each.store, text)
+
+
+SEALING_RULES = (
+    Rule(
+        *("sealing_behind", WARNING, 3_600, 60, "Sealing is behind"),
+        "What is not sealed takes many times the space. Raise ARCHIVE_SEALING_PERCENT or"
+        " LEDGER_SEAL_PERCENT, or check the worker and the load of the database.",
+        *(_SEGMENTS, _sealing_behind),
+    ),
+    Rule(
+        *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
+        "Nothing is lost: what is not sealed stays readable and takes more space. The reason names"
+        " the block, segment or object; the log has the rest. For the object store: manage.py"
+        " archive_store check.",
+        *(_SEGMENTS, _sealing_failing),
+    ),
+)

@@ -1,0 +1,114 @@
+"""The admin's page *Sizing*: a form of a load, and what it takes."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+
+from operations.sizing.figures import Figure, Source
+from operations.sizing.plan import Driver, Part, SizingRefused
+from operations.sizing.service import Asked, Sizing, sizing
+from staff.formatting import size_of
+from staff.own_pages import OwnPage
+
+_HUES = {
+    Source.MEASURED: "good",
+    Source.DOCUMENTED: "warning",
+    Source.SETTING: "quiet",
+    Source.GIVEN: "quiet",
+}
+
+
+def _number(label: str, hint: str, initial: Any = None) -> forms.FloatField:
+    shown = "" if initial is None else str(initial)
+    widget = forms.TextInput(attrs={"inputmode": "decimal", "placeholder": shown})
+    return forms.FloatField(
+        label=label, required=False, initial=initial, help_text=hint, widget=widget
+    )
+
+
+class LoadForm(forms.Form):
+    """A load. What is left out is as this installation has it."""
+
+    writes_per_second = _number("Account writes a second", "Empty: as measured here")
+    transactions_per_second = _number("Transactions a second", "Empty: as many a write as here")
+    days = _number("Days kept", "", 365)
+    cold_after_days = _number("Object store after days", "Empty: by ARCHIVE_STORE")
+    standbys = forms.IntegerField(
+        label="Standbys of each machine",
+        required=False,
+        initial=0,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "placeholder": "0"}),
+    )
+    machine_disk_tb = _number("Disk of a machine, TB", "", 8)
+    machine_memory_gb = _number("Memory of a machine, GB", "", 64)
+    machine_cores = _number("Cores of a machine", "", 16)
+
+    def asked(self) -> Asked:
+        """As the service takes it; for a valid form."""
+        given = {name: value for name, value in self.cleaned_data.items() if value is not None}
+        return Asked(**given)
+
+
+def sizing_page(admin: Any, request: HttpRequest) -> HttpResponse:
+    """Without a query what this installation's own load takes in a year."""
+    form, found, refusal = LoadForm(request.GET or None), None, ""
+    if not request.GET or form.is_valid():
+        try:
+            found = sizing(form.asked() if request.GET else Asked())
+        except SizingRefused as error:
+            if request.GET:
+                form.add_error(error.field, str(error)[:1].upper() + str(error)[1:])
+            else:
+                refusal = str(error)[:1].upper() + str(error)[1:]
+    context = {"title": "Sizing", "form": form, "refusal": refusal, "found": _shown(found)}
+    page: HttpResponse = admin.page(request, "admin/operations/sizing.html", context)
+    return page
+
+
+SIZING = OwnPage("sizing/", "operations_sizing", sizing_page, "rewind.view_sealedsegment")
+
+
+def _shown(found: Sizing | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    made = found.plan
+    cores = [(part.title, f"{part.amount:.2f}", part.basis) for part in made.cores]
+    return {
+        "plan": made,
+        "database": size_of(round(made.database_bytes)),
+        "store": size_of(round(made.store_bytes)),
+        "as_rows": size_of(round(made.as_rows)),
+        "share": 100 * (made.database_bytes + made.store_bytes) / made.as_rows,
+        "changes": round(made.changes),
+        "transactions": round(made.transactions),
+        "memory": size_of(round(sum(part.amount for part in made.memory))),
+        "cores": f"{sum(part.amount for part in made.cores):.1f}",
+        "tables": [
+            ("Disk of the database", _parts(made.database)),
+            ("Object store", _parts(made.store)),
+            ("Memory", _parts(made.memory)),
+            ("Processors, without calls", cores),
+        ],
+        "drivers": [_driver(each) for each in found.drivers],
+        "measured": found.measured,
+        "ratios": len(list(found.ratios)),
+        "figures": [_figure(each) for each in (*found.load, *found.ratios)],
+    }
+
+
+def _parts(parts: list[Part]) -> list[tuple[str, str, str]]:
+    return [(part.title, size_of(round(part.amount)), part.basis) for part in parts]
+
+
+def _driver(each: Driver) -> tuple[str, str, str, str]:
+    return each.title, _signed(each.database), _signed(each.store), f"{each.machines:+d}"
+
+
+def _signed(amount: float) -> str:
+    size = size_of(abs(round(amount)))
+    return "-" if not round(amount) else f"{'-' if amount < 0 else '+'}{size}"
+
+
+def _figure(figure: Figure) -> tuple[str, str, str, str, str]:
+    return figure.title, figure.text, str(figure.source), _HUES[figure.source], figure.basis
