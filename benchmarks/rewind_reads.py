@@ -104,7 +104,7 @@ def fill(changes: int) -> int:
     last = FIRST_SLOT + PARTITIONS * slots - 1
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
-        cursor.execute("TRUNCATE rewind_accountsegment, rewind_archivedslot, rewind_archivestate")
+        cursor.execute("TRUNCATE rewind_accountsegments, rewind_archivedslot, rewind_archivestate")
         for partition in partitions.existing():
             cursor.execute(f"DROP TABLE {partition.table}")
         with transaction.atomic():
@@ -136,7 +136,7 @@ def fill(changes: int) -> int:
         raise SystemExit("no segment was indexed")
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE rewind_accountchange")
-        cursor.execute("VACUUM ANALYZE rewind_accountsegment, rewind_archivedslot, rewind_owner")
+        cursor.execute("VACUUM ANALYZE rewind_accountsegments, rewind_archivedslot, rewind_owner")
         cursor.execute(
             "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits"
             " WHERE inhparent = 'rewind_accountchange'::regclass"

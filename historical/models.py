@@ -278,3 +278,64 @@ class SealVersion(models.Model):
 
     def __str__(self) -> str:
         return f"seal version {self.number}"
+
+
+class LedgerDamage(models.Model):
+    """Something that was sealed of the ledger and is not what was written, and what became of it.
+    `number` is that of a frame of PackedTexts, the slot of a SealedBlock, or the number of a
+    SealedRange or of an IndexRun.
+    """
+
+    class Kind(models.TextChoices):
+        TEXTS = "texts", "frame of texts"
+        ENTRIES = "entries", "entries of a block"
+        DICTIONARY = "dictionary", "dictionary of a range"
+        INDEX = "index", "run of the index"
+
+    class State(models.IntegerChoices):
+        DAMAGED = 0, "damaged"
+        REPAIRED = 1, "repaired"
+        GAP = 2, "opened as a gap"
+        GONE = 3, "no longer read"
+
+    kind = models.TextField(choices=Kind.choices)
+    number = models.BigIntegerField()
+    first_slot = SlotColumn()
+    last_slot = SlotColumn()
+    reason = models.TextField()
+    found_by = models.TextField(help_text="scrub or read")
+    found_at = models.DateTimeField()
+    state = models.SmallIntegerField(choices=State.choices, default=State.DAMAGED)
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.TextField(default="", help_text="The copy that it was repaired from, …")
+
+    class Meta:
+        verbose_name = "damage of the ledger"
+        verbose_name_plural = "damage of the ledger"
+        ordering = ["state", "-found_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "number"],
+                condition=models.Q(state=0),
+                name="one_open_damage_of_the_ledger",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.Kind(self.kind).label} {self.number}"
+
+
+class LedgerScrub(models.Model):
+    """One row: how far what is sealed has been read through for damage, blocks first and then the
+    index, and when all of it last was.
+    """
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    is_running = models.BooleanField(default=False)
+    slot = SlotColumn(default=-1, help_text="The last block that was read; -1: none yet")
+    run = models.BigIntegerField(null=True, help_text="Of the index; null: blocks are not done")
+    entry = models.BinaryField(default=b"", help_text="The last block of the run that was read")
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return "the scrub of the ledger"

@@ -229,6 +229,7 @@ class ArchiveDamaged(RpcError):
             f"Sealed block {block} of segment {segment} is damaged: {fault}",
             data={"segment": segment, "block": block},
         )
+        self.segment, self.block, self.fault = segment, block, fault
 
 
 class ArchiveStoreUnavailable(RpcError):

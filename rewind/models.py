@@ -70,18 +70,19 @@ class AccountChange(models.Model):
         return f"{self.pubkey} at {self.slot}, {self.position}"
 
 
-class AccountSegment(models.Model):
-    """Where an account occurs in old slots: one row for each segment of 432,000 slots."""
+class AccountSegments(models.Model):
+    """Where an account occurs in old slots: one row for 64 segments of 432,000 slots."""
 
-    pk = models.CompositePrimaryKey("pubkey", "segment")
-    pubkey = PubkeyColumn(max_length=32)
+    pk = models.CompositePrimaryKey("pubkey", "run")
+    run = models.IntegerField(help_text="slot // (64 * 432,000)")
     first_slot = SlotColumn()
-    last_slot = SlotColumn()
-    segment = models.IntegerField(help_text="slot // 432,000")
-    changes = models.IntegerField()
+    pubkey = PubkeyColumn(max_length=32)
+    last_slots = ArrayField(
+        models.BigIntegerField(), help_text="The last in each segment that has it, ascending"
+    )
 
     def __str__(self) -> str:
-        return f"{self.pubkey} in segment {self.segment}"
+        return f"{self.pubkey} in run {self.run} of segments"
 
 
 class ArchivedSlot(models.Model):
@@ -214,13 +215,13 @@ class ArchiveState(models.Model):
         default=0, help_text="Another number whenever a partition comes or goes"
     )
     indexed_segments = models.IntegerField(
-        default=0, help_text="Every segment below it has its rows in AccountSegment"
+        default=0, help_text="Every segment below it is in AccountSegments"
     )
     indexed_slices = models.SmallIntegerField(
         default=0, help_text="Of the segment that is being indexed: first bytes that are done"
     )
     kept_segments = models.IntegerField(
-        default=0, help_text="In every segment below it, writers keep AccountSegment themselves"
+        default=0, help_text="In every segment below it, writers keep AccountSegments themselves"
     )
     audited_slot = SlotColumn(default=-1, help_text="Up to here the replay audit has looked")
     audited_position = models.IntegerField(

@@ -117,3 +117,63 @@ class LateRow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pubkey} at {self.slot}, {self.position}"
+
+
+class SealedDamage(models.Model):
+    """A sealed block, or a segment as a whole, that is not what was sealed: where it lies, and what
+    became of it.
+    """
+
+    class State(models.IntegerChoices):
+        DAMAGED = 0, "damaged"
+        REPAIRED = 1, "repaired"
+        GAP = 2, "opened as a gap"
+        GONE = 3, "no longer read"
+
+    segment = models.BigIntegerField(help_text="The number of its SealedSegment")
+    block = models.BigIntegerField(
+        help_text="The number of its SealedBlock; 0: the segment as a whole, such as its dictionary"
+    )
+    first_slot = SlotColumn(help_text="Of the segment: the block's changes lie from here on")
+    last_slot = SlotColumn(help_text="Of the segment")
+    pubkey = PubkeyColumn(max_length=32, null=True, help_text="The first account of the block")
+    last_pubkey = PubkeyColumn(
+        max_length=32, null=True, help_text="The next block begins with it; null: the last block"
+    )
+    changes = models.BigIntegerField(default=0, help_text="How many it had")
+    place = models.TextField(default="database", help_text="The database, or an object's name")
+    reason = models.TextField()
+    found_by = models.TextField(help_text="scrub, read or merge")
+    found_at = models.DateTimeField()
+    state = models.SmallIntegerField(choices=State.choices, default=State.DAMAGED)
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.TextField(default="", help_text="The copy that it was repaired from, …")
+
+    class Meta:
+        verbose_name = "damaged block"
+        ordering = ["state", "-found_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["segment", "block"],
+                condition=Q(state=0),
+                name="one_open_damage_per_sealed_block",
+            )
+        ]
+
+    def __str__(self) -> str:
+        what = f"block {self.block}" if self.block else "the whole"
+        return f"{what} of segment {self.segment}"
+
+
+class SegmentScrub(models.Model):
+    """How far a sealed segment has been read through for damage, and when all of it last was."""
+
+    segment = models.BigIntegerField(primary_key=True)
+    pubkey = models.BinaryField(null=True, help_text="The first change of the last block read")
+    slot = SlotColumn(default=0)
+    position = models.IntegerField(default=0)
+    changes = models.BigIntegerField(default=0, help_text="In the blocks read so far")
+    checked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"scrub of segment {self.segment}"

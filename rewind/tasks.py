@@ -2,6 +2,8 @@
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from uuid import UUID
 
@@ -12,7 +14,7 @@ from django.utils import timezone
 from rewind.calls import call_job, is_crowded
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.methods.jobs import simulate
-from rewind.services import audit, moving, sealing, segments
+from rewind.services import audit, moving, repairing, scrubbing, sealing, segments
 from rewind.services.jobs import running, upkeep
 from rewind.store.object_store import StoreFault
 from shared_state import task_faults
@@ -24,6 +26,8 @@ log = logging.getLogger(__name__)
 _AUDIT_SECONDS = 4.0
 # Seconds from one run of sealing to the next.
 SEALING_PERIOD = 5.0
+# Of reading sealed segments through: a tenth of the period of its clock.
+_SCRUB_SECONDS = 1.0
 # Of moving, below the period of its clock; an object that is begun is finished.
 _MOVING_SECONDS = 8.0
 # The turn of a job: less for each, the more of them its key has open.
@@ -83,6 +87,36 @@ def seal_archive() -> None:
             pass
 
 
+@contextmanager
+def _unless_the_store_is_away(done: str) -> Iterator[None]:
+    try:
+        yield
+    except (StoreFault, ArchiveStoreUnavailable) as fault:
+        log.warning("cold storage is not %s: %s", done, fault)
+
+
+@shared_task
+def scrub_archive() -> None:
+    """Looks into damage that reads met, and reads sealed segments through for a second; the rest on
+    later runs. What can be repaired from what is here is.
+    """
+    end = time.monotonic() + _SCRUB_SECONDS
+    age = timedelta(days=settings.ARCHIVE_SCRUB_DAYS)
+    with until_next_call("scrub_archive", log), _unless_the_store_is_away("scrubbed"):
+        found = scrubbing.look_into_reports(now=timezone.now())
+        while settings.ARCHIVE_SCRUB_DAYS and time.monotonic() < end:
+            done = scrubbing.scrub_step(older_than=age, now=timezone.now())
+            if done is None:
+                break
+            found += done.found
+            if done.is_cold:
+                break
+        for each in found:
+            source = repairing.repair_from_here(each, now=timezone.now())
+            if source:
+                log.warning("%s is repaired from %s", each, source)
+
+
 @shared_task
 def move_archive() -> None:
     """Moves old sealed segments to cold storage for some seconds; the rest on later runs."""
@@ -90,14 +124,15 @@ def move_archive() -> None:
         return
     end = time.monotonic() + _MOVING_SECONDS
     policy = moving.Policy(after=settings.ARCHIVE_STORE_AFTER_SLOTS)
-    with until_next_call("move_archive", log), moving.alone() as is_alone:
-        try:
-            with task_faults.noted("move_archive"):
-                while is_alone and time.monotonic() < end:
-                    if not moving.move_step(policy, now=timezone.now()):
-                        return
-        except (StoreFault, ArchiveStoreUnavailable) as fault:
-            log.warning("nothing moves to cold storage: %s", fault)
+    with (
+        until_next_call("move_archive", log),
+        moving.alone() as is_alone,
+        _unless_the_store_is_away("moved to"),
+        task_faults.noted("move_archive"),
+    ):
+        while is_alone and time.monotonic() < end:
+            if not moving.move_step(policy, now=timezone.now()):
+                return
 
 
 @shared_task

@@ -1,3 +1,9 @@
 """The admin's pages on the ledger."""
 
-from historical.admin import blocks, gaps, imports, sealed  # noqa: F401  (each registers its own)
+from historical.admin import (  # noqa: F401  (each registers its own)
+    blocks,
+    damage,
+    gaps,
+    imports,
+    sealed,
+)

@@ -218,7 +218,8 @@ class _Walk:
             places = AddressIndex.places(block.block, self._key)
         except DamagedBlock as error:
             first = place_of(block.first_entry)
-            raise damaged(f"a block of index run {run.id}, from {first}", error) from None
+            what = f"a block of index run {run.id}, from {first}"
+            raise damaged("index", run.id, what, error) from None
         return [place for place in places if run.counts(place[0])] if run.removed else places
 
 

@@ -26,7 +26,8 @@ def opened(number: int, sealed_range: int, frame: bytes | None = None) -> OpenFr
         except RangeGone:
             raise RecordingGone from None
         except DamagedFrame as error:
-            raise sealed_blocks.damaged(f"frame {number} of texts", error) from None
+            what = f"frame {number} of texts"
+            raise sealed_blocks.damaged("texts", number, what, error) from None
         recent_opened.keep(number, found)
     return found
 

@@ -17,6 +17,7 @@ from historical.sealed_entries import (
     unpack_entries,
 )
 from historical.segment_dictionary import DamagedDictionary, SegmentDictionary, opened
+from shared_state import damage_reports
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ def entries_of(row: SealedRow) -> list[SealedEntry]:
     try:
         return unpack_entries(row.packed)
     except (DamagedEntry, ValueError) as error:
-        raise damaged(f"the entries of block {row.slot}", error) from None
+        raise damaged("entries", row.slot, f"the entries of block {row.slot}", error) from None
 
 
 def checked_entry(
@@ -117,7 +118,8 @@ def checked_entry(
     try:
         return checked(entry, err, memo)
     except DamagedEntry as error:
-        raise damaged(f"the entry of transaction {position} in block {slot}", error) from None
+        what = f"the entry of transaction {position} in block {slot}"
+        raise damaged("entries", slot, what, error) from None
 
 
 def frames(numbers: Sequence[int]) -> dict[int, bytes]:
@@ -141,7 +143,8 @@ def dictionary(sealed_range: int) -> SegmentDictionary:
             raise DamagedDictionary("it is not there")
         return SegmentDictionary(opened(row[0]), opened(row[1]))
     except DamagedDictionary as error:
-        raise damaged(f"the dictionary of sealed range {sealed_range}", error) from None
+        what = f"the dictionary of sealed range {sealed_range}"
+        raise damaged("dictionary", sealed_range, what, error) from None
 
 
 def _has_blocks(sealed_range: int) -> bool:
@@ -154,7 +157,10 @@ def _has_blocks(sealed_range: int) -> bool:
     )
 
 
-def damaged(what: str, error: Exception) -> SealedDataDamaged:
-    """The error to raise; an operator finds it in the log."""
+def damaged(kind: str, number: int, what: str, error: Exception) -> SealedDataDamaged:
+    """The error to raise; an operator finds it in the log, and the scrub notes it: see
+    LedgerDamage.
+    """
+    damage_reports.report("ledger", f"{kind}:{number}")
     log.error("sealed data is damaged: %s: %s", what, error)
     return SealedDataDamaged(what)

@@ -67,7 +67,8 @@ def _candidates(
         try:
             places = SignatureIndex.places(block, keys[key])
         except DamagedBlock as error:
-            raise damaged(f"a block of index run {number}", error) from None
+            what = f"a block of index run {number}"
+            raise damaged("index", number, what, error) from None
         candidates += [
             (signatures[key], *place) for place in places if by_run[number].counts(place[0])
         ]

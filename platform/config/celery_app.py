@@ -142,6 +142,21 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "scrub-archive": {
+        "task": "rewind.tasks.scrub_archive",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "scrub-ledger": {
+        "task": "historical.tasks.scrub_ledger",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "repair-ledger": {
+        "task": "ingest.tasks.repair_ledger",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
+    },
     "move-archive": {
         "task": "rewind.tasks.move_archive",
         "schedule": 10.0,

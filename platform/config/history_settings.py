@@ -28,3 +28,6 @@ LEDGER_SEAL_PERCENT = env.integer("LEDGER_SEAL_PERCENT", 50, minimum=1, maximum=
 # Finished partitions are sealed so many slots behind the newest, in this share of a core's time.
 ARCHIVE_SEAL_AFTER_SLOTS = env.integer("ARCHIVE_SEAL_AFTER_SLOTS", 9_000, minimum=0)
 ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, maximum=100)
+# What is sealed is read through for damage once in so many days; 0: only what is read otherwise.
+ARCHIVE_SCRUB_DAYS = env.integer("ARCHIVE_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
+LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_650)

@@ -1,5 +1,7 @@
 """Why slots are missing, and what to do about each cause."""
 
+# Of slots whose sealed changes or texts were damaged.
+DAMAGED = "damaged"
 CAUSES = {
     "stream_lost": "The connection to the stream broke, and messages sent meanwhile are missing."
     " They are fetched automatically, from the stream's replay and from nodes; a longer replay"
@@ -19,6 +21,8 @@ CAUSES = {
     " requested again.",
     "too_large": "The slot has more account writes than are handed to the worker at once; its"
     " block is here. The stream's replay is tried automatically.",
+    DAMAGED: "What was sealed of the slot was damaged, and left. The slot is requested again like"
+    " any other; where no source has it any more, restore it from a backup.",
     "verification": "A verification found that the slot is missing.",
 }
 _OTHERWISE = "Set when the gap was opened; its history has more."

@@ -10,7 +10,15 @@ from django.utils import timezone
 
 from ingest import listening
 from ingest.calls import TASK
-from ingest.services import classification, fates, filling, orders, retention, slots
+from ingest.services import (
+    classification,
+    fates,
+    filling,
+    ledger_repair,
+    orders,
+    retention,
+    slots,
+)
 from ingest.sources import nodes, upstream_node
 from shared_state.outages import until_next_call
 
@@ -29,6 +37,12 @@ def store_queued_slots(self: Any, _slot: int = 0) -> None:
             ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
             for refused, reason in ingested.refused.items():
                 log.error("slot %d was refused: %s", refused, reason)
+
+
+@shared_task
+def repair_ledger() -> None:
+    with until_next_call("repair_ledger", log):
+        ledger_repair.repair_from_nodes(now=timezone.now)
 
 
 @shared_task

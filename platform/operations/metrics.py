@@ -257,6 +257,11 @@ _ALL = (
         "runs of a background task that failed: seal_archive, move_archive, seal_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
+    Metric(
+        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
+        lambda now: [((each.store,), each.count) for each in now.chain.damage],
+        ("store",),
+    ),
     _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),
         "chain.divergences",

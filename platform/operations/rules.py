@@ -64,6 +64,12 @@ def _gaps_open(now: Readings) -> Iterator[Finding]:
             yield Finding(store, text)
 
 
+def _archive_damaged(now: Readings) -> Iterator[Finding]:
+    for each in now.chain.damage:
+        more = f", and {each.count - 1:,} more" if each.count > 1 else ""
+        yield Finding(each.store, f"Sealed data of the {each.store}: {each.lowest}{more}.")
+
+
 def _divergences(now: Readings) -> Iterator[Finding]:
     if count := now.chain.divergences:
         yield Finding("", f"The replay of {counted(count, 'transaction')} differs from the chain.")
@@ -256,6 +262,12 @@ RULES = (
         *(_GAPS, _gaps_open, _OPEN),
     ),
     Rule(
+        *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
+        "Reads that need it fail, and its segment is not merged. Its page has the command that"
+        " repairs it from another database, or opens its slots as gaps. Check the disk.",
+        *("rewind_sealeddamage_changelist", _archive_damaged, "state=damaged"),
+    ),
+    Rule(
         *("divergences_open", WARNING, 0, 0, "Replays diverge"),
         "Each shows what differs: the archive or the simulation engine is wrong somewhere.",
         *("rewind_divergence_changelist", _divergences, _OPEN),
@@ -353,4 +365,5 @@ PAGES_OF_SUBJECTS = {
     ("gaps_open", "ledger"): "historical_gap_changelist",
     ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
     ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
+    ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
 }

@@ -1,4 +1,13 @@
 """The admin's pages on the archive."""
 
 # Each registers its own.
-from rewind.admin import audit, builds, coverage, filters, jobs, sealed, slots  # noqa: F401
+from rewind.admin import (  # noqa: F401
+    audit,
+    builds,
+    coverage,
+    damage,
+    filters,
+    jobs,
+    sealed,
+    slots,
+)

@@ -20,6 +20,7 @@ _ENTRY = Struct(">32sqiIQIQ")
 # Offset of the index, blocks, changes.
 _TRAILER = Struct(">QIQ")
 _CHECKSUM = 16
+HEADER_BYTES = _HEADER.size
 # Besides the blocks and their entries.
 _FIXED = _HEADER.size + _TRAILER.size + _CHECKSUM
 
@@ -119,6 +120,13 @@ class Writer:
         self._file.write(part)
         self._checksum.update(part)
         self._at += len(part)
+
+
+def dictionary_size(header: bytes) -> int:
+    """Bytes of the dictionary behind an object's first HEADER_BYTES; 0 if that is no header."""
+    if len(header) != HEADER_BYTES or not header.startswith(_MAGIC):
+        return 0
+    return int(_HEADER.unpack(header)[-1])
 
 
 def parse(data: bytes) -> SealedObject:

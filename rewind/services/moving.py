@@ -18,11 +18,12 @@ from rewind.sealing.changes import BlockDamaged
 from rewind.sealing.frames import check
 from rewind.sealing.object_format import About, Writer, Written
 from rewind.services.sealing import GRACE, merges_late
-from rewind.store import cold_store, moving, partition_cache, partitions, sealing, writing
+from rewind.store import cold_store, damage, moving, partition_cache, partitions, sealing, writing
 from rewind.store import slots as store
 from rewind.store.cold_blocks import object_name
 from rewind.store.object_store import ObjectStore
 from rewind.store.sealing import Piece
+from shared_state import damage_reports
 
 alone = moving.alone
 
@@ -81,7 +82,11 @@ def next_segment(policy: Policy) -> int | None:
     end = bounds[1] + 1 - policy.after
     first_kept = store.first_kept_slot()
     building = sealing.building()
-    settled = moving.moved() | (set() if building is None else set(building.segments))
+    settled = (
+        moving.moved()
+        | damage.damaged_segments()
+        | (set() if building is None else set(building.segments))
+    )
     tables = partitions.existing()
     runs: dict[int, list[Piece]] = {}
     for piece in sealing.active():
@@ -109,8 +114,9 @@ def _write(
     for row in moving.blocks(segment.pk, bucket):
         try:
             check(row.packed.body, dictionary)
-        except BlockDamaged as damage:
-            raise ArchiveDamaged(segment.pk, row.id, str(damage)) from damage
+        except BlockDamaged as fault:
+            damage_reports.report("archive", f"{segment.pk}:{row.id}")
+            raise ArchiveDamaged(segment.pk, row.id, str(fault)) from fault
         places.append((row.id, writer.add(row.packed)))
     return writer.end(), places
 

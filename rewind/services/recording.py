@@ -16,7 +16,7 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links
-from rewind.store import dropped_writes, owners, partitions, segments, unsealing, writing
+from rewind.store import dropped_writes, gaps, owners, partitions, segments, unsealing, writing
 from rewind.store import slots as store
 from rewind.store.partition_cache import segment_of
 
@@ -64,7 +64,8 @@ def record_slots(
     known = store.stored([record.slot for record in ascending])
     chosen = _chosen(ascending, known, result, recheck=recheck)
     fresh = [record for record in chosen if record.slot not in result.improved]
-    changes = _write(chosen, result)
+    reopened = _reopened(fresh)
+    changes = _write(chosen, result, reopened)
     links.follow(
         fresh, without_accounts=_without_accounts(ascending, result), source=source, now=now
     )
@@ -121,14 +122,26 @@ def _blockhash(record: SlotRecord) -> bytes:
         raise BadSlot(record.slot, f"no blockhash: {record.blockhash[:64]!r}") from None
 
 
-def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
-    """New rows by slot."""
+def _reopened(fresh: Sequence[SlotRecord]) -> frozenset[Slot]:
+    """New slots that were archived before, and of which sealed changes are left."""
+    if not fresh:
+        return frozenset()
+    parts = gaps.damaged_among(fresh[0].slot, fresh[-1].slot)
+    return frozenset(
+        record.slot
+        for record in fresh
+        if any(first <= record.slot <= last for first, last in parts)
+    )
+
+
+def _write(records: list[SlotRecord], result: Recorded, reopened: frozenset[Slot]) -> Counter[int]:
+    """New rows by slot; of the reopened slots all."""
     # Filters are asked for with each batch, so that one that staff just set holds from here on.
     batch = _Batch(
         filtered_owners=owners.filtered_owners(),
         filtered_pubkeys=owners.filtered_pubkeys(),
         owner_ids=owners.ids_of(_owners(records)),
-        staged_slots=frozenset(result.improved),
+        staged_slots=reopened.union(result.improved),
         kept_segments=segments.kept(),
     )
     partitions.ensure(record.slot for record in records if record.account_writes)
@@ -147,6 +160,7 @@ def _write(records: list[SlotRecord], result: Recorded) -> Counter[int]:
                 unsealing.forget_restored()
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
+    changes.update({slot: batch.placed[slot] - changes[slot] for slot in reopened})
     segments.keep(batch.occurrences)
     dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
@@ -177,6 +191,7 @@ class _Batch:
     kept_segments: int
     staged: list[writing.NewChange] = field(default_factory=list)
     written: Counter[int] = field(default_factory=Counter)
+    placed: Counter[int] = field(default_factory=Counter)
     dropped: dict[bytes, tuple[Slot, Slot]] = field(default_factory=dict)
     occurrences: segments.Occurrences = field(default_factory=segments.Occurrences)
     filtered: int = 0
@@ -196,6 +211,7 @@ class _Batch:
                 # Records come ascending.
                 self.dropped[pubkey] = self.dropped.get(pubkey, (slot, slot))[0], slot
                 continue
+            self.placed[slot] += 1
             owner_id = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)
             if is_late:

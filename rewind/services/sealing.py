@@ -4,6 +4,7 @@ Each call of `seal_step` is a transaction or two and may be the last: what was p
 how far it goes. Readers change over in one transaction, and only to what was read back.
 """
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,16 +14,27 @@ from itertools import islice
 
 from django.db import transaction
 
+from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.block_codec import TARGET, encode, train
 from rewind.sealing.changes import Change
 from rewind.sealing.digest import Digest
-from rewind.store import change_source, open_blocks, partition_cache, partitions, sealing, writing
+from rewind.store import (
+    change_source,
+    damage,
+    open_blocks,
+    partition_cache,
+    partitions,
+    sealing,
+    writing,
+)
 from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.partitions import Partition
 from rewind.store.sealing import Piece
 from shared_state import counters
+
+log = logging.getLogger(__name__)
 
 # What one step packs: it takes about a second.
 _CHANGES = 50_000
@@ -70,8 +82,33 @@ class Backlog:
 
 def seal_step(policy: Policy, *, now: datetime) -> bool:
     """Some more of what is to be sealed; whether there may be more to do at once. It may be stopped
-    anywhere and run twice at once. Raises SealedWrongly and ArchiveDamaged.
+    anywhere and run twice at once. A damaged segment is left as it is. Raises SealedWrongly and
+    ArchiveDamaged.
     """
+    try:
+        return _step(policy, now)
+    except ArchiveDamaged as met:
+        return _leave_out(met, now)
+
+
+def _leave_out(met: ArchiveDamaged, now: datetime) -> bool:
+    """What was to be made of a damaged segment is abandoned; whether another worker was quicker."""
+    with transaction.atomic():
+        writing.lift_timeouts()
+        if not sealing.claim():
+            return False
+        segment = sealing.building()
+        damaged = damage.active_segment(met.segment)
+        if segment is None or damaged is None or met.segment not in segment.segments:
+            raise met
+        sealing.abandon(segment)
+        row = damage.block(met.block) if met.block else None
+        damage.note(damaged, row, met.fault, found_by="merge", now=now)
+    log.error("segment %d is not merged: %s", met.segment, met)
+    return True
+
+
+def _step(policy: Policy, now: datetime) -> bool:
     with transaction.atomic():
         writing.lift_timeouts()
         if not sealing.claim():
@@ -142,6 +179,7 @@ def _merge(
     policy: Policy,
 ) -> Job | None:
     runs: dict[int, list[Piece]] = {}
+    damaged = damage.damaged_segments()
     for piece in sealed:
         runs.setdefault(partition_cache.segment_of(piece.first_slot), []).append(piece)
     for number, pieces in sorted(runs.items()):
@@ -149,9 +187,12 @@ def _merge(
         last = first + partition_cache.SEGMENT_SLOTS - 1
         if last < first_kept:
             continue
-        if last < end and len(pieces) > 1:
+        is_whole = damaged.isdisjoint(piece.id for piece in pieces)
+        if last < end and len(pieces) > 1 and is_whole:
             return _of(first, last, pieces, finished)
         for piece in pieces:
+            if piece.id in damaged:
+                continue  # its alarm says so; what comes of it is merged once it is repaired
             job = _of(piece.first_slot, piece.last_slot, [piece], finished)
             if merges_late(piece, job.tables, policy.late_share):
                 return job

@@ -56,13 +56,14 @@ def _index_sealed(segment: int, number: int) -> None:
     low, high = segments.slice_bounds(number)
     accounts = _accounts(change_source.merged([], sealed, after=Key(low, -1, 0), below=high))
     while some := list(islice(accounts, _ACCOUNTS_AT_ONCE)):
-        segments.index_sealed(segment, some)
+        segments.keep_places(some)
 
 
-def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int, int, int]]:
+def _accounts(changes: Iterable[Change]) -> Iterator[tuple[bytes, int, int]]:
+    """(pubkey, its lowest slot, its highest): changes are in this order."""
     for pubkey, same in groupby(changes, key=lambda change: change.pubkey):
         slots = [change.slot for change in same]
-        yield pubkey, slots[0], slots[-1], len(slots)
+        yield pubkey, slots[0], slots[-1]
 
 
 def _highest_finished() -> int | None:

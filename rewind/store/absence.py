@@ -5,7 +5,9 @@ from typing import NamedTuple
 from solders.sysvar import RENT
 
 from columns.raw_queries import fetch_all, fetch_one
+from rewind.models import ArchiveState, Baseline
 from rewind.positions import END_OF_SLOT, Position
+from rewind.sealed_models import SealedSegment
 from rewind.store import slot_lookup
 from rewind.store.slot_lookup import SlotLookup
 
@@ -110,6 +112,19 @@ def wholeness(position: Position) -> Wholeness:
     row = fetch_one(WHOLENESS, *position)
     assert row is not None
     return wholeness_of(position.slot, SlotLookup(*row[:-2]), *row[-2:])
+
+
+def disprove(first: int, last: int) -> None:
+    """Snapshots of these slots, genesis and the window's edge, if they lie there, prove of no
+    account any more that it did not exist: rows of theirs may be gone.
+    """
+    Baseline.objects.filter(slot__range=(first, last)).update(whole=False)
+    ArchiveState.objects.filter(first_kept_slot__range=(first, last + 1)).update(
+        edge_is_whole=False
+    )
+    SealedSegment.objects.filter(first_slot__lte=last, last_slot__gte=first).update(
+        has_genesis=False
+    )
 
 
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:

@@ -3,7 +3,7 @@
 from django.db import connection
 
 from rewind.positions import CARRIED
-from rewind.store.segments import KEEP_NEW, kept_terms, slice_bounds
+from rewind.store.segments import keep_new, kept_terms, slice_bounds
 from rewind.store.writing import COLUMNS
 
 
@@ -24,7 +24,7 @@ def carry(number: int, first_kept_slot: int) -> int:
             f" UNION ALL SELECT {COLUMNS}, 1 AS source FROM rewind_unsealed) AS change"
             # Of the same place a row counts, not what is sealed.
             " ORDER BY pubkey, slot DESC, position DESC, source) AS newest"
-            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
             {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
         )
         (carried,) = cursor.fetchone()

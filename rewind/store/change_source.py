@@ -1,7 +1,7 @@
 """Account changes in the order of their keys, out of partitions and sealed segments at once."""
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -38,13 +38,16 @@ def merged(
     below: bytes | None = None,
     first_slot: int = 0,
     last_slot: int = 2**62,
+    without: Collection[int] = (),
 ) -> Iterator[Change]:
     """Every change of the partitions and segments in these slots whose key comes after that one,
     and whose pubkey is below the other. Where two have the same key, the first source that is
-    named wins, and partitions win over segments.
+    named wins, and partitions win over segments. Sealed blocks `without` are left out.
     """
     sources = [_of_table(table, after, below, first_slot, last_slot) for table in tables]
-    sources += [_of_segment(each, after, below, first_slot, last_slot) for each in segments]
+    sources += [
+        _of_segment(each, after, below, first_slot, last_slot, without) for each in segments
+    ]
     if len(sources) == 1:
         return sources[0]
     # merge() keeps the order of its sources among equals.
@@ -81,9 +84,14 @@ def _text(table: str, *, is_bounded: bool) -> str:
 
 
 def _of_segment(
-    segment: int, after: Key, below: bytes | None, first_slot: int, last_slot: int
+    segment: int,
+    after: Key,
+    below: bytes | None,
+    first_slot: int,
+    last_slot: int,
+    without: Collection[int],
 ) -> Iterator[Change]:
-    for body in open_blocks.bodies_from(segment, after, _BLOCKS):
+    for body in open_blocks.bodies_from(segment, after, _BLOCKS, without):
         for change in body.all():
             if below is not None and change.pubkey >= below:
                 return

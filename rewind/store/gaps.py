@@ -3,6 +3,8 @@
 from django.db import connection
 from django.db.models import QuerySet
 
+from columns.raw_queries import fetch_all
+from gaps.causes import DAMAGED
 from rewind.models import Gap
 
 # From the gap that begins at `start` down and up, to where the next one does not touch it or has
@@ -36,6 +38,16 @@ def lowest_untried(first: int, last: int) -> int | None:
     found = untried.order_by("from_slot")
     slot = found.values_list("from_slot", flat=True).first()
     return None if slot is None else max(slot, first)
+
+
+def damaged_among(first: int, last: int) -> list[tuple[int, int]]:
+    """Open gaps of the range whose slots may have sealed changes left."""
+    return fetch_all(
+        f"SELECT from_slot, to_slot FROM rewind_gap WHERE closed_at IS NULL AND cause = '{DAMAGED}'"
+        " AND from_slot <= $1 AND to_slot >= $2",
+        last,
+        first,
+    )
 
 
 def run_of(start: int) -> tuple[int, int] | None:

@@ -136,7 +136,9 @@ def change_over(
 
 def finish(moving: SealedSegment, now: Any) -> None:
     """All of the segment's blocks lie in the store."""
+    # Blocks of what moved that are here were repaired since.
     left = SealedBlock.objects.filter(segment=moving, block__isnull=False)
+    left = left.filter(bucket__gte=moving.cold_buckets)
     if left.exists():
         raise RuntimeError(f"segment {moving.pk} has blocks that did not move")
     SealedSegment.objects.filter(pk=moving.pk, state=State.ACTIVE).update(cold_at=now)

@@ -1,7 +1,7 @@
 """Reads sealed blocks and keeps what was decoded of them, for reads come back to the same ones."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from threading import Lock
 from typing import Any
 
@@ -11,6 +11,7 @@ from rewind.sealing.block_codec import decode
 from rewind.sealing.body import Body
 from rewind.sealing.changes import BlockDamaged
 from rewind.store import cold_blocks
+from shared_state import damage_reports
 
 # Of decoded blocks a process keeps so much.
 _MOST_BYTES = 16 << 20
@@ -61,7 +62,12 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
     """The same, without keeping it."""
     try:
         return decode(packed, _dictionary(segment))
+    except BlockDamaged:
+        _forget_dictionary(segment)  # it may have been repaired since it was read
+    try:
+        return decode(packed, _dictionary(segment))
     except BlockDamaged as damage:
+        damage_reports.report("archive", f"{segment}:{block}")
         raise ArchiveDamaged(segment, block, str(damage)) from damage
 
 
@@ -105,14 +111,21 @@ def _warmed(rows: list[tuple[Any, ...]], *, keep: bool = True) -> list[tuple[Any
     return [row if row[-1] is not None else (*row[:-1], found[row[0]]) for row in rows]
 
 
-def bodies_from(segment: int, after: tuple[bytes, int, int], at_once: int) -> Iterator[Body]:
-    """A segment's blocks in order, from the one on that may hold what comes after a key. They are
-    not kept. Raises ArchiveDamaged and ArchiveStoreUnavailable.
+def bodies_from(
+    segment: int,
+    after: tuple[bytes, int, int],
+    at_once: int,
+    without: Collection[int] = (),
+) -> Iterator[Body]:
+    """A segment's blocks in order, from the one on that may hold what comes after a key, but not
+    those `without`. They are not kept. Raises ArchiveDamaged and
+    ArchiveStoreUnavailable.
     """
     first = fetch_one(_LAST_UP_TO, segment, *after)
     rows = fetch_all(_FROM_KEY, segment, *((b"", -1, 0) if first is None else first), at_once)
     while rows:
-        for block, *_, packed in _warmed(rows, keep=False):
+        wanted = [row for row in rows if row[0] not in without]
+        for block, *_, packed in _warmed(wanted, keep=False):
             yield _checked(block, segment, packed)
         _, slot, position, pubkey, _ = rows[-1]
         rows = fetch_all(_NEXT, segment, pubkey, slot, position, at_once)
@@ -133,6 +146,11 @@ def forget() -> None:
         _bodies.clear()
         _dictionaries.clear()
         _size = 0
+
+
+def _forget_dictionary(segment: int) -> None:
+    with _lock:
+        _dictionaries.pop(segment, None)
 
 
 def _dictionary(segment: int) -> bytes | None:

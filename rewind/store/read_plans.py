@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from historical.store import query_parts
-from rewind.store import absence, sealed_reads, slot_lookup, states
+from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, states
 from rewind.store.partitions import Partition
 
 
@@ -23,11 +23,15 @@ class Plan(NamedTuple):
     is_sealed: bool = False
 
 
-@lru_cache(maxsize=2 * states.TEXTS)
 def text(plan: Plan) -> str:
     """Of the account $1 at the position ($2, $3), or $3 places before the transaction of the
     signature $2. Its columns stand in the order that the numbers above name.
     """
+    return _text(plan, partition_cache.SEGMENT_SLOTS)
+
+
+@lru_cache(maxsize=2 * states.TEXTS)
+def _text(plan: Plan, segment_slots: int) -> str:
     slot, order, at, place = "$2", "$3", "", ""
     if plan.by_signature:
         slot, order, place = "at.slot", "at.position", ", at.slot, at.position"
@@ -39,9 +43,12 @@ def text(plan: Plan) -> str:
     index = facts = ""
     if not plan.is_short:
         index = (
-            f" LEFT JOIN LATERAL (SELECT last_slot FROM rewind_accountsegment WHERE pubkey = $1"
-            f" AND segment < {plan.bound or 0} AND first_slot <= {slot} AND newest.slot IS NULL"
-            " ORDER BY segment DESC LIMIT 1) AS found ON true"
+            f" LEFT JOIN LATERAL (SELECT last.slot AS last_slot FROM rewind_accountsegments AS s,"
+            " unnest(s.last_slots) AS last (slot) WHERE s.pubkey = $1 AND newest.slot IS NULL"
+            f" AND last.slot < {(plan.bound or 0) * segment_slots}"
+            f" AND last.slot / {segment_slots} <= {slot} / {segment_slots}"
+            f" AND s.first_slot <= {slot}"
+            " ORDER BY last.slot DESC LIMIT 1) AS found ON true"
         )
         when = "(newest.slot IS NULL OR newest.lamports = 0)"
         facts = f", found.last_slot, {absence.facts_at(slot, order, when=when)}"

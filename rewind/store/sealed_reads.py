@@ -196,7 +196,8 @@ def _bodies_down(segment: int, pubkey: bytes, position: Position, changes: int) 
         rows = fetch_all(_BELOW, segment, *key, count)
         bodies = open_blocks.fetched([(row[0], segment) for row in rows])
         for number, first, *_ in rows:
-            yield bodies[number]
+            if number in bodies:  # else it left as a gap just now
+                yield bodies[number]
             if first < pubkey:
                 return
         if len(rows) < count:
@@ -208,12 +209,12 @@ def _bodies_up(segment: int, pubkey: bytes, position: Position) -> Iterator[Body
     key: tuple[bytes, int, int] = (pubkey, position.slot, position.order + 1)
     before = fetch_all(_BELOW, segment, *key, 1)
     if before:
-        yield open_blocks.fetched([(before[0][0], segment)])[before[0][0]]
+        yield from open_blocks.fetched([(before[0][0], segment)]).values()
     while True:
         rows = fetch_all(_FROM, segment, key[0], key[1], key[2] - 1, 1)
         if not rows or rows[0][1] != pubkey:
             return
-        yield open_blocks.fetched([(rows[0][0], segment)])[rows[0][0]]
+        yield from open_blocks.fetched([(rows[0][0], segment)]).values()
         key = (rows[0][1], rows[0][2], rows[0][3] + 1)
 
 

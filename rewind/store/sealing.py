@@ -42,6 +42,11 @@ def claim() -> bool:
     return bool(found and found[0])
 
 
+def wait() -> None:
+    """The same, once the other worker is done with its step."""
+    fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
+
+
 def active() -> list[Piece]:
     """The segments that readers read, lowest first."""
     found = SealedSegment.objects.filter(state=State.ACTIVE).order_by("first_slot")

@@ -1,9 +1,10 @@
 """Which accounts occur in which segments of slots, so that a read leaves out all the others.
 
-A row may claim slots that hold the account no longer; none is missing in a segment that is indexed.
+A row is of many segments: a row of each would take a twentieth of what mainnet's archive does. It
+may claim slots that hold the account no longer; none is missing in a segment that is indexed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -18,6 +19,7 @@ from rewind.store import partition_cache, partitions
 _LOCK = 7_307
 # What goes through all accounts goes by so many parts of their pubkeys, a transaction each.
 SLICES = 256
+_SEGMENTS_OF_ROW = 64
 
 
 class Occurrence(NamedTuple):
@@ -38,57 +40,73 @@ class Progress(NamedTuple):
 
 
 class Occurrences:
-    """Where a writer writes: of each account and segment the lowest slot, the highest, and how
-    many rows.
-    """
+    """Where a writer writes: the lowest and the highest slot of each account and segment."""
 
     def __init__(self) -> None:
-        self._added: dict[tuple[bytes, int], tuple[int, int, int]] = {}
+        self._added: dict[tuple[bytes, int], tuple[int, int]] = {}
 
     def add(self, pubkey: bytes, slot: int) -> None:
         key = pubkey, partition_cache.segment_of(slot)
-        first, last, changes = self._added.get(key, (slot, slot, 0))
-        self._added[key] = min(first, slot), max(last, slot), changes + 1
+        first, last = self._added.get(key, (slot, slot))
+        self._added[key] = min(first, slot), max(last, slot)
 
-    def rows(self) -> list[tuple[bytes, int, int, int, int]]:
-        """In one order for all, so that none wait in ring."""
-        return [(*key, *added) for key, added in sorted(self._added.items())]
+    def places(self) -> list[tuple[bytes, int, int]]:
+        """(pubkey, first slot, last slot), in one order for all, so that none wait in ring."""
+        return sorted((pubkey, *ends) for (pubkey, _), ends in self._added.items())
 
 
-_NEWEST = (
-    "SELECT segment, last_slot FROM rewind_accountsegment"
-    " WHERE pubkey = {key} AND segment < {below} ORDER BY segment DESC LIMIT 1"
+# A row of `last`, or none. An account has few rows: one in four months.
+NEWEST = (
+    "SELECT last.slot FROM rewind_accountsegments AS s, unnest(s.last_slots) AS last (slot)"
+    " WHERE s.pubkey = {key} AND last.slot < {below} ORDER BY last.slot DESC LIMIT 1"
 )
-_ONE = _NEWEST.format(key="$1", below="$2")
+_ONE = NEWEST.format(key="$1", below="$2")
 _SEVERAL = (
-    "SELECT k.pubkey, s.segment, s.last_slot FROM unnest($1, $2) AS k (pubkey, below),"
-    f" LATERAL ({_NEWEST.format(key='k.pubkey', below='k.below')}) AS s"
+    "SELECT k.pubkey, s.slot FROM unnest($1, $2) AS k (pubkey, below),"
+    f" LATERAL ({NEWEST.format(key='k.pubkey', below='k.below')}) AS s"
 )
-_KEEP = (
-    " ON CONFLICT (pubkey, segment) DO UPDATE SET"
-    " first_slot = least(stored.first_slot, excluded.first_slot),"
-    " last_slot = greatest(stored.last_slot, excluded.last_slot)"
-)
-_TABLE = "rewind_accountsegment AS stored (pubkey, segment, first_slot, last_slot, changes)"
 
-# The end of a statement that begins `WITH new AS (INSERT … RETURNING pubkey)`, rows of one slot:
-# they are found. Its value is how many they are.
-KEEP_NEW = (
-    f", found AS (INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, %(slot)s, %(slot)s, 1 FROM new"
-    f" WHERE %(is_kept)s ORDER BY pubkey{_KEEP}) SELECT count(*) FROM new"
-)
+
+def _insert(places: str) -> str:
+    """The statement that takes rows (pubkey, first_slot, slot), one for each segment at most."""
+    segment = partition_cache.SEGMENT_SLOTS
+    return (
+        "INSERT INTO rewind_accountsegments AS stored (pubkey, run, first_slot, last_slots)"
+        f" SELECT pubkey, slot / {_SEGMENTS_OF_ROW * segment}, min(first_slot),"
+        " array_agg(slot ORDER BY slot)"
+        f" FROM ({places}) AS p GROUP BY 1, 2 ORDER BY 1, 2"
+        " ON CONFLICT (pubkey, run) DO UPDATE SET"
+        " first_slot = least(stored.first_slot, excluded.first_slot), last_slots ="
+        f" rewind_last_slots(stored.last_slots || excluded.last_slots, {segment})"
+    )
+
+
+def keep_new() -> str:
+    """The end of a statement that begins `WITH new AS (INSERT … RETURNING pubkey)`, rows of one
+    slot: they are found. Its value is how many they are.
+    """
+    new = (
+        "SELECT pubkey, %(slot)s::bigint AS first_slot, %(slot)s::bigint AS slot FROM new"
+        " WHERE %(is_kept)s"
+    )
+    return f", found AS ({_insert(new)}) SELECT count(*) FROM new"
 
 
 def newest_below(pubkey: bytes, segment: int) -> Occurrence | None:
     """The newest indexed segment below that one that the account is in."""
-    row = fetch_one(_ONE, pubkey, segment)
-    return None if row is None else Occurrence(*row)
+    row = fetch_one(_ONE, pubkey, segment * partition_cache.SEGMENT_SLOTS)
+    return None if row is None else _occurrence(row[0])
+
+
+def _occurrence(slot: int) -> Occurrence:
+    return Occurrence(partition_cache.segment_of(slot), slot)
 
 
 def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
     """The same of several accounts, each with its own segment."""
-    rows = fetch_all(_SEVERAL, list(below), list(below.values()))
-    return {pubkey: Occurrence(segment, slot) for pubkey, segment, slot in rows}
+    slots = [segment * partition_cache.SEGMENT_SLOTS for segment in below.values()]
+    rows = fetch_all(_SEVERAL, list(below), slots)
+    return {pubkey: _occurrence(slot) for pubkey, slot in rows}
 
 
 def kept() -> int:
@@ -101,21 +119,24 @@ def kept() -> int:
 
 def keep(occurrences: Occurrences) -> None:
     """What was written is found."""
-    rows = occurrences.rows()
-    if not rows:
+    keep_places(occurrences.places())
+
+
+def keep_places(places: Sequence[tuple[bytes, int, int]]) -> None:
+    """Accounts with their first and last slots in each segment."""
+    if not places:
         return
+    given = (
+        "SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
+        " AS given (pubkey, first_slot, slot)"
+    )
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {_TABLE} SELECT * FROM unnest(%s::bytea[], %s::int[], %s::bigint[],"
-            f" %s::bigint[], %s::int[]){_KEEP}, changes = stored.changes + excluded.changes",
-            list(map(list, zip(*rows, strict=True))),
-        )
+        cursor.execute(_insert(given), list(map(list, zip(*places, strict=True))))
 
 
 def kept_terms(slot: int) -> dict[str, int | bool]:
-    """What KEEP_NEW asks for."""
-    segment = partition_cache.segment_of(slot)
-    return {"slot": slot, "segment": segment, "is_kept": segment < kept()}
+    """What `keep_new` asks for."""
+    return {"slot": slot, "is_kept": partition_cache.segment_of(slot) < kept()}
 
 
 def slice_bounds(number: int) -> tuple[bytes, bytes | None]:
@@ -151,36 +172,21 @@ def index_slice(segment: int, number: int) -> None:
     """The slice's accounts that are in the segment have their rows."""
     low, high = slice_bounds(number)
     first = segment * partition_cache.SEGMENT_SLOTS
+    written = (
+        "SELECT pubkey, min(slot) AS first_slot, max(slot) AS slot FROM rewind_accountchange"
+        " WHERE slot >= %(first)s AND slot < %(end)s"
+        " AND pubkey >= %(low)s AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
+        " GROUP BY pubkey"
+    )
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {_TABLE} SELECT pubkey, %(segment)s, min(slot), max(slot), count(*)"
-            " FROM rewind_accountchange WHERE slot >= %(first)s AND slot < %(end)s"
-            " AND pubkey >= %(low)s AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
-            f" GROUP BY pubkey ORDER BY pubkey{_KEEP},"
-            " changes = greatest(stored.changes, excluded.changes)",
+            _insert(written),
             {
-                "segment": segment,
                 "first": first,
                 "end": first + partition_cache.SEGMENT_SLOTS,
                 "low": low,
                 "high": high,
             },
-        )
-
-
-def index_sealed(segment: int, accounts: Iterable[tuple[bytes, int, int, int]]) -> None:
-    """Accounts with the first and the last slot of their sealed changes in the segment, and how
-    many these are, have their rows.
-    """
-    rows = [(pubkey, segment, first, last, changes) for pubkey, first, last, changes in accounts]
-    if not rows:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {_TABLE} SELECT * FROM unnest(%s::bytea[], %s::int[], %s::bigint[],"
-            f" %s::bigint[], %s::int[]){_KEEP}, changes = greatest(stored.changes,"
-            " excluded.changes)",
-            list(map(list, zip(*rows, strict=True))),
         )
 
 
@@ -195,11 +201,11 @@ def slice_done(segment: int, slices: int) -> None:
 
 
 def forget_below(segment: int, number: int) -> None:
-    """Deletes the slice's rows of segments below that one."""
+    """Deletes the slice's rows of which all segments are below that one."""
     low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM rewind_accountsegment WHERE segment < %s AND pubkey >= %s"
-            " AND (%s::bytea IS NULL OR pubkey < %s)",
-            [segment, low, high, high],
+            "DELETE FROM rewind_accountsegments WHERE last_slots[cardinality(last_slots)] < %s"
+            " AND pubkey >= %s AND (%s::bytea IS NULL OR pubkey < %s)",
+            [segment * partition_cache.SEGMENT_SLOTS, low, high, high],
         )

@@ -193,6 +193,23 @@ def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> N
         )
 
 
+def forget(slots: Collection[int]) -> list[int]:
+    """The slots are archived no more; those that were, ascending. No other transaction writes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_archivedslot WHERE slot = ANY(%s)"
+            " RETURNING slot, granularity, changes",
+            [list(slots)],
+        )
+        gone = sorted(cursor.fetchall())
+    run_counts = RunCounts()
+    for slot, granularity, changes in gone:
+        coarse = int(granularity != Granularity.WRITE)
+        run_counts.add(slot, slots=-1, coarse_slots=-coarse, changes=-changes)
+    add_run_counts(run_counts)
+    return [slot for slot, *_ in gone]
+
+
 def add_run_counts(run_counts: RunCounts) -> None:
     with connection.cursor() as cursor:
         for row in run_counts.rows():

@@ -18,7 +18,7 @@ from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
 from rewind.store import unsealing
-from rewind.store.segments import KEEP_NEW, kept_terms
+from rewind.store.segments import keep_new, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
 # The first half of an advisory lock's name; the second is the number of a table.
@@ -139,7 +139,7 @@ class Staging:
                 " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
                 f" WHERE wanted AND {which} AND NOT EXISTS"
                 " (SELECT FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
-                " ON CONFLICT DO NOTHING RETURNING pubkey)" + KEEP_NEW,
+                " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
                 {"position": END_OF_SLOT, **kept_terms(slot)},
             )
             (new,) = cursor.fetchone()

@@ -69,7 +69,7 @@ FROM rewind_sealedsegment WHERE state = 1 GROUP BY 1 ORDER BY 1
 """
 
 _ACCOUNTS = """
-SELECT pg_total_relation_size('rewind_accountsegment'),
+SELECT pg_total_relation_size('rewind_accountsegments'),
     (SELECT coalesce(sum(changes), 0)::bigint FROM rewind_slottally WHERE run <
         coalesce((SELECT indexed_segments FROM rewind_archivestate), 0)::bigint * 432)
 """

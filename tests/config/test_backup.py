@@ -11,8 +11,11 @@ import pytest
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
+from rewind.store.partitions import PARTITION_SLOTS
 from tests import forked_commands
 from tests.databases import this_database
+from tests.rewind.conftest import NOW, committed  # noqa: F401  (a fixture)
+from tests.rewind.samples import block, signature, write
 
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
 _TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
@@ -53,7 +56,23 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 
 
 @pytest.fixture
-def source_url(transactional_db: None) -> str:
+def sealed_slots(request: pytest.FixtureRequest) -> None:
+    """A sealed partition of the archive, and one of which a part is sealed."""
+    from rewind.services.recording import record_slots
+    from rewind.services.sealing import Policy, seal_step
+
+    request.getfixturevalue("committed")
+    parent = 0
+    for slot in (5, PARTITION_SLOTS + 5, 2 * PARTITION_SLOTS + 5):
+        writes = [write(number, signature(slot, 0), lamports=slot) for number in range(40)]
+        record_slots([block(slot, parent, writes)], source="stream", now=NOW)
+        parent = slot
+    for _ in range(5):
+        assert seal_step(Policy(margin=0), now=NOW)
+
+
+@pytest.fixture
+def source_url(transactional_db: None, sealed_slots: None) -> str:
     """The address of this test's database, in which every kind of thing stands."""
     from django.utils import timezone
 
@@ -67,7 +86,13 @@ def source_url(transactional_db: None) -> str:
         issue_key(Customer.objects.create(name=f"Ünï {number}"), tier=tier, name="bot")
     audit.record(None, "tried", text="something")
     SealedSegment.objects.create(
-        **{"first_slot": 0, "last_slot": 9, "state": 1, "tables": [], "segments": []},
+        **{
+            "first_slot": 900_000_000,
+            "last_slot": 900_000_009,
+            "state": 1,
+            "tables": [],
+            "segments": [],
+        },
         **{"started_at": timezone.now(), "cold_name": "accounts/0-9", "cold_buckets": 256},
     )
     return this_database()
@@ -94,6 +119,8 @@ def test_an_installation_made_from_a_backup_has_all_of_it(
     folder, run_dir = restored
     before, after = contents(source_url), contents(embedded_addresses(run_dir).database_url)
     assert before["access_apikey"][0] == 20
+    assert before["rewind_sealedblock"][0] > before["rewind_sealedsegment"][0] == 3
+    assert "rewind_changes_0_35999" not in before
     assert before.keys() == after.keys()
     for table in before.keys() - _TOUCHED:
         assert before[table] == after[table], table

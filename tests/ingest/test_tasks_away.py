@@ -29,6 +29,7 @@ def one_line(caplog: Any, name: str) -> None:
         ("classify_slots", tasks.classify_slots),
         ("fill_gaps", tasks.fill_gaps),
         ("apply_retention", tasks.apply_retention),
+        ("repair_ledger", tasks.repair_ledger),
     ],
 )
 def test_without_the_database_a_task_is_one_line(

@@ -11,6 +11,7 @@ from alerts.models import Event
 from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
+from operations.readings.chain import DamageReading
 from operations.readings.landing import UpstreamReading
 from operations.readings.present import read
 from operations.readings.processes import ProcessReading
@@ -270,6 +271,7 @@ FAILING = SealingFault("ledger", "seal_ledger", "SealMismatch: the texts of bloc
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
+    ("archive_damaged", {"chain": {"damage": [DamageReading("archive", 2, "block 7")]}}),
     ("divergences_open", {"chain": {"divergences": 2}}),
     ("class_unavailable", {"tips": {"classes": [tip_class(available=False)]}}),
     ("class_running_dry", {"tips": {"classes": [tip_class(available=True)]}}),

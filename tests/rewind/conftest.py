@@ -9,8 +9,8 @@ import pytest
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
     *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
-    *("gap", "baseline", "archivestate", "accountsegment", "droppedaccount"),
-    *("sealedsegment", "sealedblock", "laterow"),
+    *("gap", "baseline", "archivestate", "accountsegments", "droppedaccount"),
+    *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
 )
 
 

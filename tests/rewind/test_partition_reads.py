@@ -11,7 +11,7 @@ from psycopg.errors import UndefinedTable
 from columns import raw_queries
 from columns.poolers import is_pooled
 from rewind.errors import SlotTooOld
-from rewind.models import AccountSegment, ArchiveState
+from rewind.models import AccountSegments, ArchiveState
 from rewind.positions import END_OF_SLOT, Position
 from rewind.services import segments
 from rewind.services.baseline import record_baseline
@@ -113,7 +113,7 @@ def test_an_account_far_below_takes_three_statements(
 def _executions(cursor: Any) -> int:
     cursor.execute(
         "SELECT sum(generic_plans + custom_plans) FROM pg_prepared_statements"
-        " WHERE statement LIKE '%%rewind_changes%%' OR statement LIKE '%%accountsegment%%'"
+        " WHERE statement LIKE '%%rewind_changes%%' OR statement LIKE '%%accountsegments%%'"
     )
     return int(cursor.fetchone()[0] or 0)
 
@@ -133,9 +133,24 @@ def test_what_comes_late_to_an_indexed_segment_is_found(
     record(block(other, parent=other - 1, writes=[write(4, lamports=5)]))
     assert [lamports_at(n, top) for n in (1, 2, 3, 4)] == [2, 3, 4, 5]
     assert lamports_at(1, 20) == 1
-    rows = {(bytes(row.pubkey), row.segment): row for row in AccountSegment.objects.all()}
-    assert (rows[key(1), 0].first_slot, rows[key(1), 0].last_slot) == (10, 30)
-    assert rows[key(1), 0].changes == 2
+    rows = {bytes(row.pubkey): row.last_slots for row in AccountSegments.objects.all()}
+    assert rows[key(1)] == [30]
+
+
+def test_an_account_has_one_row_for_many_segments(record: Callable[..., Any]) -> None:
+    places = [number * SEGMENT_SLOTS + 7 for number in (0, 1, 5, 63, 64, 65)]
+    for slot in places:
+        record(block(slot, parent=slot - 1, writes=[write(1, lamports=slot)]))
+    top = 66 * SEGMENT_SLOTS + PARTITION_SLOTS
+    record(block(top, parent=top - 1, writes=[write(9)]))
+    index_all()
+    rows = AccountSegments.objects.filter(pubkey=key(1)).order_by("run")
+    assert [(row.run, row.last_slots) for row in rows] == [(0, places[:4]), (1, places[4:])]
+    for place in places:
+        assert lamports_at(1, place) == lamports_at(1, place + SEGMENT_SLOTS - 8) == place
+    record(block(places[2] + 1, parent=places[2], writes=[write(1, lamports=3)]))
+    assert lamports_at(1, places[3] - 1) == 3
+    assert AccountSegments.objects.get(pubkey=key(1), run=0).last_slots[2] == places[2] + 1
 
 
 def test_what_fell_out_of_the_window_leaves_the_index(
@@ -147,10 +162,10 @@ def test_what_fell_out_of_the_window_leaves_the_index(
     record(block(below, parent=below - 1, writes=[write(1, lamports=1)]))
     record(block(top, parent=top - 1, writes=[write(9)]))
     assert index_all() == [0]
-    assert AccountSegment.objects.filter(segment=0).count() == 1
+    assert AccountSegments.objects.get().last_slots == [below]
     prune(top)
     assert lamports_at(1, top) == 1
-    assert not AccountSegment.objects.filter(segment__lt=1).exists()
+    assert not AccountSegments.objects.exists()
 
 
 @pytest.fixture
@@ -238,8 +253,7 @@ def test_two_who_index_at_once_do_each_slice_once(
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(_elsewhere, index_all) for _ in range(2)]
         assert [number for each in both for number in each.result()] == [0]
-    assert AccountSegment.objects.count() == 50
-    assert set(AccountSegment.objects.values_list("changes", flat=True)) == {1}
+    assert AccountSegments.objects.count() == 50
 
 
 def _elsewhere(act: Callable[[], Any]) -> Any:

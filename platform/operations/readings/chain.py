@@ -7,9 +7,11 @@ import msgspec
 import redis
 from django.db import connection
 
+from historical.models import LedgerDamage
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
 from rewind.models import Divergence
+from rewind.sealed_models import SealedDamage
 
 # A gap is filled within seconds if a node has the block: one that is open for longer is an alarm.
 GAP_PATIENCE = timedelta(minutes=2)
@@ -23,6 +25,15 @@ FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NULL GROUP BY cause
 _GIVEN_UP = """
 SELECT %s, coalesce(sum(to_slot - from_slot + 1), 0)
 FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL
+"""
+# Of each store what is damaged in the lowest slots, beside how much is.
+_DAMAGE = """
+(SELECT 'archive', count(*) OVER (), '', segment, block, first_slot, last_slot, reason
+FROM rewind_sealeddamage WHERE state = 0 ORDER BY first_slot, id LIMIT 1)
+UNION ALL
+(SELECT 'ledger', count(*) OVER (), kind, number, 0, first_slot, last_slot, reason
+FROM historical_ledgerdamage WHERE state = 0 ORDER BY first_slot, id LIMIT 1)
+ORDER BY 1
 """
 _TABLES = (("ledger", "historical_gap"), ("archive", "rewind_gap"))
 
@@ -38,6 +49,14 @@ class GapCount(msgspec.Struct, frozen=True):
     slots: int
     old: int
     oldest_at: datetime | None
+
+
+class DamageReading(msgspec.Struct, frozen=True):
+    """How much of what is sealed in one store is damaged, and which of it lies lowest."""
+
+    store: str
+    count: int
+    lowest: str
 
 
 class ChainReading(msgspec.Struct, frozen=True):
@@ -60,6 +79,7 @@ class ChainReading(msgspec.Struct, frozen=True):
     waiting_slots: int = 0
     waiting_bytes: int = 0
     streams_down: int = 0
+    damage: list[DamageReading] = []
 
     def open_gaps(self, store: str | None = None) -> int:
         return sum(each.gaps for each in self.gaps if store in (None, each.store))
@@ -74,6 +94,7 @@ def read_chain(now: datetime) -> ChainReading:
         "newest_slot": newest,
         "gaps": _gaps(now),
         "given_up": _given_up(),
+        "damage": _damage(),
         "divergences": Divergence.objects.filter(resolved_at__isnull=True).count(),
     }
     try:
@@ -99,6 +120,22 @@ def read_chain(now: datetime) -> ChainReading:
         waiting_bytes=state.waiting_bytes,
         streams_down=state.streams - state.streams_connected if state.streams > 1 else 0,
     )
+
+
+def _damage() -> list[DamageReading]:
+    with connection.cursor() as cursor:
+        cursor.execute(_DAMAGE)
+        rows = cursor.fetchall()
+    found: list[DamageReading] = []
+    for store, count, kind, number, block, first, last, reason in rows:
+        lowest = (
+            SealedDamage(segment=number, block=block)
+            if store == "archive"
+            else LedgerDamage(kind=kind, number=number)
+        )
+        text = f"{lowest}, slots {first} to {last}: {reason}"
+        found.append(DamageReading(store, count, text))
+    return found
 
 
 def _gaps(now: datetime) -> list[GapCount]:

@@ -104,8 +104,8 @@ DOCUMENTED = Ratios(
         "the row of its block",
     ),
     account_change=_default(
-        *("Index of accounts, for each change", 154 / 23, "B"),
-        "a row of 154 bytes for 23 changes",
+        *("Index of accounts, for each change", 301 / 16 / 23, "B"),
+        "a row of 301 bytes for 16 segments with 23 changes each",
     ),
     slot=_default("A slot's rows and block header", 490.0, "B", "50,000 slots"),
     hot_transaction=_default("A transaction, hot", 992.0, "B", "a block of April 2025"),
