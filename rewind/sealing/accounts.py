@@ -130,7 +130,7 @@ class Accounts:
         if max(sizes) > MAX_DATA:
             raise BlockDamaged("an account that is too large")
         wholes = [sizes[each] for each in self._begins]
-        at = content.sizes.total(self._first, content.wholes)
+        at = content.sizes.total(0, self._first)
         if at + sum(wholes) > content.wholes:
             raise BlockDamaged("whole states are missing")
         versions = _Versions(content, self._before, sizes)
@@ -149,13 +149,13 @@ class _Versions:
         counts = content.runs.small(before, before + len(sizes), MAX_DATA)
         self._run_ends: list[int] = counts.cumsum().tolist()
         runs = content.starts.length
-        first, count = content.runs.total(before, runs), self._run_ends[-1]
+        first, count = content.runs.total(0, before), self._run_ends[-1]
         if first + count > runs:
             raise BlockDamaged("differences are missing")
         self._starts = content.starts.small(first, first + count, MAX_DATA)
         self._lengths = content.lengths.small(first, first + count, MAX_DATA)
         self._stops = self._starts + self._lengths
-        at = content.octets_at + content.lengths.total(first, content.octets)
+        at = content.octets_at + content.lengths.total(0, first)
         self._octets_ends = self._lengths.cumsum() + at
         if count and (
             int(self._octets_ends[-1]) > len(content.data)

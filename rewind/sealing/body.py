@@ -7,6 +7,7 @@ from itertools import accumulate, chain, repeat
 from rewind.sealing.accounts import Accounts
 from rewind.sealing.changes import BlockDamaged, Change
 from rewind.sealing.content import TAIL, Content
+from rewind.sealing.newest import newest
 
 
 class Body:
@@ -19,7 +20,7 @@ class Body:
         """BlockDamaged unless the content has a block's parts."""
         self._content = parts = Content(content)
         self.changes: int = parts.changes
-        counts: list[int] = parts.counts.small(0, parts.accounts, parts.changes).tolist()
+        counts = parts.counts.numbers(0, parts.accounts)
         self._ends = list(accumulate(counts))
         if self._ends[-1] != parts.changes or not all(counts):
             raise BlockDamaged("accounts and changes do not agree")
@@ -42,11 +43,9 @@ class Body:
         account = self._find(pubkey)
         if account is None:
             return None
-        found = self._accounts(account, account + 1)
-        number = found.after(slot, position) - 1
-        if number < 0:
-            return None
-        return next(found.changes(repeat(pubkey), number, number + 1))
+        begin = self._ends[account - 1] if account else 0
+        end = self._ends[account]
+        return newest(self._content, account, begin, end, pubkey, slot, position)
 
     def of_account(
         self, pubkey: bytes, first: tuple[int, int], last: tuple[int, int]

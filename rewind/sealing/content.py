@@ -1,6 +1,9 @@
 """The parts of a block's content: a header, columns, and bytes."""
 
 from collections.abc import Mapping
+from functools import partial
+from itertools import accumulate, repeat
+from operator import mul
 from struct import Struct
 from struct import error as StructError
 from typing import Any
@@ -54,25 +57,11 @@ def build(
     return out
 
 
+_column = partial(tuple.__new__, Column)
+
+
 class Content:
     """Where each part lies."""
-
-    counts: Column
-    slots: Column
-    lamports: Column
-    owners: Column
-    rents: Column
-    sizes: Column
-    steps: Column
-    positions: Column
-    runs: Column
-    flags: Column
-    new_owners: Column
-    new_rents: Column
-    lamport_steps: Column
-    new_sizes: Column
-    starts: Column
-    lengths: Column
 
     def __init__(self, data: bytes) -> None:
         """BlockDamaged unless the parts that the header names are there."""
@@ -100,10 +89,14 @@ class Content:
         if len(widths) < len(_NAMES) or max(widths) > 8:
             raise BlockDamaged("impossible widths of columns")
         counts = (*(accounts,) * 6, *(changes,) * 4, *news, runs, runs)
-        for name, count, width in zip(_NAMES, counts, widths, strict=True):
-            setattr(self, name, Column(data, at, count, width))
-            at += count * width
-        self.wholes_at = at
+        places = [*accumulate(map(mul, counts, widths), initial=at)]
+        columns = list(map(_column, zip(repeat(data), places, counts, widths, strict=False)))
+        # In the order of the names above.
+        self.counts, self.slots, self.lamports, self.owners, self.rents, self.sizes = columns[:6]
+        self.steps, self.positions, self.runs, self.flags = columns[6:10]
+        self.new_owners, self.new_rents, self.lamport_steps, self.new_sizes = columns[10:14]
+        self.starts, self.lengths = columns[14:]
+        at = self.wholes_at = places[-1]
         self.octets: int = octets
         self.octets_at = len(data) - octets
         self.tails_at = self.octets_at - TAIL * accounts

@@ -96,12 +96,12 @@ def _runs(pairs: list[_Pair]) -> tuple[Signed, Signed, Signed, bytes]:
     firsts = np.concatenate((places[:1], places[breaks + 1]))
     lengths = np.concatenate((places[breaks], places[-1:])) - firsts + 1
     owners = np.concatenate((owners[:1], owners[breaks + 1]))
-    octets: Octets = np.frombuffer(after, np.uint8)[_spread(firsts, lengths)]
+    octets: Octets = np.frombuffer(after, np.uint8)[spread(firsts, lengths)]
     starts = firsts - (ends[owners] - np.fromiter((len(new) for _, new in pairs), np.int64)[owners])
     return owners, starts, lengths, octets.tobytes()
 
 
-def _spread(firsts: Signed, lengths: Signed) -> Signed:
+def spread(firsts: Signed, lengths: Signed) -> Signed:
     """The places of all runs' bytes."""
     before = np.cumsum(lengths) - lengths
     places: Signed = np.repeat(firsts - before, lengths) + np.arange(int(lengths.sum()))
@@ -116,7 +116,7 @@ def apply(data: bytearray, starts: Signed, lengths: Signed, octets: bytes, at: i
     size = int(lengths.sum())
     if len(starts) > 24 and size < 32 * len(starts):
         # Of a place that is written twice, the last value stays.
-        np.frombuffer(data, np.uint8)[_spread(starts, lengths)] = np.frombuffer(
+        np.frombuffer(data, np.uint8)[spread(starts, lengths)] = np.frombuffer(
             octets, np.uint8, size, at
         )
         return

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from operator import add
 from struct import Struct
 from typing import Self
 
@@ -11,6 +13,8 @@ from rewind.sealing.changes import Change
 
 _MASK = (1 << 128) - 1
 _FIELDS = Struct("<32sqiBQQBi")
+_LAMPORTS = Change._fields.index("lamports")
+_AT_ONCE = 1_000
 
 
 @dataclass(slots=True)
@@ -26,16 +30,15 @@ class Digest:
 
     def add(self, changes: Iterable[Change]) -> Self:
         """Count these too."""
-        pack = _FIELDS.pack
-        count = lamports = hashes = 0
-        for pubkey, slot, position, kind, balance, rent, executable, owner, data in changes:
-            fields = pack(pubkey, slot, position, kind, balance, rent, executable, owner)
-            hashes += xxh3_128_intdigest(fields + data)
-            lamports += balance
-            count += 1
-        self.count += count
-        self.lamports = (self.lamports + lamports) & _MASK
-        self.hash = (self.hash + hashes) & _MASK
+        rest = iter(changes)
+        while some := list(islice(rest, _AT_ONCE)):
+            *fields, datas = zip(*some, strict=True)
+            packed = map(_FIELDS.pack, *fields)
+            self.count += len(some)
+            self.lamports += sum(fields[_LAMPORTS])
+            self.hash += sum(map(xxh3_128_intdigest, map(add, packed, datas)))
+        self.lamports &= _MASK
+        self.hash &= _MASK
         return self
 
     def over(self, changes: Iterable[Change]) -> Iterator[Change]:

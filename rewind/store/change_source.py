@@ -1,7 +1,8 @@
 """Account changes in the order of their keys, out of partitions and sealed segments at once."""
 
 import heapq
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -28,6 +29,7 @@ class Key(NamedTuple):
 
 BEFORE_ALL = Key(b"", -1, 0)
 _key = itemgetter(0, 1, 2)
+_change = partial(tuple.__new__, Change)
 
 
 def merged(
@@ -39,12 +41,14 @@ def merged(
     first_slot: int = 0,
     last_slot: int = 2**62,
     without: Collection[int] = (),
+    at_once: int = _ROWS,
 ) -> Iterator[Change]:
     """Every change of the partitions and segments in these slots whose key comes after that one,
     and whose pubkey is below the other. Where two have the same key, the first source that is
-    named wins, and partitions win over segments. Sealed blocks `without` are left out.
+    named wins, and partitions win over segments. Sealed blocks `without` are left out; `at_once`
+    rows of a table are read at once.
     """
-    sources = [_of_table(table, after, below, first_slot, last_slot) for table in tables]
+    sources = [_of_table(table, after, below, first_slot, last_slot, at_once) for table in tables]
     sources += [
         _of_segment(each, after, below, first_slot, last_slot, without) for each in segments
     ]
@@ -56,30 +60,41 @@ def merged(
 
 
 def _of_table(
-    table: str, after: Key, below: bytes | None, first_slot: int, last_slot: int
+    table: str, after: Key, below: bytes | None, first_slot: int, last_slot: int, at_once: int
 ) -> Iterator[Change]:
     text = _text(table, is_bounded=below is not None)
-    while True:
-        bounds = () if below is None else (below,)
-        rows = fetch_all(text, *after, first_slot, last_slot, *bounds)
-        for pubkey, slot, position, kind, lamports, rent, executable, owner, data in rows:
-            yield Change(
-                pubkey, slot, position, kind, lamports % _U64, rent % _U64, executable, owner,
-                unpack(data),
-            )  # fmt: skip
-        if not rows:
-            return
+    bounds = () if below is None else (below,)
+    while rows := fetch_all(text, *after, first_slot, last_slot, at_once, *bounds):
+        *keys, kinds, lamports, rents, executables, owners, datas = zip(*rows, strict=True)
+        yield from map(
+            _change,
+            zip(
+                *keys,
+                kinds,
+                _unsigned(lamports),
+                _unsigned(rents),
+                executables,
+                owners,
+                map(unpack, datas),
+                strict=True,
+            ),
+        )
         after = Key(*rows[-1][:3])
+
+
+def _unsigned(numbers: tuple[int, ...]) -> Iterable[int]:
+    """u64 as PostgreSQL's bigint has it."""
+    return [number % _U64 for number in numbers] if min(numbers) < 0 else numbers
 
 
 def _text(table: str, *, is_bounded: bool) -> str:
     key = "pubkey, slot, position"
-    bound = " AND pubkey < $6" if is_bounded else ""
+    bound = " AND pubkey < $7" if is_bounded else ""
     return (
         f"SELECT {key}, kind, lamports, rent_epoch, executable, owner_id, data FROM (SELECT *,"
         f" sum(octet_length(data)) OVER (ORDER BY {key} ROWS UNBOUNDED PRECEDING) AS total"
         f" FROM {table} WHERE ({key}) > ($1, $2, $3) AND slot BETWEEN $4 AND $5{bound}"
-        f" ORDER BY {key} LIMIT {_ROWS}) AS t WHERE total - octet_length(data) <= {_MOST_BYTES}"
+        f" ORDER BY {key} LIMIT $6) AS t WHERE total - octet_length(data) <= {_MOST_BYTES}"
     )
 
 

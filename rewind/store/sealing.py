@@ -220,6 +220,15 @@ def keep_dictionary(segment: SealedSegment, dictionary: bytes | None) -> None:
     SealedSegment.objects.filter(pk=segment.pk).update(dictionary=dictionary)
 
 
+def newest_dictionary(from_slot: int) -> bytes | None:
+    """That of the last sealed segment that readers read, if it begins at the slot or above."""
+    found = SealedSegment.objects.filter(
+        state=State.ACTIVE, first_slot__gte=from_slot, dictionary__isnull=False
+    )
+    dictionary = found.order_by("-id").values_list("dictionary", flat=True).first()
+    return None if dictionary is None else bytes(dictionary)
+
+
 def delete_retired(before: Any) -> int:
     """Deletes some blocks of segments that were retired before the moment, and segments that have
     none left; how many blocks. Those that have objects in the store wait until these are gone.

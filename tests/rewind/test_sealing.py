@@ -183,6 +183,30 @@ def test_a_damaged_block_is_named_and_never_served(rpc: Rpc, history: Any) -> No
     assert "result" in rpc("/rewind", "getAccountInfo", str(whole.pubkey), {"slot": whole.slot})
 
 
+def test_a_partition_takes_the_dictionary_of_the_one_before(
+    committed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_LEAST_REUSED", 1)
+    random = Random(2)
+    *slots, newest = [*range(5, 25), *range(PARTITION_SLOTS + 5, PARTITION_SLOTS + 25), SLOTS[-1]]
+    for slot in (*slots, newest):
+        writes = [
+            write(number, signature(slot, 1), lamports=slot, data=random.randbytes(300))
+            for number in range(1, 60)
+        ]
+        record_slots([block(slot, max(slot - 1, 0), writes)], source="stream", now=NOW)
+    policy, active = Policy(margin=1), SealedSegment.objects.filter(state=1)
+    while active.count() < 2:
+        assert seal_step(policy, now=NOW)
+    first, second = active.order_by("first_slot")
+    assert first.dictionary and bytes(first.dictionary) == bytes(second.dictionary)
+    # Of all slots another one is made.
+    while active.filter(last_slot=SEGMENT_SLOTS - 1, first_slot=0).count() == 0:
+        assert seal_step(policy, now=NOW)
+    whole = active.get(first_slot=0)
+    assert whole.dictionary and bytes(whole.dictionary) != bytes(first.dictionary)
+
+
 def test_what_cannot_be_read_back_is_not_sealed(
     history: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
