@@ -164,6 +164,11 @@ def _listens(port: int) -> bool:
     return True
 
 
+def superuser(server: Engine, name: str) -> psycopg.Connection:
+    """A connection to one of its databases as the role that owns the server."""
+    return _connect(server.port, name, user=_superuser(server.log.parent))
+
+
 def _connect(port: int, name: str, *, user: str) -> psycopg.Connection:
     return psycopg.connect(
         host="127.0.0.1", port=port, dbname=name, user=user, connect_timeout=5, autocommit=True

@@ -1,9 +1,4 @@
 """The admin's pages on the ledger."""
 
-from historical.admin import (  # noqa: F401  (each registers its own)
-    blocks,
-    damage,
-    gaps,
-    imports,
-    sealed,
-)
+# Each registers its own.
+from historical.admin import blocks, damage, gaps, imports, sealed  # noqa: F401

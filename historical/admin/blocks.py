@@ -78,6 +78,8 @@ class BlockAdmin(LongListAdmin):
     def stored(self, block: Block) -> SafeString:
         size: int = block.stored_bytes  # type: ignore[attr-defined]
         sealed = block.sealed_bytes is not None  # type: ignore[attr-defined]
+        if sealed and not size:
+            size = store.sealed_bytes(block.slot)
         state = ", sealed" if sealed else ""
         return format_html(
             '<span title="{} bytes{}">{}{}</span>', grouped(size), state, size_of(size), state

@@ -27,7 +27,7 @@ from historical.services.addresses import (
 from historical.services.transactions import entry
 from historical.store import blocks as block_store
 from historical.store import transactions as transaction_store
-from historical.store.transactions import ListedRow
+from historical.store.apart import ListedRow
 
 MAX_FULL = 100
 _SCAN_BATCH = 500

@@ -14,7 +14,7 @@ from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition
 from historical.segments import digest
 from historical.services.address_places import newest_first
 from historical.store import transactions as transaction_store
-from historical.store.transactions import ListedRow
+from historical.store.apart import ListedRow
 from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000

@@ -2,9 +2,10 @@
 sealed (historical/store/sealed_state.py) with its rows: both are of one moment.
 """
 
-from columns.raw_queries import Parameter, fetch_all
+from columns.clusters import is_clustered
+from columns.raw_queries import Parameter, fetch_all, fetch_together
 from historical.segments import SEGMENT_SLOTS
-from historical.store.sealed_state import VERSION
+from historical.store.sealed_state import VERSION, VERSION_QUERY
 
 # The version; (first_slot, packed entries).
 Entries = tuple[int, list[tuple[int, bytes]]]
@@ -32,7 +33,7 @@ def newest_entries(digest: bytes, enough: int, slot: int, rows: int) -> Entries:
         " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newer FROM ("
         " SELECT first_slot, entries FROM historical_addressentries"
         " WHERE address = $1 AND first_slot < $2 ORDER BY first_slot DESC LIMIT $3) AS listed"
-        ") AS counted WHERE newer IS NULL OR newer < $4",
+        ") AS counted WHERE newer IS NULL OR newer < $4 ORDER BY first_slot DESC",
         "DESC",
         digest,
         slot,
@@ -54,6 +55,10 @@ def entries_from(digest: bytes, slot: int, rows: int) -> Entries:
 
 
 def _entries(sql: str, order: str, *parameters: Parameter) -> Entries:
+    if is_clustered():
+        # What is sealed between the two has another version than this one.
+        ((version,),), rows = fetch_together([(VERSION_QUERY,), (sql, *parameters)])
+        return version, rows
     found = fetch_all(
         f"SELECT v.number, e.first_slot, e.entries FROM {VERSION} AS v"
         f" LEFT JOIN LATERAL ({sql}) AS e ON true ORDER BY e.first_slot {order}",

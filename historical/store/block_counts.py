@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from columns import clusters
 from columns.raw_queries import raw_connection
 
 RUN_SLOTS = 1_000
@@ -29,6 +30,7 @@ class BlockCounts:
         rows = sorted((run, *added) for run, added in self._added.items())
         if not rows:
             return
+        clusters.commit_alone()
         with raw_connection().cursor() as cursor:
             for row in rows:
                 cursor.execute(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from columns.raw_queries import fetch_all
+from columns.raw_queries import fetch_all, fetch_together
 from historical.sealed_entries import ENTRY_BYTES
 from historical.store.block_counts import RUN_SLOTS
 
@@ -49,15 +49,24 @@ def slot_below(slot: int) -> int | None:
 
 def indexed_counts(first: int, last: int) -> dict[int, tuple[int, int]]:
     """Slot → (transactions in the index, the highest position)."""
-    rows = fetch_all(
-        "SELECT slot, count(*), max(position) FROM historical_transaction"
-        " WHERE slot BETWEEN $1 AND $2 GROUP BY slot UNION ALL"
-        f" SELECT slot, octet_length(entries) / {ENTRY_BYTES},"
-        f" octet_length(entries) / {ENTRY_BYTES} - 1"
-        f" FROM historical_sealedblock WHERE slot BETWEEN $1 AND $2 AND octet_length(entries) > 0",
-        first,
-        last,
+    found = fetch_together(
+        [
+            (
+                "SELECT slot, count(*), max(position) FROM historical_transaction"
+                " WHERE slot BETWEEN $1 AND $2 GROUP BY slot",
+                first,
+                last,
+            ),
+            (
+                f"SELECT slot, octet_length(entries) / {ENTRY_BYTES},"
+                f" octet_length(entries) / {ENTRY_BYTES} - 1 FROM historical_sealedblock"
+                " WHERE slot BETWEEN $1 AND $2 AND octet_length(entries) > 0",
+                first,
+                last,
+            ),
+        ]
     )
+    rows = [row for some in found for row in some]
     return {slot: (count, highest) for slot, count, highest in rows}
 
 

@@ -127,16 +127,21 @@ def delete_merged(limit: int) -> int:
     """Deletes so many blocks of runs that larger ones replaced, and the runs without any; how many
     rows.
     """
+    deleted = 0
     with raw_connection().cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM historical_packedindex WHERE (run, first_entry) IN ("
-            " SELECT p.run, p.first_entry FROM historical_indexrun r"
-            " JOIN historical_packedindex p ON p.run = r.id WHERE r.state = 2 LIMIT %s)",
-            (limit,),
-        )
-        blocks = cursor.rowcount
-        cursor.execute(
-            "DELETE FROM historical_indexrun r WHERE state = 2"
-            " AND NOT EXISTS (SELECT FROM historical_packedindex p WHERE p.run = r.id)"
-        )
-        return blocks + cursor.rowcount
+        cursor.execute("SELECT id FROM historical_indexrun WHERE state = 2 ORDER BY id")
+        for (run,) in cursor.fetchall():
+            cursor.execute(
+                "DELETE FROM historical_packedindex WHERE run = %(run)s AND first_entry IN ("
+                "SELECT first_entry FROM historical_packedindex WHERE run = %(run)s"
+                " ORDER BY first_entry LIMIT %(limit)s)",
+                {"run": run, "limit": limit - deleted},
+            )
+            blocks = cursor.rowcount
+            deleted += blocks
+            if deleted >= limit:
+                break
+            # None is left of it.
+            cursor.execute("DELETE FROM historical_indexrun WHERE id = %s", (run,))
+            deleted += cursor.rowcount
+        return deleted

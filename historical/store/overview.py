@@ -2,9 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from django.db.models import F, Func, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import (
+    Case,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 
+from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block, Gap, Import, SealedBlock
 
@@ -44,13 +55,24 @@ def block_count() -> tuple[int, bool]:
 
 def blocks_without_bodies(blocks: QuerySet[Block]) -> QuerySet[Block]:
     """The blocks with `stored_bytes`, which PostgreSQL knows without reading the body, and
-    `sealed_bytes`, None unless they are sealed.
+    `sealed_bytes`, None unless they are sealed: both are 0 in a cluster, where the blocks and what
+    is sealed of them lie apart, and `sealed_bytes` of this module has them.
     """
     size: Any = Func(F("body"), function="octet_length", output_field=IntegerField())
-    sealed = SealedBlock.objects.filter(slot=OuterRef("slot")).values("stored_bytes")
+    # A cluster's coordinator does not have them.
+    sealed: Any = Case(When(body__isnull=True, then=Value(0)), output_field=IntegerField())
+    if not is_clustered():
+        found = SealedBlock.objects.filter(slot=OuterRef("slot")).values("stored_bytes")
+        sealed = Subquery(found)
     return blocks.defer("body", "frames", "rewards").annotate(
-        sealed_bytes=Subquery(sealed), stored_bytes=Coalesce(size, F("sealed_bytes"), 0)
+        sealed_bytes=sealed, stored_bytes=Coalesce(size, F("sealed_bytes"), 0)
     )
+
+
+def sealed_bytes(slot: int) -> int:
+    """What a sealed block takes; 0 where it is not sealed."""
+    row = fetch_one("SELECT stored_bytes FROM historical_sealedblock WHERE slot = $1", slot)
+    return 0 if row is None else int(row[0])
 
 
 def neighbours(slot: int) -> tuple[int | None, int | None]:

@@ -40,12 +40,7 @@ def delete_sealed(first: int, last: int) -> set[int]:
         )
         found = cursor.fetchall()
         frames = sorted({number for _, numbers in found for number in numbers})
-        cursor.execute(
-            "DELETE FROM historical_packedtexts p WHERE id = ANY(%s) AND NOT EXISTS ("
-            " SELECT FROM historical_sealedblock s"
-            " WHERE s.slot BETWEEN p.first_slot AND p.last_slot AND p.id = ANY(s.frames))",
-            (frames,),
-        )
+        _delete_unused(frames)
         cursor.execute(
             "UPDATE historical_sealedrange SET unsealable = ARRAY("
             " SELECT slot FROM unnest(unsealable) AS slot WHERE slot NOT BETWEEN %s AND %s)"
@@ -55,17 +50,44 @@ def delete_sealed(first: int, last: int) -> set[int]:
         return {sealed_range for sealed_range, _ in found}
 
 
+def _delete_unused(frames: Sequence[int]) -> None:
+    """Those of the frames that no block's texts are in."""
+    if not frames:
+        return
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "SELECT min(first_slot), max(last_slot) FROM historical_packedtexts WHERE id = ANY(%s)",
+            (list(frames),),
+        )
+        cursor.execute(
+            "SELECT frames FROM historical_sealedblock WHERE slot BETWEEN %s AND %s"
+            " AND frames && %s::bigint[]",
+            (*cursor.fetchall()[0], list(frames)),
+        )
+        used = {number for (numbers,) in cursor.fetchall() for number in numbers}
+        cursor.execute(
+            "DELETE FROM historical_packedtexts WHERE id = ANY(%s)",
+            ([number for number in frames if number not in used],),
+        )
+
+
 def drop_empty_ranges(ranges: Sequence[int]) -> None:
     """Drops those ranges that have no sealed blocks any more; their index is deleted later."""
     with raw_connection().cursor() as cursor:
         cursor.execute(
-            "DELETE FROM historical_sealedrange r WHERE id = ANY(%s) AND NOT EXISTS ("
-            " SELECT FROM historical_sealedblock s"
-            " WHERE s.slot BETWEEN r.first_slot AND r.last_slot AND s.sealed_range = r.id)"
-            " RETURNING id",
+            "SELECT id, first_slot, last_slot FROM historical_sealedrange WHERE id = ANY(%s)",
             (list(ranges),),
         )
-        dropped = [number for (number,) in cursor.fetchall()]
+        empty = []
+        for number, first, last in cursor.fetchall():
+            cursor.execute(
+                "SELECT 1 FROM historical_sealedblock WHERE slot BETWEEN %s AND %s"
+                " AND sealed_range = %s LIMIT 1",
+                (first, last, number),
+            )
+            if not cursor.fetchall():
+                empty.append(number)
+        cursor.execute("DELETE FROM historical_sealedrange WHERE id = ANY(%s)", (empty,))
         cursor.execute(
-            "UPDATE historical_indexrun SET state = 2 WHERE sealed_range = ANY(%s)", (dropped,)
+            "UPDATE historical_indexrun SET state = 2 WHERE sealed_range = ANY(%s)", (empty,)
         )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.errors import SealedDataDamaged
 from historical.sealed_entries import (
     ENTRY_BYTES,
@@ -31,6 +32,23 @@ ENTRY = (
     f" FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry OFFSET 0) AS e"
     f" WHERE s.slot = w.slot AND octet_length(e.entry) = {ENTRY_BYTES}"
 )
+# A cluster's: of the place ($1, $2), with what else is asked of its block.
+_ENTRY_APART = (
+    "SELECT e.entry, e.errs[get_byte(e.entry, 64) * 256 + get_byte(e.entry, 65)],"
+    " e.memos[array_position(e.memo_positions, $2::int)],"
+    " e.sealed_range, e.frames, e.ends, e.skipped FROM (SELECT *,"
+    f" substring(entries FROM $2::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry"
+    " FROM historical_sealedblock WHERE slot = $1) AS e"
+    f" WHERE octet_length(e.entry) = {ENTRY_BYTES}"
+)
+
+
+def entries_apart(places: Sequence[tuple[int, int]]) -> list[tuple[Any, ...] | None]:
+    """Of each (slot, position) its entry, error and memo, and the columns of its block that are
+    sealed_range, frames, ends and skipped; None where it is not sealed.
+    """
+    found = fetch_together([(_ENTRY_APART, *place) for place in places])
+    return [rows[0] if rows else None for rows in found]
 
 
 class RangeGone(Exception):
@@ -67,6 +85,8 @@ class SealedRow(NamedTuple):
         return self.frames[number], position - start + (0 if number else self.skipped)
 
 
+# A row where the block of the slot $1 is the recording $2.
+RECORDING = "SELECT 1 FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $2"
 _COLUMNS = (
     "s.slot, s.sealed_range, s.frames, s.ends, s.skipped,"
     " s.entries, s.errs, s.memo_positions, s.memos"
@@ -93,6 +113,14 @@ def sealed_blocks(slots: Sequence[int]) -> list[SealedRow]:
 
 def sealed_recording(slot: int, recording: int) -> SealedRow | None:
     """None when that recording is gone or not sealed."""
+    if is_clustered():
+        there, rows = fetch_together(
+            [
+                (RECORDING, slot, recording),
+                (f"SELECT {_COLUMNS} FROM historical_sealedblock s WHERE s.slot = $1", slot),
+            ]
+        )
+        return row_of(rows[0]) if there and rows else None
     row = fetch_one(
         f"SELECT {_COLUMNS} FROM historical_sealedblock s"
         " JOIN historical_block b ON b.slot = s.slot"

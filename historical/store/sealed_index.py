@@ -1,10 +1,11 @@
 """Reads of the sealed indexes. Each raises Moved when its runs are not those of the version."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from columns.raw_queries import fetch_all
-from historical.store.sealed_state import VERSION, Moved, Run
+from columns.clusters import is_clustered
+from columns.raw_queries import Query, fetch_all, fetch_together
+from historical.store.sealed_state import VERSION, VERSION_QUERY, Moved, Run
 
 
 class IndexBlock(NamedTuple):
@@ -34,6 +35,18 @@ _WITH_KEYS = (
     ") AS p ON true"
 )
 
+# A cluster's, of one run $1.
+_IN_ONE = (
+    "SELECT first_entry, block FROM historical_packedindex"
+    " WHERE run = $1 AND first_entry {} $2 ORDER BY first_entry {} LIMIT 1"
+)
+_BELOW_IN_ONE, _ABOVE_IN_ONE = _IN_ONE.format("<", "DESC"), _IN_ONE.format(">", "")
+_WITH_KEY = (
+    "SELECT block FROM (SELECT block FROM historical_packedindex WHERE run = $1"
+    r" AND first_entry <= $2 || '\xffffffffffffffff'::bytea"
+    " ORDER BY first_entry DESC LIMIT 1) AS q WHERE position($2 IN q.block) > 0"
+)
+
 
 def last_blocks_below(runs: Sequence[Run], entry: bytes, version: int) -> dict[int, IndexBlock]:
     """By run the last block that begins below the entry, of those that have one."""
@@ -46,16 +59,42 @@ def first_blocks_above(runs: Sequence[Run], entry: bytes, version: int) -> dict[
 
 
 def _blocks(sql: str, runs: Sequence[Run], entry: bytes, version: int) -> dict[int, IndexBlock]:
+    if is_clustered():
+        one = _BELOW_IN_ONE if sql is _BELOW else _ABOVE_IN_ONE
+        several = _apart([(one, run.id, entry) for run in runs], version)
+        return {
+            run.id: IndexBlock(run.id, *rows[0])
+            for run, rows in zip(runs, several, strict=True)
+            if rows
+        }
     rows = fetch_all(sql, [run.id for run in runs], entry)
     if rows[0][0] != version:
         raise Moved
     return {run: IndexBlock(run, *rest) for _, run, *rest in rows if run is not None}
 
 
+def _apart(queries: Sequence[Query], version: int) -> list[list[tuple[Any, ...]]]:
+    """The rows of queries on one run each. What they read is there as long as the version is, so
+    that is read last.
+    """
+    *found, ((now,),) = fetch_together([*queries, (VERSION_QUERY,)])
+    if now != version:
+        raise Moved
+    return found
+
+
 def blocks_with_keys(
     runs: Sequence[Run], keys: Sequence[bytes], version: int
 ) -> list[tuple[int, int, bytes]]:
     """(run, index of the key, block) of the blocks that may have the keys of signatures."""
+    if is_clustered():
+        wanted = [(run.id, number) for run in runs for number in range(len(keys))]
+        found = _apart([(_WITH_KEY, run, keys[number]) for run, number in wanted], version)
+        return [
+            (run, number, rows[0][0])
+            for (run, number), rows in zip(wanted, found, strict=True)
+            if rows
+        ]
     rows = fetch_all(_WITH_KEYS, [run.id for run in runs], keys)
     if rows[0][0] != version:
         raise Moved

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one
 from historical.packed_index import DamagedBlock, SignatureIndex, signature_key
 from historical.sealed_entries import PackedEntries
@@ -78,12 +79,24 @@ def _candidates(
 def _verified(candidates: Sequence[tuple[bytes, int, int]]) -> dict[bytes, SealedPlace]:
     if not candidates:
         return {}
+    if is_clustered():
+        entries = sealed_blocks.entries_apart(
+            [(slot, position) for _, slot, position in candidates]
+        )
+        rows = [(number, *each[:3]) for number, each in enumerate(entries, 1) if each is not None]
+        return _matching(candidates, rows)
     rows = fetch_all(
         "SELECT w.number, s.* FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, number),"
         f" LATERAL ({ENTRY}) AS s",
         [slot for _, slot, _ in candidates],
         [position for _, _, position in candidates],
     )
+    return _matching(candidates, rows)
+
+
+def _matching(
+    candidates: Sequence[tuple[bytes, int, int]], rows: Sequence[tuple[Any, ...]]
+) -> dict[bytes, SealedPlace]:
     if len(rows) < len(candidates):
         raise Moved  # a block was removed after its place was read
     found = {}
@@ -130,14 +143,37 @@ _MANY = _AT.format(data="", places="unnest($1, $2) AS w(slot, position)")
 
 def transaction_at(slot: int, position: int) -> SealedTransaction | None:
     """With the frame of its text. Raises SealedDataDamaged."""
+    if is_clustered():
+        return next(iter(_transactions_apart([(slot, position)])), None)
     row = fetch_one(_ONE, slot, position)
     return None if row is None else _transaction(row[:-1])._replace(data=row[-1])
 
 
 def transactions_at(places: Sequence[tuple[int, int]]) -> list[SealedTransaction]:
     """Those of the (slot, position) that are sealed. Raises SealedDataDamaged."""
+    if is_clustered():
+        return _transactions_apart(places)
     rows = fetch_all(_MANY, [slot for slot, _ in places], [position for _, position in places])
     return [_transaction(row) for row in rows]
+
+
+_BLOCKS = (
+    "SELECT slot, blockhash, block_time, form, xmin::text::bigint FROM historical_block"
+    " WHERE slot = ANY($1)"
+)
+
+
+def _transactions_apart(places: Sequence[tuple[int, int]]) -> list[SealedTransaction]:
+    """Without the frames of their texts, whose numbers are known only then."""
+    if not places:
+        return []
+    blocks = {slot: rest for slot, *rest in fetch_all(_BLOCKS, list({slot for slot, _ in places}))}
+    entries = sealed_blocks.entries_apart(places)
+    return [
+        _transaction((*place, *each[:3], *blocks[place[0]], *each[3:]))
+        for place, each in zip(places, entries, strict=True)
+        if each is not None and place[0] in blocks
+    ]
 
 
 def _transaction(row: Sequence[Any]) -> SealedTransaction:

@@ -12,7 +12,7 @@ from historical.packed_index import AddressIndex, SignatureIndex
 
 # Beside what a statement reads: under one snapshot both belong together.
 VERSION = "(SELECT coalesce((SELECT number FROM historical_sealversion WHERE id = 1), 0) AS number)"
-
+VERSION_QUERY = f"SELECT number FROM {VERSION} AS v"
 
 T = TypeVar("T")
 # Sealing moves some times in a minute.

@@ -1,14 +1,21 @@
 """What sealing reads and writes. Each step is one transaction, under a lock of its own."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from django.db import transaction
+
+from columns import spreading
+from columns.clusters import commit_alone, is_clustered
 from columns.raw_queries import fetch_all, raw_connection
 from historical.ledger_generations import SEALING
 from historical.sealed_entries import ENTRY_BYTES, PackedEntries, SealedEntry
 from historical.segments import SEGMENT_SLOTS
 from historical.store.copying import copy_rows
+
+log = logging.getLogger(__name__)
 
 _LOCK = 7_360
 # Blocks beyond this do not fit the index.
@@ -90,6 +97,7 @@ def wait_alone() -> None:
 
 def moved() -> None:
     """Call it in each transaction that changes what reads find sealed."""
+    commit_alone()
     with raw_connection().cursor() as cursor:
         cursor.execute(
             "INSERT INTO historical_sealversion AS v (id, number) VALUES (1, 1)"
@@ -189,6 +197,8 @@ def summarize_entries(sealed_range: int) -> bool:
     """Makes the index of address entries by slots again for some pages: it keeps the slots of
     deleted rows otherwise, and would lead everywhere in the end. False when all pages were done.
     """
+    if is_clustered():
+        return _summarize_shards(sealed_range)
     with raw_connection().cursor() as cursor:
         cursor.execute(
             "UPDATE historical_sealedrange SET summarized_pages = summarized_pages + %s"
@@ -207,6 +217,43 @@ def summarize_entries(sealed_range: int) -> bool:
                 (first, first + _PAGES_AT_ONCE - 1, _PAGES_PER_RANGE),
             )
         return True
+
+
+# Of a shard, whose index has a name of its own: all pages.
+_SUMMARIZE = f"""
+SELECT count(*) FROM (SELECT brin_desummarize_range(i.indexrelid, page)::text,
+    brin_summarize_range(i.indexrelid, page) FROM pg_index AS i
+    JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_am AS a ON a.oid = c.relam
+    AND a.amname = 'brin', generate_series(0::bigint, pg_relation_size(i.indrelid)
+    / current_setting('block_size')::bigint, {_PAGES_PER_RANGE}) AS page
+    WHERE i.indrelid = '%1$s'::regclass OFFSET 0) AS done
+"""
+
+
+def _summarize_shards(sealed_range: int) -> bool:
+    """The same of every shard of a cluster, at once."""
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "UPDATE historical_sealedrange SET summarized_pages = 1"
+            " WHERE id = %s AND summarized_pages = 0 RETURNING 1",
+            (sealed_range,),
+        )
+        if not cursor.fetchall() or not spreading.is_spread("historical_addressentries"):
+            return False
+    # Each node works in a transaction of its own, which waits for locks that this one holds.
+    transaction.on_commit(_summarize_each_shard)
+    return True
+
+
+def _summarize_each_shard() -> None:
+    with raw_connection().cursor() as cursor:
+        cursor.execute(
+            "SELECT shardid, result FROM run_command_on_shards('historical_addressentries', %s)"
+            " WHERE NOT success",
+            (_SUMMARIZE,),
+        )
+        for shard, said in cursor.fetchall():
+            log.warning("the index by slots of shard %s was not made again: %s", shard, said)
 
 
 def finish(sealed_range: int, now: datetime) -> None:

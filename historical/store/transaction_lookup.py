@@ -5,10 +5,11 @@ take none.
 
 import struct
 from itertools import count, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_one
+from columns.raw_queries import fetch_one, fetch_together
 from historical.ledger_generations import REMOVALS
 from historical.store import frames, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import SealedRow
@@ -90,14 +91,18 @@ def transaction_now(signature: bytes) -> Located | None:
 
 
 def _read(signature: bytes) -> Located | None:
-    row = fetch_one(
-        "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
-        " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
-        " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
-        " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
-        " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
-        " WHERE t.signature = $1 LIMIT 1",
-        signature,
+    row = (
+        _row_apart(signature)
+        if is_clustered()
+        else fetch_one(
+            "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
+            " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
+            " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
+            " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
+            " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
+            " WHERE t.signature = $1 LIMIT 1",
+            signature,
+        )
     )
     if row is None:
         # After the other read: what is sealed meanwhile is found here.
@@ -110,6 +115,28 @@ def _read(signature: bytes) -> Located | None:
     found = TransactionRow(*row[:-1])
     frames.keep(found.slot, found.recording, found.frame, row[-1])
     return Located(found, row[-1])
+
+
+def _row_apart(signature: bytes) -> tuple[Any, ...] | None:
+    """The same row by two statements, of the two tables."""
+    row = fetch_one(
+        "SELECT slot, position, start, length, frame, signature FROM historical_transaction"
+        " WHERE signature = $1 LIMIT 1",
+        signature,
+    )
+    if row is None:
+        return None
+    slot, _, _, _, frame, _ = row
+    block = fetch_one(
+        "SELECT blockhash, block_time, form, xmin::text::bigint,"
+        " substring(body FROM coalesce(frames[$2], 0) + 1"
+        " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
+        " FROM historical_block WHERE slot = $1 AND body IS NOT NULL",
+        slot,
+        frame,
+    )
+    # It was sealed or taken out between the two.
+    return None if block is None else (*row, *block)
 
 
 def _count(row: TransactionRow, number: int) -> None:
@@ -126,8 +153,44 @@ def _count(row: TransactionRow, number: int) -> None:
 
 
 def _read_places(row: TransactionRow, number: int) -> None:
+    found = _places_apart(row) if is_clustered() else _places_at_once(row)
+    if found is None:
+        return
+    body, ends, packed = found
+    if body is not None:
+        frames.keep_all(row.slot, row.recording, body, ends)
+    block = _Block(row.slot, row.recording, row.blockhash, row.block_time, row.form, packed)
+    starts = range(0, len(packed), _PLACE.size)
+    signatures = [packed[start : start + _SIGNATURE_BYTES] for start in starts]
+    places = dict(zip(signatures, zip(repeat(block), count()), strict=False))
+    _places.keep_all(places, number)
+
+
+def _places_apart(row: TransactionRow) -> tuple[Any, ...] | None:
+    """The same from the two tables, one after the other."""
+    blocks, places = fetch_together(
+        [
+            (
+                "SELECT CASE WHEN length(body) <= $3 THEN body END, frames FROM historical_block"
+                " WHERE slot = $1 AND xmin::text::bigint = $2 AND transaction_count <= $4"
+                " AND body IS NOT NULL",
+                *(row.slot, row.recording, _LARGEST_BODY, _MOST_TRANSACTIONS),
+            ),
+            (
+                "SELECT signature, start, length, frame FROM historical_transaction"
+                " WHERE slot = $1 ORDER BY position LIMIT $2",
+                *(row.slot, _MOST_TRANSACTIONS),
+            ),
+        ]
+    )
+    if not blocks or not places:
+        return None
+    return (*blocks[0], b"".join(_PLACE.pack(*each) for each in places))
+
+
+def _places_at_once(row: TransactionRow) -> tuple[Any, ...] | None:
     # One row of one long value: a row for each would take five times as long.
-    found = fetch_one(
+    return fetch_one(
         "SELECT CASE WHEN length(b.body) <= $3 THEN b.body END, b.frames, listed.packed"
         " FROM historical_block b, LATERAL ("
         " SELECT string_agg("
@@ -140,16 +203,6 @@ def _read_places(row: TransactionRow, number: int) -> None:
         _LARGEST_BODY,
         _MOST_TRANSACTIONS,
     )
-    if found is None:
-        return
-    body, ends, packed = found
-    if body is not None:
-        frames.keep_all(row.slot, row.recording, body, ends)
-    block = _Block(row.slot, row.recording, row.blockhash, row.block_time, row.form, packed)
-    starts = range(0, len(packed), _PLACE.size)
-    signatures = [packed[start : start + _SIGNATURE_BYTES] for start in starts]
-    places = dict(zip(signatures, zip(repeat(block), count()), strict=False))
-    _places.keep_all(places, number)
 
 
 def _read_sealed_places(row: TransactionRow, number: int) -> None:

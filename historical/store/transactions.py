@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.ledger_generations import REMOVALS
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
-from historical.store import sealed_blocks, sealed_lookup, sealed_state
+from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
+from historical.store.apart import ListedColumns, ListedRow
 from historical.store.sealed_blocks import ENTRY
 from historical.store.sealed_lookup import SealedTransaction
-from historical.store.sealed_state import VERSION, Sealed
+from historical.store.sealed_state import VERSION, VERSION_QUERY, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
 
@@ -42,17 +44,6 @@ def sealed_row(found: SealedTransaction) -> TransactionRow:
     )
 
 
-class ListedRow(NamedTuple):
-    """What a list of transactions shows; err is JSON, memo a JSON string."""
-
-    slot: int
-    position: int
-    signature: bytes
-    err: str | None
-    memo: str | None
-    block_time: int | None
-
-
 _SELECT = (
     "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
     " b.blockhash, b.block_time, b.form, b.xmin::text::bigint"
@@ -71,11 +62,15 @@ def transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
 
 
 def _transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
-    rows = fetch_all(
-        _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
-        " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
-        [slot for slot, _ in places],
-        [position for _, position in places],
+    rows = (
+        _rows_apart(places)
+        if is_clustered()
+        else fetch_all(
+            _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+            " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
+            [slot for slot, _ in places],
+            [position for _, position in places],
+        )
     )
     found = [TransactionRow(*row) for row in rows]
     if len(found) == len(places):
@@ -86,6 +81,17 @@ def _transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
     for each in sealed_lookup.transactions_at(missing):
         rows_at[each.slot, each.position] = sealed_row(each)
     return [rows_at[place] for place in places if place in rows_at]
+
+
+def _rows_apart(places: Sequence[tuple[int, int]]) -> list[tuple[Any, ...]]:
+    """What _SELECT gives for the places, in their order, by two statements."""
+    found = apart.transactions_at(places)
+    blocks = apart.blocks_of({row[0] for row in found.values()})
+    return [
+        (*found[place][:6], *blocks[place[0]][:4])
+        for place in places
+        if place in found and place[0] in blocks
+    ]
 
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
@@ -120,13 +126,23 @@ def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
     return found
 
 
+_PLACES = (
+    "SELECT signature, slot, position, err FROM historical_transaction WHERE signature = ANY($1)"
+)
+
+
 def _places(signatures: Sequence[bytes], state: Callable[[], Sealed]) -> dict[bytes, Place]:
     """All of one moment. Raises Moved."""
-    rows = fetch_all(
-        "SELECT v.number, t.signature, t.slot, t.position, t.err"
-        f" FROM {VERSION} AS v LEFT JOIN historical_transaction t ON t.signature = ANY($1)",
-        signatures,
-    )
+    if is_clustered():
+        # What is sealed between the two has another version than this one.
+        ((version,),), listed = fetch_together([(VERSION_QUERY,), (_PLACES, signatures)])
+        rows = [(version, *row) for row in listed] or [(version, None)]
+    else:
+        rows = fetch_all(
+            "SELECT v.number, t.signature, t.slot, t.position, t.err"
+            f" FROM {VERSION} AS v LEFT JOIN historical_transaction t ON t.signature = ANY($1)",
+            signatures,
+        )
     found = {signature: Place(*rest) for _, signature, *rest in rows if signature is not None}
     missing = [each for each in signatures if each not in found]
     version = rows[0][0]
@@ -173,6 +189,8 @@ _LISTED = (
 
 def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     """The transactions at (slot, position), in the order of the places."""
+    if is_clustered():
+        return [row for _, row in apart.listed(places)]
     rows = fetch_all(
         "SELECT w.slot, w.position, t.signature, t.err, t.memo, b.block_time,"
         f" s.entry, s.err, s.memo{_LISTED}",
@@ -188,18 +206,6 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     return found
 
 
-class ListedColumns(NamedTuple):
-    """What lists of transactions show, by column: errs are JSON, memos JSON strings or `null`,
-    times Unix seconds or `null`.
-    """
-
-    slots: Sequence[int]
-    signatures: list[bytes]
-    errs: list[str]
-    memos: list[str]
-    times: list[str]
-
-
 # Makes a row's signature as long as an entry; no entry ends so.
 _PADDING = b"\xff" * (ENTRY_BYTES - SIGNATURE_BYTES)
 
@@ -208,6 +214,8 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     """The transactions at (slot, position), in the order of the places. One row of five long values
     is read in a fifth of the time that their rows take.
     """
+    if is_clustered():
+        return apart.columns_of([row for _, row in apart.listed(places)])
     # No JSON text has a line break: it stands between them.
     row = fetch_one(
         "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
@@ -242,14 +250,30 @@ def _each_64(signatures: bytes) -> list[bytes]:
     return [signatures[at : at + 64] for at in range(0, len(signatures), 64)]
 
 
+_SIGNATURES = "SELECT signature FROM historical_transaction WHERE slot = $1 ORDER BY position"
+
+
 def signatures_of_recording(slot: int, recording: int) -> list[bytes]:
     """The first signatures of a block's transactions, in order; none of one that is gone."""
-    rows = fetch_all(
-        "SELECT t.signature FROM historical_transaction t"
-        " JOIN historical_block b ON b.slot = t.slot"
-        " WHERE t.slot = $1 AND b.xmin::text::bigint = $2 ORDER BY t.position",
-        slot,
-        recording,
+    if is_clustered():
+        there, rows = fetch_together(
+            [
+                (f"{sealed_blocks.RECORDING} AND body IS NOT NULL", slot, recording),
+                (_SIGNATURES, slot),
+            ]
+        )
+        if there and rows:
+            return [signature for (signature,) in rows]
+    rows = (
+        []
+        if is_clustered()
+        else fetch_all(
+            "SELECT t.signature FROM historical_transaction t"
+            " JOIN historical_block b ON b.slot = t.slot"
+            " WHERE t.slot = $1 AND b.xmin::text::bigint = $2 ORDER BY t.position",
+            slot,
+            recording,
+        )
     )
     if rows:
         return [signature for (signature,) in rows]
@@ -263,10 +287,18 @@ def signatures_of(slot: int) -> list[bytes]:
 
 
 def _signatures_of(slot: int) -> list[bytes]:
-    row = fetch_one(
-        "SELECT string_agg(signature, '') FROM (SELECT signature FROM historical_transaction"
-        " WHERE slot = $1 ORDER BY position) AS listed",
-        slot,
+    if is_clustered():
+        rows = fetch_all(_SIGNATURES, slot)
+        if rows:
+            return [signature for (signature,) in rows]
+    row = (
+        None
+        if is_clustered()
+        else fetch_one(
+            "SELECT string_agg(signature, '') FROM (SELECT signature FROM historical_transaction"
+            " WHERE slot = $1 ORDER BY position) AS listed",
+            slot,
+        )
     )
     if row is not None and row[0] is not None:
         return _each_64(row[0])

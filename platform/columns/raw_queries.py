@@ -21,6 +21,7 @@ from psycopg import errors, pq
 from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.types.numeric import OidBinaryLoader
 
+from columns import clusters
 from columns.poolers import is_pooled, keeps_statements
 from eventloop.calls import LoopCall, current_call, require_thread
 
@@ -107,8 +108,20 @@ def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
     if call is not None:
         if on_loop is None:
             return call.in_thread(lambda: fetch_together(queries))
-        statements = [(sql, parameters) for sql, *parameters in queries]
-        return [_rows(result) for result in on_loop(call, statements)]
+        statements = [(sql, parameters) for sql, *parameters in _fenced(queries)]
+        return [_rows(result) for result in on_loop(call, statements)][-len(queries) :]
+    if connection.in_atomic_block:
+        return [_rows(result) for result in _together(queries)]
+    return [_rows(result) for result in _together(_fenced(queries))[-len(queries) :]]
+
+
+def _fenced(queries: Sequence[Query]) -> Sequence[Query]:
+    """With what waits, in a cluster, until no transaction is between the commits of its nodes."""
+    return [(clusters.READ_FENCE,), *queries] if clusters.is_clustered() else queries
+
+
+def _together(queries: Sequence[Query]) -> list[pq.abc.PGresult]:
+    """The undecoded rows of each query."""
     raw, names = _ready()
     try:
         sent = _send(raw, names, queries)
@@ -119,22 +132,22 @@ def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
         raw.close()
         raise
     failed: pq.abc.PGresult | None = None
-    rows: list[list[tuple[Any, ...]]] = []
+    found: list[pq.abc.PGresult] = []
     for (kind, sql), result in zip(sent, results, strict=True):
         if result.status == _SUCCESS[kind]:
             if kind is _QUERY:
-                rows.append(_rows(result))
+                found.append(result)
             continue
         if names is not None:
             names.pop(sql, None)
         if result.status != pq.ExecStatus.PIPELINE_ABORTED:
             failed = failed or result
     if failed is None:
-        return rows
+        return found
     if failed.error_field(pq.DiagnosticField.SQLSTATE) != NOT_PREPARED:
         raise _failure(raw, failed)
     # The pooler switched to another server process.
-    return [fetch_all(*query) for query in queries]
+    return [_execute(sql, parameters) for sql, *parameters in queries]
 
 
 def _received(
@@ -211,8 +224,15 @@ def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     call = current_call()
     if call is not None:
         if on_loop is not None:
-            return on_loop(call, [(sql, parameters)])[0]
+            statements = [(text, rest) for text, *rest in _fenced([(sql, *parameters)])]
+            return on_loop(call, statements)[-1]
         return call.in_thread(lambda: execute(sql, parameters))
+    if clusters.is_clustered() and not connection.in_atomic_block:
+        return _together(_fenced([(sql, *parameters)]))[-1]
+    return _execute(sql, parameters)
+
+
+def _execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
     raw, names = _ready()
     types, values = encoded(parameters)
     formats = [1] * len(values)

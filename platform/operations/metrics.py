@@ -220,6 +220,11 @@ _ALL = (
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
     ),
+    Metric(
+        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
+        lambda now: [((each.store,), each.count) for each in now.chain.damage],
+        ("store",),
+    ),
     _of_places(
         *("tidemark_sealed_slots", "slots that are sealed"),
         lambda each: (each.sealed_slots, each.cold_slots),
@@ -256,11 +261,6 @@ _ALL = (
         "tidemark_task_failures_total",
         "runs of a background task that failed: seal_archive, move_archive, seal_ledger",
         *(counters.TASK_FAILURES, "task"),
-    ),
-    Metric(
-        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
-        lambda now: [((each.store,), each.count) for each in now.chain.damage],
-        ("store",),
     ),
     _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),

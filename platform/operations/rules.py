@@ -363,7 +363,7 @@ BY_NAME = {rule.name: rule for rule in RULES}
 # The page to act on one subject, if it is not the rule's.
 PAGES_OF_SUBJECTS = {
     ("gaps_open", "ledger"): "historical_gap_changelist",
+    ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
     ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
     ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
-    ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
 }

@@ -135,6 +135,14 @@ def _step(policy: Policy, now: datetime) -> bool:
         return sealing.claim() and sealing.activate(segment, now)
 
 
+def begin_again() -> None:
+    """What is being sealed is begun again later; no worker seals until the transaction ends."""
+    sealing.wait()
+    segment = sealing.building()
+    if segment is not None:
+        sealing.abandon(segment)
+
+
 def next_job(policy: Policy) -> Job | None:
     """The lowest finished partition; else what of a whole segment can be merged."""
     bounds = store.bounds()
@@ -270,14 +278,6 @@ def _pack(segment: SealedSegment) -> bool:
     return True
 
 
-def _count(changes: int, seconds: float) -> None:
-    counts: dict[counters.CounterName, int] = {
-        (counters.SEALED, "archive"): changes,
-        (counters.SEALING_MICROSECONDS, "archive"): int(seconds * 1e6),
-    }
-    transaction.on_commit(partial(counters.add, counts), robust=True)
-
-
 def _compare(
     changes: Sequence[Change], stored: Sequence[tuple[int, int, bytes]], segment: SealedSegment
 ) -> None:
@@ -292,6 +292,14 @@ def _compare(
         begin += count
     if begin != len(changes):
         raise SealedWrongly(f"segment {segment.pk} has {begin} of {len(changes)} changes")
+
+
+def _count(changes: int, seconds: float) -> None:
+    counts: dict[counters.CounterName, int] = {
+        (counters.SEALED, "archive"): changes,
+        (counters.SEALING_MICROSECONDS, "archive"): int(seconds * 1e6),
+    }
+    transaction.on_commit(partial(counters.add, counts), robust=True)
 
 
 def _is_of_genesis(change: Change) -> bool:

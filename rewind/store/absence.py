@@ -1,10 +1,12 @@
 """Queries on accounts that have no row."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from solders.sysvar import RENT
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import Query, fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState, Baseline
 from rewind.positions import END_OF_SLOT, Position
 from rewind.sealed_models import SealedSegment
@@ -39,13 +41,14 @@ _SNAPSHOT = (
 )
 # A slot 0 that came without the accounts of genesis is recognized by the rent sysvar, one of
 # them and which nothing writes later in the slot.
-_GENESIS = (
-    f"SELECT FROM rewind_accountchange WHERE slot = 0 AND pubkey = '\\x{bytes(RENT).hex()}'::bytea"
-    " UNION ALL SELECT FROM rewind_sealedsegment WHERE state = 1 AND has_genesis"
+_GENESIS_ROW = (
+    f"FROM rewind_accountchange WHERE slot = 0 AND pubkey = '\\x{bytes(RENT).hex()}'::bytea"
 )
+_GENESIS_SEALED = "SELECT FROM rewind_sealedsegment WHERE state = 1 AND has_genesis"
+_GENESIS = f"SELECT {_GENESIS_ROW} UNION ALL {_GENESIS_SEALED}"
 
 
-def facts_at(slot: str, order: str, *, when: str) -> str:
+def facts_at(slot: str, order: str, *, when: str, genesis: str = _GENESIS) -> str:
     """Columns beside those of SlotLookup: the newest whole snapshot before the position that two
     expressions name, and whether genesis is there; read where the condition `when` holds.
     """
@@ -53,14 +56,33 @@ def facts_at(slot: str, order: str, *, when: str) -> str:
     since_genesis = "first_kept = 0 AND earliest = 0 AND gap_first IS NULL"
     return (
         f"CASE WHEN {when} THEN ({snapshot}) END AS snapshot,"
-        f" CASE WHEN {when} AND {since_genesis} THEN EXISTS ({_GENESIS}) ELSE false END AS genesis"
+        f" CASE WHEN {when} AND {since_genesis} THEN EXISTS ({genesis}) ELSE false END AS genesis"
     )
 
 
 # Of the position ($1, $2).
-WHOLENESS = (
-    f"SELECT *, {facts_at('$1', '$2', when='true')} FROM ({slot_lookup.query_at('$1')}) AS lookup"
+_WHOLENESS, _WHOLENESS_APART = (
+    f"SELECT *, {facts_at('$1', '$2', when='true', genesis=each)}"
+    f" FROM ({slot_lookup.query_at('$1')}) AS lookup"
+    for each in (_GENESIS, _GENESIS_SEALED)
 )
+_HAS_GENESIS = f"SELECT 1 {_GENESIS_ROW} LIMIT 1"
+
+
+def wholeness_queries(position: Position) -> list[Query]:
+    """What `wholeness_of_rows` needs the rows of."""
+    if is_clustered():
+        return [(_HAS_GENESIS,), (_WHOLENESS_APART, *position)]
+    return [(_WHOLENESS, *position)]
+
+
+def wholeness_of_rows(slot: int, found: Sequence[Sequence[tuple[Any, ...]]]) -> Wholeness:
+    """Of a position in the slot."""
+    *rows, (row,) = found
+    lookup, (snapshot, genesis) = SlotLookup(*row[:-2]), row[-2:]
+    if rows and rows[0] and lookup.first_kept == 0 and lookup.earliest == 0:
+        genesis = lookup.gap_first is None
+    return wholeness_of(slot, lookup, snapshot, genesis)
 
 
 def wholeness_of(slot: int, lookup: SlotLookup, snapshot: int | None, genesis: bool) -> Wholeness:
@@ -109,9 +131,7 @@ UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND fi
 
 
 def wholeness(position: Position) -> Wholeness:
-    row = fetch_one(WHOLENESS, *position)
-    assert row is not None
-    return wholeness_of(position.slot, SlotLookup(*row[:-2]), *row[-2:])
+    return wholeness_of_rows(position.slot, fetch_together(wholeness_queries(position)))
 
 
 def disprove(first: int, last: int) -> None:

@@ -10,13 +10,21 @@ from typing import Any, NamedTuple
 from django.db import connection
 from psycopg.errors import UndefinedTable
 
+from columns.clusters import is_clustered
 from columns.raw_queries import fetch_one, fetch_together
-from historical.store import query_parts
 from historical.store import transactions as ledger_transactions
 from rewind.models import AccountChange
 from rewind.positions import Position
-from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, states
+from rewind.store import (
+    absence,
+    look_apart,
+    partition_cache,
+    sealed_reads,
+    slot_lookup,
+    states,
+)
 from rewind.store.absence import AbsenceFacts
+from rewind.store.look_apart import TRANSACTION_COUNT
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
 from rewind.store.read_plans import Plan, text
@@ -66,6 +74,8 @@ _last: Partition | None = None
 
 def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look:
     """The newest row of the account at or before the position."""
+    if is_clustered():
+        return _look_apart(pubkey, position, with_block=with_block)
     layout = partition_cache.known()
     lookup: SlotLookup | None = None
     transactions: int | None = None
@@ -91,11 +101,37 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
     if lookup is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         if with_block:
-            counted = fetch_one(f"SELECT {query_parts.transaction_count('$1')}", position.slot)
+            counted = fetch_one(TRANSACTION_COUNT, position.slot)
             transactions = None if counted is None else counted[0]
     state = newest_state(pubkey, position, lookup.layout)
     _remember(pubkey, position, state)
     return Look(lookup, state, transactions=transactions)
+
+
+def _look_apart(pubkey: bytes, position: Position, *, with_block: bool) -> Look:
+    """The same in a cluster: the partition in which the account was found before, or all that the
+    position's segment has, in one round trip.
+    """
+    layout = partition_cache.known()
+    number, own = partition_cache.segment_of(position.slot), partition_of(position.slot)
+    segment = None if layout is None else layout.by_number.get(number)
+    if layout is not None and segment is not None:
+        tried = [segment]
+        if own in segment.partitions and _hints.get(pubkey, own) in (None, own):
+            tried.insert(0, segment._replace(partitions=(own,), sealed=()))
+        for each in tried:
+            found = look_apart.in_segment(pubkey, position, each, with_block=with_block)
+            if found is None or found[0].layout != layout.number:
+                break  # the partitions are no longer those
+            lookup, state, transactions = found
+            if state is not None:
+                _remember(pubkey, position, state)
+                return Look(lookup, state, transactions=transactions)
+    lookup = slot_lookup.look_up_slot(position.slot)
+    counted = fetch_one(TRANSACTION_COUNT, position.slot) if with_block else None
+    state = newest_state(pubkey, position, lookup.layout)
+    _remember(pubkey, position, state)
+    return Look(lookup, state, transactions=None if counted is None else counted[0])
 
 
 def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Position, Look] | None:
@@ -105,7 +141,7 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
     layout, near = partition_cache.known(), _near
     step = 0 if after else 1
     plan = None
-    if layout is not None and near is not None:
+    if layout is not None and near is not None and not is_clustered():
         plan = _first_plan(pubkey, near.first, layout)
     if plan is None or layout is None:
         place = ledger_transactions.place_of(signature)
@@ -145,14 +181,15 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
     wanted = [(pubkey, position) for pubkey in dict.fromkeys(keys)]
     sealed = sealed_reads.up_to(segment.sealed, position.slot)
+    hot = states.several_queries(segment.partitions, keys, position)
     try:
-        before, rows, filtered, (whole,), *packed, after = fetch_together(
+        before, filtered, *found, after = fetch_together(
             [
                 (slot_lookup.SLOT_LOOKUP, position.slot),
-                (states.several(segment.partitions), keys, *position),
                 (absence.FILTERED, keys, position.slot),
-                (absence.WHOLENESS, *position),
+                *hot,
                 *(sealed_reads.queries_of_several(wanted, sealed) if sealed else ()),
+                *absence.wholeness_queries(position),
                 (slot_lookup.SLOT_LOOKUP, position.slot),
             ]
         )
@@ -164,18 +201,20 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     lookup = SlotLookup(*before[0])
     if lookup.layout != layout.number:
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
-    found = {row[0]: states.state_of(row) for row in rows}
+    whole = len(found) - len(absence.wholeness_queries(position))
+    rows = states.several_states(found[: len(hot)])
     if sealed:
-        found = states.merged(found, sealed_reads.newest_of_several(wanted, packed))
-    if len(found) < len(keys) and segment != layout.segments[-1]:
-        found = newest_states(keys, position, lookup.layout, above=(segment, found))
-        return LookAtSeveral(lookup, found)
+        packed = sealed_reads.newest_of_several(wanted, found[len(hot) : whole])
+        rows = states.merged(rows, packed)
+    if len(rows) < len(keys) and segment != layout.segments[-1]:
+        rows = newest_states(keys, position, lookup.layout, above=(segment, rows))
+        return LookAtSeveral(lookup, rows)
     return LookAtSeveral(
         lookup,
-        found,
+        rows,
         AbsenceFacts(
             frozenset(pubkey for (pubkey,) in filtered),
-            absence.wholeness_of(position.slot, SlotLookup(*whole[:-2]), *whole[-2:]),
+            absence.wholeness_of_rows(position.slot, found[whole:]),
         ),
         SlotLookup(*after[0]).earliest,
     )
@@ -279,19 +318,19 @@ def _look_into_sealed(
 
 def _rows_and_blocks(
     plan: Plan, pubkey: bytes, position: Position, sealed: list[int]
-) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+) -> tuple[tuple[Any, ...], list[list[tuple[Any, ...]]]]:
     """The plan's row, and those that sealed_reads.newest_of_one reads: one statement for a lone
     segment, which costs less than two.
     """
     if len(sealed) > 1:
-        query = sealed_reads.query_of_one(pubkey, position, sealed)
-        (row,), packed = fetch_together([(text(plan), pubkey, *position), query])
-        return row, packed
+        queries = sealed_reads.queries_of_one(pubkey, position, sealed)
+        (row,), *several = fetch_together([(text(plan), pubkey, *position), *queries])
+        return row, several
     found = fetch_one(text(plan._replace(is_sealed=True)), pubkey, *position, sealed[0])
     assert found is not None
     *of_plan, block, body, filtered = found
     marks = of_plan[_FILTERS:_LAST_SLOT]
-    return tuple(of_plan), [] if block is None else [(sealed[0], block, body, filtered, *marks)]
+    return tuple(of_plan), [[] if block is None else [(sealed[0], block, body, filtered, *marks)]]
 
 
 def _rows(

@@ -3,6 +3,7 @@
 from django.db import connection
 
 from rewind.positions import CARRIED
+from rewind.store import late_rows
 from rewind.store.segments import keep_new, kept_terms, slice_bounds
 from rewind.store.writing import COLUMNS
 
@@ -28,4 +29,5 @@ def carry(number: int, first_kept_slot: int) -> int:
             {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
         )
         (carried,) = cursor.fetchone()
-        return int(carried)
+    late_rows.note_place(first_kept_slot, CARRIED)
+    return int(carried)

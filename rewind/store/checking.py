@@ -14,12 +14,13 @@ from rewind.store import (
     sealed_reads,
     sealing,
     slot_lookup,
+    slots,
 )
 from rewind.store.partition_cache import Sealed
 from rewind.store.slots import RUN_SLOTS
 
-# A partition is read through for its writes when it is no larger: some tenths of a second.
-_SCANNED_BYTES = 64 * 1_048_576
+# A partition is read through for its writes when it has no more: some tenths of a second.
+_SCANNED_ROWS = 200_000
 # And sealed blocks where they are no larger.
 _DECODED_BYTES = 4 * 1_048_576
 
@@ -62,14 +63,16 @@ def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT change.lamports FROM"
-            " unnest(%s::bytea[], %s::int[]) WITH ORDINALITY AS wanted (pubkey, position, number)"
-            " LEFT JOIN rewind_accountchange AS change ON change.slot = %s"
-            " AND change.pubkey = wanted.pubkey AND change.position = wanted.position"
-            " ORDER BY number",
-            [[each.pubkey for each in writes], [each.position for each in writes], slot],
+            "SELECT pubkey, position, lamports FROM rewind_accountchange"
+            " WHERE slot = %s AND pubkey = ANY(%s) AND position = ANY(%s)",
+            [
+                slot,
+                list({each.pubkey for each in writes}),
+                list({each.position for each in writes}),
+            ],
         )
-        found = [lamports for (lamports,) in cursor.fetchall()]
+        rows = {(bytes(pubkey), position): held for pubkey, position, held in cursor.fetchall()}
+    found = [rows.get((each.pubkey, each.position)) for each in writes]
     sealed = _sealed_at(slot)
     missing = [number for number, has in enumerate(found) if has is None] if sealed else []
     places = [
@@ -117,22 +120,22 @@ def dropped_among(pubkeys: Collection[bytes]) -> set[bytes]:
 
 def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
     """Slot → its writes, by counting them; None where that would read too much."""
-    tables = [
-        each.table for each in partitions.existing() if each.first <= last and each.last >= first
-    ]
+    hot = [each for each in partitions.existing() if each.first <= last and each.last >= first]
     sealed = [
         each for each in sealing.active() if each.first_slot <= last and each.last_slot >= first
     ]
     if sum(each.stored_bytes for each in sealed) > _DECODED_BYTES:
         return None
     with connection.cursor() as cursor:
-        for table in tables:
-            cursor.execute("SELECT pg_relation_size(%s::regclass)", [table])
-            if cursor.fetchone()[0] > _SCANNED_BYTES:
+        for each in hot:
+            if slots.changes_counted(each.first, each.last) > _SCANNED_ROWS:
                 return None
         if sealed:
             changes = change_source.merged(
-                tables, [each.id for each in sealed], first_slot=first, last_slot=last
+                [each.table for each in hot],
+                [each.id for each in sealed],
+                first_slot=first,
+                last_slot=last,
             )
             return Counter(change.slot for change in changes if change.kind == 0)
         cursor.execute(

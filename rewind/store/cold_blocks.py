@@ -1,9 +1,9 @@
 """Blocks that lie in the object store: where each lies, and its bytes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from columns.raw_queries import fetch_all
+from columns.raw_queries import fetch_together
 from rewind.errors import ArchiveDamaged
 from rewind.store import cold_store
 from rewind.store.cold_store import Range
@@ -14,10 +14,8 @@ _MOST_AT_ONCE = 4 << 20
 # Bytes between two blocks that are fetched with them rather than asked for apart.
 _BRIDGED = 32 << 10
 
-_PLACES = """
-SELECT b.id, b.segment_id, s.cold_name, b.bucket, b.at, b.size FROM rewind_sealedblock AS b
-JOIN rewind_sealedsegment AS s ON s.id = b.segment_id WHERE b.id = ANY($1)
-"""
+_PLACES = "SELECT id, segment_id, bucket, at, size FROM rewind_sealedblock WHERE id = ANY($1)"
+_NAMES = "SELECT id, cold_name FROM rewind_sealedsegment WHERE cold_name <> ''"
 
 _cache: RangeCache | None = None
 
@@ -46,7 +44,7 @@ def packed(blocks: Iterable[int], *, keep: bool = True) -> dict[int, bytes]:
     Raises ArchiveStoreUnavailable, and ArchiveDamaged where an object is missing or ends early.
     """
     wanted = list(blocks)
-    rows = fetch_all(_PLACES, wanted)
+    rows = _places(wanted)
     if len(rows) != len(wanted):
         raise ArchiveDamaged(0, min(set(wanted) - {row[0] for row in rows}), "it is gone")
     places = [
@@ -72,10 +70,17 @@ def packed(blocks: Iterable[int], *, keep: bool = True) -> dict[int, bytes]:
 
 def drop(block: int) -> bool:
     """The block is damaged: the next read fetches it again. False where it is not in the store."""
-    rows = [row for row in fetch_all(_PLACES, [block]) if row[4] is not None]
+    rows = [row for row in _places([block]) if row[4] is not None]
     if _cache is not None:
         _cache.drop([(object_name(name, bucket), at) for _, _, name, bucket, at, _ in rows])
     return bool(rows)
+
+
+def _places(blocks: Sequence[int]) -> list[tuple[Any, ...]]:
+    """(block, segment, its name in the store, bucket, begin, size) of those that there are."""
+    rows, named = fetch_together([(_PLACES, blocks), (_NAMES,)])
+    names = dict(named)
+    return [(block, segment, names.get(segment, ""), *rest) for block, segment, *rest in rows]
 
 
 def forget() -> None:

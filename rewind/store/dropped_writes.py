@@ -4,12 +4,16 @@ from collections.abc import Hashable, Mapping
 
 from django.db import connection, transaction
 
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_together
 from rewind.positions import CARRIED
 from rewind.store.segments import slice_bounds
 
 # A vote account is written in every slot, and noted once in so many of them. So long after its last
 # dropped write an account still counts as old, unless it is written again later than that.
 _AHEAD = 32
+# Of a cluster's accounts so many are looked for in one round trip.
+_AT_ONCE = 200
 # Accounts whose noted slots a process remembers: some 40 MB.
 _MOST = 200_000
 
@@ -50,6 +54,9 @@ def carry(number: int, edge: int) -> None:
     newest sealed states were copied (rewind/store/unsealing.py).
     """
     low, high = slice_bounds(number)
+    if is_clustered():
+        _carry_apart(low, high, edge)
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
@@ -67,6 +74,39 @@ def carry(number: int, edge: int) -> None:
             " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
             " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
             {"edge": edge, "carried": CARRIED, "from": low, "to": high},
+        )
+
+
+_NEWEST = (
+    "SELECT slot, position FROM {} WHERE pubkey = $1 AND slot < $2"
+    " ORDER BY slot DESC, position DESC LIMIT 1"
+)
+
+
+def _carry_apart(low: bytes, high: bytes | None, edge: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pubkey, last_slot FROM rewind_droppedaccount"
+            " WHERE pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
+            " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE",
+            {"edge": edge, "from": low, "to": high},
+        )
+        noted = [(bytes(pubkey), last) for pubkey, last in cursor.fetchall()]
+        fresh: list[bytes] = []
+        stale: list[bytes] = []
+        for at in range(0, len(noted), _AT_ONCE):
+            some = noted[at : at + _AT_ONCE]
+            texts = [_NEWEST.format(each) for each in ("rewind_accountchange", "rewind_unsealed")]
+            rows = fetch_together([(text, key, edge) for key, _ in some for text in texts])
+            for number, (pubkey, last) in enumerate(some):
+                places = [*rows[2 * number], *rows[2 * number + 1]]
+                if not places:
+                    continue
+                slot, position = max(places)
+                (fresh if slot - (position == CARRIED) >= last else stale).append(pubkey)
+        cursor.execute("DELETE FROM rewind_droppedaccount WHERE pubkey = ANY(%s)", [fresh])
+        cursor.execute(
+            "UPDATE rewind_droppedaccount SET last_slot = %s WHERE pubkey = ANY(%s)", [edge, stale]
         )
 
 

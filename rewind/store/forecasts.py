@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.db import connection
 
 from rewind.positions import CARRIED, Position
-from rewind.store import partitions
+from rewind.store import partitions, slots
+from rewind.store.partitions import Partition
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.walking import rows_below
 
@@ -56,21 +57,20 @@ def sample_of_owner(owner_id: int | None) -> Sample:
     # One over sealed slots has late rows alone.
     hot = [each for each in partitions.existing() if not each.turn]
     for partition in hot[-_SAMPLED_PARTITIONS:]:
-        found = found.plus(_sampled(partition.table, owner_id))
+        found = found.plus(_sampled(partition, owner_id))
     return found
 
 
-def _sampled(table: str, owner_id: int | None) -> Sample:
+def _sampled(partition: Partition, owner_id: int | None) -> Sample:
+    rows = slots.changes_counted(partition.first, partition.last)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_relation_size(%s::regclass)", [table])
-        rows = cursor.fetchone()[0] / ROW_BYTES
         share = min(100.0, 100.0 * _SAMPLED_ROWS / max(rows, 1))
         cursor.execute(
             "SELECT count(*), coalesce(sum(octet_length(data)), 0),"
             " count(*) FILTER (WHERE owner_id = %(owner)s),"
             " coalesce(sum(octet_length(data)) FILTER (WHERE owner_id = %(owner)s), 0),"
             " count(DISTINCT pubkey) FILTER (WHERE owner_id = %(owner)s)"
-            f" FROM {table} TABLESAMPLE SYSTEM (%(share)s) REPEATABLE (1) WHERE kind = 0",
+            f" FROM {partition.table} TABLESAMPLE SYSTEM (%(share)s) REPEATABLE (1) WHERE kind = 0",
             {"owner": owner_id, "share": share},
         )
         return Sample(*cursor.fetchone())

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import F
 from psycopg import OperationalError
 
+from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed_models import SealedBlock, SealedSegment
@@ -121,17 +122,34 @@ def change_over(
     active = SealedSegment.objects.select_for_update().filter(pk=moving.pk, state=State.ACTIVE)
     if not active.filter(cold_name=moving.cold_name, cold_buckets__lte=bucket).exists():
         return False
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_sealedblock AS b SET at = p.at, size = octet_length(b.block),"
-            " block = NULL FROM unnest(%s::bigint[], %s::bigint[]) AS p (id, at)"
-            " WHERE b.id = p.id AND b.segment_id = %s AND b.block IS NOT NULL",
-            [[each for each, _ in places], [at for _, at in places], moving.pk],
-        )
-        if cursor.rowcount != len(places):
-            raise RuntimeError(f"{cursor.rowcount} of {len(places)} blocks are as they were")
+    moved = _move_places(moving, bucket, places)
+    if moved != len(places):
+        raise RuntimeError(f"{moved} of {len(places)} blocks are as they were")
     active.update(cold_buckets=bucket + 1, cold_bytes=F("cold_bytes") + size)
     return True
+
+
+def _move_places(moving: SealedSegment, bucket: int, places: Sequence[tuple[int, int]]) -> int:
+    """How many blocks lie there now."""
+    with connection.cursor() as cursor:
+        if not is_clustered():
+            cursor.execute(
+                "UPDATE rewind_sealedblock AS b SET at = p.at, size = octet_length(b.block),"
+                " block = NULL FROM unnest(%s::bigint[], %s::bigint[]) AS p (id, at)"
+                " WHERE b.id = p.id AND b.segment_id = %s AND b.block IS NOT NULL",
+                [[each for each, _ in places], [at for _, at in places], moving.pk],
+            )
+            return int(cursor.rowcount)
+        moved = 0
+        for number, at in places:
+            # One by one: Citus takes no join with unnest here, and fails on arrays in its place.
+            cursor.execute(
+                "UPDATE rewind_sealedblock SET at = %s, size = octet_length(block), block = NULL"
+                " WHERE bucket = %s AND id = %s AND segment_id = %s AND block IS NOT NULL",
+                [at, bucket, number, moving.pk],
+            )
+            moved += cursor.rowcount
+        return moved
 
 
 def finish(moving: SealedSegment, now: Any) -> None:

@@ -26,6 +26,10 @@ _NEXT = """
 SELECT id, slot, position, pubkey, block FROM rewind_sealedblock WHERE segment_id = $1
 AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position LIMIT $5
 """
+# A block's bucket says on which node of a cluster it lies.
+_BY_NUMBER = (
+    "SELECT id, block FROM rewind_sealedblock WHERE id = ANY($1) AND bucket = ANY($2::smallint[])"
+)
 
 
 def known(block: int) -> Body | None:
@@ -83,20 +87,22 @@ def _checked(block: int, segment: int, packed: bytes) -> Body:
     return decoded(block, segment, cold_blocks.packed([block], keep=False)[block])
 
 
-def fetched(blocks: Iterable[tuple[int, int]]) -> dict[int, Body]:
-    """Blocks by number, each asked for with its segment's. Raises ArchiveDamaged and
-    ArchiveStoreUnavailable.
+def fetched(blocks: Iterable[tuple[int, int, int]]) -> dict[int, Body]:
+    """Blocks by number, each asked for with its segment's and its bucket. Raises ArchiveDamaged
+    and ArchiveStoreUnavailable.
     """
     found: dict[int, Body] = {}
     missing: dict[int, int] = {}
-    for block, segment in blocks:
+    buckets: set[int] = set()
+    for block, segment, bucket in blocks:
         body = known(block)
         if body is None:
             missing[block] = segment
+            buckets.add(bucket)
         else:
             found[block] = body
     if missing:
-        rows = fetch_all("SELECT id, block FROM rewind_sealedblock WHERE id = ANY($1)", [*missing])
+        rows = fetch_all(_BY_NUMBER, [*missing], [*buckets])
         for block, packed in _warmed(rows):
             found[block] = opened(block, missing[block], packed)
     return found

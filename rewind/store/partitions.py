@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns import clusters
+from columns.raw_queries import fetch_one
 from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
@@ -93,27 +94,27 @@ def drop_in_transaction(several: Sequence[Partition]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+        clusters.let_reads_end()
         # One that was sealed meanwhile is gone already.
         cursor.execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
         cursor.execute("SET LOCAL lock_timeout = 0")
 
 
 def size_of(partition: Partition) -> int:
-    """Bytes on disk, indexes included."""
-    found = fetch_one(f"SELECT pg_total_relation_size('{partition.table}'::regclass)")
+    """Bytes on disk, indexes included; 0 in a transaction that has written to a cluster already,
+    which cannot ask its nodes.
+    """
+    try:
+        with transaction.atomic():
+            found = fetch_one(f"SELECT {clusters.total_size_of(partition.table)}")
+    except ActiveSqlTransaction:
+        return 0
     return 0 if found is None else int(found[0])
 
 
 def _there(wanted: list[int]) -> set[int]:
     """Those of the first slots that have a partition."""
-    rows = fetch_all(
-        "SELECT split_part(relname::text, '_', 3)::bigint FROM pg_inherits"
-        " JOIN pg_class ON pg_class.oid = inhrelid"
-        " WHERE inhparent = 'rewind_accountchange'::regclass"
-        " AND split_part(relname::text, '_', 3)::bigint = ANY($1)",
-        wanted,
-    )
-    return {first for (first,) in rows}
+    return {each.first for each in existing()}.intersection(wanted)
 
 
 def _turn(first: int) -> int:

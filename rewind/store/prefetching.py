@@ -7,19 +7,26 @@ from functools import lru_cache
 from django.db import connection
 from psycopg.errors import UndefinedTable
 
-from columns.raw_queries import fetch_together
+from columns.clusters import is_clustered
+from columns.raw_queries import Query, fetch_together
 from rewind.positions import Position
-from rewind.store import builds, partition_cache, row_cache, sealed_reads, slot_lookup
+from rewind.store import (
+    builds,
+    newest_rows,
+    partition_cache,
+    row_cache,
+    sealed_reads,
+    slot_lookup,
+)
 from rewind.store.builds import Build
+from rewind.store.newest_rows import TEXTS, XID, newest_of
 from rewind.store.partitions import Partition
 from rewind.store.row_cache import NO_VERSION, Kept, Version
 from rewind.store.slot_lookup import SlotLookup
 from rewind.store.states import (
     OWNER,
     STATE_OF_UNKNOWN,
-    TEXTS,
     State,
-    newest_of,
     newest_states,
     state_of,
 )
@@ -54,20 +61,13 @@ def read(
     kept = {key: row_cache.known(key) for key in asked}
     known = [NO_VERSION if (row := kept[key]) is None else row.version for key, _ in places]
     sealed = sealed_reads.up_to(segment.sealed, slot)
+    hot = _queries(segment.partitions, places, known)
     try:
-        (found,), rows, shelf, *packed = fetch_together(
+        (found,), shelf, *several = fetch_together(
             [
                 (slot_lookup.SLOT_LOOKUP, slot),
-                (
-                    _text(segment.partitions),
-                    [key for key, _ in places],
-                    [position.slot for _, position in places],
-                    [position.order for _, position in places],
-                    [version.slot for version in known],
-                    [version.position for version in known],
-                    [version.xid for version in known],
-                ),
                 (builds.BUILDS, asked, slot),
+                *hot,
                 *(sealed_reads.queries_of_several(places, sealed) if sealed else ()),
             ]
         )
@@ -79,12 +79,14 @@ def read(
     lookup = SlotLookup(*found)
     if lookup.layout != layout.number:
         return lookup, None
+    newest = several[: len(hot)]
+    rows = newest_rows.unknown_rows(places, newest) if is_clustered() else newest[0]
     states = {
         (row[3], Position(*row[:2])): _remembered(state_of(row[3:]), row[2], kept[row[3]])
         for row in rows
     }
     if sealed:
-        states |= _of_sealed(states, sealed_reads.newest_of_several(places, packed))
+        states |= _of_sealed(states, sealed_reads.newest_of_several(places, several[len(hot) :]))
     return lookup, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
 
 
@@ -134,11 +136,31 @@ def _remembered(state: State, xid: int, kept: Kept | None) -> State:
     return state if kept is None else state._replace(kept=kept)
 
 
+def _queries(
+    partitions: tuple[Partition, ...],
+    places: Sequence[tuple[bytes, Position]],
+    known: Sequence[Version],
+) -> list[Query]:
+    """The newest row of each; data that are known or large are left out."""
+    if is_clustered():
+        return newest_rows.queries_of_unknown(partitions, places, known)
+    return [
+        (
+            _text(partitions),
+            [key for key, _ in places],
+            [position.slot for _, position in places],
+            [position.order for _, position in places],
+            [version.slot for version in known],
+            [version.position for version in known],
+            [version.xid for version in known],
+        )
+    ]
+
+
 @lru_cache(maxsize=TEXTS)
 def _text(partitions: tuple[Partition, ...]) -> str:
     """The position of each, and its newest row there; large data are left out."""
-    xid = ", xmin::text::bigint AS xid"
-    newest = newest_of(partitions, "k.pubkey", "k.slot", "k.position", also=xid)
+    newest = newest_of(partitions, "k.pubkey", "k.slot", "k.position", also=XID)
     known = "known_slot, known_position, known_xid"
     return (
         f"SELECT k.slot, k.position, c.xid, {STATE_OF_UNKNOWN}"

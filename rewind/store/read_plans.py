@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from historical.store import query_parts
-from rewind.store import absence, partition_cache, sealed_reads, slot_lookup, states
+from rewind.store import absence, newest_rows, partition_cache, sealed_reads, slot_lookup
 from rewind.store.partitions import Partition
 
 
@@ -30,7 +30,7 @@ def text(plan: Plan) -> str:
     return _text(plan, partition_cache.SEGMENT_SLOTS)
 
 
-@lru_cache(maxsize=2 * states.TEXTS)
+@lru_cache(maxsize=2 * newest_rows.TEXTS)
 def _text(plan: Plan, segment_slots: int) -> str:
     slot, order, at, place = "$2", "$3", "", ""
     if plan.by_signature:
@@ -39,7 +39,7 @@ def _text(plan: Plan, segment_slots: int) -> str:
         at = f"(SELECT slot, position - $3 AS position FROM ({found}) AS t) AS at, "
     lookup = slot_lookup.query_at(slot)
     count = query_parts.transaction_count(slot) if plan.with_block else "NULL::integer"
-    newest = states.newest_of(plan.partitions, "$1", slot, order)
+    newest = newest_rows.newest_of(plan.partitions, "$1", slot, order)
     index = facts = ""
     if not plan.is_short:
         index = (

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.positions import Position
 from rewind.store import sealed_reads
 from rewind.store.partition_cache import Sealed
@@ -23,21 +24,14 @@ class Later(NamedTuple):
 
 def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> list[Later]:
     """The first row of each account after the position, of those that have one up to `latest`."""
-    slot, order = position
+    slot = position.slot
     found: dict[bytes, tuple[int, int]] = {}
     sealed = _sealed_between(slot, latest)
     for end in sorted({min(slot + _NEAR_SLOTS, latest), latest}):
         missing = [pubkey for pubkey in pubkeys if pubkey not in found]
         if not missing:
             break
-        # The range stands in the text: partitions outside it are then not even planned for.
-        rows = fetch_all(
-            "SELECT c.pubkey, c.slot, c.position FROM unnest($1) AS k (pubkey), LATERAL ("
-            "SELECT pubkey, slot, position FROM rewind_accountchange"
-            f" WHERE pubkey = k.pubkey AND slot BETWEEN {slot} AND {end}"
-            " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1) AS c",
-            *(missing, slot, order),
-        )
+        rows = _next_rows(missing, position, end)
         found |= {pubkey: (slot, position) for pubkey, slot, position in rows}
         for pubkey in missing if sealed else ():
             place = sealed_reads.first_after(pubkey, position, end, sealed)
@@ -47,16 +41,42 @@ def next_writes(pubkeys: Sequence[bytes], position: Position, latest: int) -> li
     return [Later(pubkey, *place, place[0] in fine) for pubkey, place in found.items()]
 
 
+def _next_rows(
+    pubkeys: Sequence[bytes], position: Position, end: int
+) -> list[tuple[bytes, int, int]]:
+    # The range stands in the text: partitions outside it are then not even planned for.
+    newest = (
+        "SELECT pubkey, slot, position FROM rewind_accountchange WHERE pubkey = {}"
+        f" AND slot BETWEEN {position.slot} AND {end}"
+        " AND (slot, position) > ($2, $3) ORDER BY slot, position LIMIT 1"
+    )
+    if is_clustered():
+        one = newest.format("$1")
+        several = fetch_together([(one, pubkey, *position) for pubkey in pubkeys])
+        return [row for rows in several for row in rows]
+    return fetch_all(
+        "SELECT c.pubkey, c.slot, c.position FROM unnest($1) AS k (pubkey),"
+        f" LATERAL ({newest.format('k.pubkey')}) AS c",
+        list(pubkeys),
+        *position,
+    )
+
+
 def written_between(pubkeys: Sequence[bytes], first: int, last: int) -> list[bytes]:
     """Those that have a row of any kind in these slots."""
     if not pubkeys:
         return []
-    rows = fetch_all(
-        "SELECT k.pubkey FROM unnest($1) AS k (pubkey) WHERE EXISTS ("
-        "SELECT FROM rewind_accountchange AS c WHERE c.pubkey = k.pubkey"
-        f" AND c.slot BETWEEN {first} AND {last})",
-        list(pubkeys),
-    )
+    # The range stands in the text: partitions outside it are then not even planned for.
+    written = f"SELECT FROM rewind_accountchange AS c WHERE c.slot BETWEEN {first} AND {last}"
+    if is_clustered():
+        one = written.replace("SELECT", "SELECT c.pubkey", 1) + " AND c.pubkey = $1 LIMIT 1"
+        rows = [row for rows in fetch_together([(one, key) for key in pubkeys]) for row in rows]
+    else:
+        rows = fetch_all(
+            "SELECT k.pubkey FROM unnest($1) AS k (pubkey)"
+            f" WHERE EXISTS ({written} AND c.pubkey = k.pubkey)",
+            list(pubkeys),
+        )
     found = {pubkey for (pubkey,) in rows}
     sealed = _sealed_between(first, last)
     start = Position(first, -(2**31))

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from columns.clusters import is_clustered
 from columns.packed_data import as_stored
 from columns.raw_queries import Query, fetch_all, fetch_together
 from rewind.positions import Position
 from rewind.sealing.body import Body
 from rewind.sealing.changes import Change
-from rewind.store import open_blocks, owners
+from rewind.store import marks, open_blocks, owners
 from rewind.store.partition_cache import Sealed
 
 _NEWEST_BLOCK = (
@@ -39,21 +40,24 @@ _OF_SEVERAL = (
     + _NEWEST_BLOCK.format(columns="id", pubkey="k.pubkey", slot="k.slot", position="k.position")
     + ") AS b ORDER BY k.number, s.number"
 )
-# What filters say of the accounts $1 now.
-_MARKS = (
-    "SELECT k.pubkey, EXISTS (SELECT FROM rewind_filteredpubkey AS f WHERE f.pubkey = k.pubkey),"
-    " d.first_slot, d.last_slot FROM unnest($1) AS k (pubkey)"
-    " LEFT JOIN rewind_droppedaccount AS d ON d.pubkey = k.pubkey"
+# A cluster's: of the account $1 at the position ($2, $3), in the segment $4 and in its bucket $5,
+# whose keys begin with $6.
+_CANDIDATE = (
+    "SELECT segment_id, {columns} FROM rewind_sealedblock WHERE segment_id = $4"
+    " AND bucket = $5::smallint AND pubkey >= $6 AND (pubkey, slot, position) <= ($1, $2, $3)"
+    " ORDER BY pubkey DESC, slot DESC, position DESC LIMIT 1"
 )
-_FILTERED_OWNERS = "SELECT id FROM rewind_owner WHERE filtered"
+_CANDIDATE_NUMBER = _CANDIDATE.format(columns="id")
+_CANDIDATE_BLOCK = _CANDIDATE.format(columns="id, block")
 _BELOW = (
     "SELECT id, pubkey, slot, position FROM rewind_sealedblock WHERE segment_id = $1"
-    " AND (pubkey, slot, position) < ($2, $3, $4)"
+    " AND bucket = $6::smallint AND pubkey >= $7 AND (pubkey, slot, position) < ($2, $3, $4)"
     " ORDER BY pubkey DESC, slot DESC, position DESC LIMIT $5"
 )
 _FROM = (
     "SELECT id, pubkey, slot, position FROM rewind_sealedblock WHERE segment_id = $1"
-    " AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position LIMIT $5"
+    " AND bucket = $6::smallint AND (pubkey, slot, position) > ($2, $3, $4)"
+    " AND pubkey <= $7 ORDER BY pubkey, slot, position LIMIT $5"
 )
 # Fewer changes are in a block only where data are large.
 _CHANGES_A_BLOCK = 150
@@ -90,21 +94,35 @@ def up_to(sealed: Sequence[Sealed], slot: int) -> list[int]:
     return [each.id for each in sealed if each.first <= slot]
 
 
-def query_of_one(pubkey: bytes, position: Position, segments: Sequence[int]) -> Query:
+def queries_of_one(pubkey: bytes, position: Position, segments: Sequence[int]) -> list[Query]:
     """What `newest_of_one` needs the rows of."""
-    return _OF_ONE, pubkey, *position, list(segments)
+    if is_clustered():
+        places = (pubkey, *position)
+        newest = [
+            (_CANDIDATE_BLOCK, *places, segment, pubkey[0], pubkey[:1]) for segment in segments
+        ]
+        return [*newest, *marks.queries([pubkey])]
+    return [(_OF_ONE, pubkey, *position, list(segments))]
 
 
 def newest_of_one(
-    pubkey: bytes, position: Position, rows: Sequence[tuple[Any, ...]]
+    pubkey: bytes, position: Position, found: Sequence[Sequence[tuple[Any, ...]]]
 ) -> Found | None:
     """The account's newest sealed change at or before the position. Raises ArchiveDamaged."""
-    for segment, block, packed, filtered, *marks in rows:
+    rows = _joined(found) if is_clustered() else found[0]
+    for segment, block, packed, filtered, *said in rows:
         change = open_blocks.opened(block, segment, packed).newest(pubkey, *position)
         if change is not None:
             owner = owners.pubkeys_of((change.owner_id,))[change.owner_id]
-            return Found(change, owner, change.owner_id in filtered, *marks)
+            return Found(change, owner, change.owner_id in filtered, *said)
     return None
+
+
+def _joined(found: Sequence[Sequence[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    """The rows that _OF_ONE would have given."""
+    *newest, ((_, *said),), filtered = found
+    numbers = [number for (number,) in filtered]
+    return [(*row, numbers, *said) for rows in newest for row in rows]
 
 
 def queries_of_several(
@@ -112,6 +130,13 @@ def queries_of_several(
 ) -> list[Query]:
     """What `newest_of_several` needs the rows of: of each account at its position."""
     pubkeys = [pubkey for pubkey, _ in wanted]
+    if is_clustered():
+        each = [
+            (_CANDIDATE_NUMBER, pubkey, *position, segment, pubkey[0], pubkey[:1])
+            for pubkey, position in wanted
+            for segment in segments
+        ]
+        return [*each, *marks.queries(pubkeys)]
     return [
         (
             _OF_SEVERAL,
@@ -120,8 +145,7 @@ def queries_of_several(
             [position.order for _, position in wanted],
             list(segments),
         ),
-        (_MARKS, list(dict.fromkeys(pubkeys))),
-        (_FILTERED_OWNERS,),
+        *marks.queries(pubkeys),
     ]
 
 
@@ -129,8 +153,16 @@ def newest_of_several(
     wanted: Sequence[tuple[bytes, Position]], rows: Sequence[Sequence[tuple[Any, ...]]]
 ) -> dict[tuple[bytes, Position], Found]:
     """By account and position, those that have one. Raises ArchiveDamaged."""
-    candidates, marks, filtered = rows
-    bodies = open_blocks.fetched([(block, segment) for _, segment, block in candidates])
+    *newest, said, filtered = rows
+    candidates = newest[0]
+    if is_clustered():
+        segments = len(newest) // len(wanted)
+        candidates = [
+            (number // segments + 1, *row) for number, some in enumerate(newest) for row in some
+        ]
+    bodies = open_blocks.fetched(
+        [(block, segment, wanted[number - 1][0][0]) for number, segment, block in candidates]
+    )
     changes: dict[tuple[bytes, Position], Change] = {}
     for number, _, block in candidates:
         each = pubkey, position = wanted[number - 1]
@@ -138,7 +170,7 @@ def newest_of_several(
             change = bodies[block].newest(pubkey, *position)
             if change is not None:
                 changes[each] = change
-    found = _found(list(changes.values()), marks, filtered)
+    found = _found(list(changes.values()), said, filtered)
     return dict(zip(changes, found, strict=True))
 
 
@@ -193,8 +225,8 @@ def _bodies_down(segment: int, pubkey: bytes, position: Position, changes: int) 
     key: tuple[bytes, int, int] = (pubkey, *position)
     count = min(changes // _CHANGES_A_BLOCK + 1, _MOST_BLOCKS)
     while True:
-        rows = fetch_all(_BELOW, segment, *key, count)
-        bodies = open_blocks.fetched([(row[0], segment) for row in rows])
+        rows = fetch_all(_BELOW, segment, *key, count, pubkey[0], pubkey[:1])
+        bodies = open_blocks.fetched([(row[0], segment, pubkey[0]) for row in rows])
         for number, first, *_ in rows:
             if number in bodies:  # else it left as a gap just now
                 yield bodies[number]
@@ -207,23 +239,25 @@ def _bodies_down(segment: int, pubkey: bytes, position: Position, changes: int) 
 
 def _bodies_up(segment: int, pubkey: bytes, position: Position) -> Iterator[Body]:
     key: tuple[bytes, int, int] = (pubkey, position.slot, position.order + 1)
-    before = fetch_all(_BELOW, segment, *key, 1)
+    bucket = pubkey[0]
+    before = fetch_all(_BELOW, segment, *key, 1, bucket, pubkey[:1])
     if before:
-        yield from open_blocks.fetched([(before[0][0], segment)]).values()
+        yield from open_blocks.fetched([(before[0][0], segment, bucket)]).values()
     while True:
-        rows = fetch_all(_FROM, segment, key[0], key[1], key[2] - 1, 1)
-        if not rows or rows[0][1] != pubkey:
+        after = (key[0], key[1], key[2] - 1)
+        rows = fetch_all(_FROM, segment, *after, 1, bucket, pubkey)
+        if not rows:
             return
-        yield from open_blocks.fetched([(rows[0][0], segment)]).values()
+        yield from open_blocks.fetched([(rows[0][0], segment, bucket)]).values()
         key = (rows[0][1], rows[0][2], rows[0][3] + 1)
 
 
 def _found(
     changes: Sequence[Change],
-    marks: Sequence[tuple[Any, ...]],
+    said: Sequence[tuple[Any, ...]],
     filtered: Sequence[tuple[Any, ...]],
 ) -> list[Found]:
-    by_pubkey = {pubkey: rest for pubkey, *rest in marks}
+    by_pubkey = marks.by_pubkey(said)
     filtered_ids = {number for (number,) in filtered}
     names = owners.pubkeys_of({change.owner_id for change in changes})
     return [

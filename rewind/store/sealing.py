@@ -9,17 +9,17 @@ from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
 from solders.sysvar import RENT
 
+from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.changes import Block
-from rewind.store import partitions, slots, writing
+from rewind.store import late_rows, partitions, slots, writing
 from rewind.store.change_source import Key
 from rewind.store.partitions import Partition
 
 # The first half of an advisory lock's name.
 _LOCK = 7_313
 _BLOCK_COLUMNS = "segment_id, changes, slot, position, bucket, pubkey, block"
-_TRIGGER = "rewind_note_late_row"
 _DELETED_AT_ONCE = 2_000
 # A row of it in slot 0 says that the accounts of genesis are here: nothing writes it later in the
 # slot.
@@ -43,7 +43,7 @@ def claim() -> bool:
 
 
 def wait() -> None:
-    """The same, once the other worker is done with its step."""
+    """The same, when the other worker has ended its transaction."""
     fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
 
 
@@ -70,12 +70,12 @@ def begin(
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
+            # Writers of a cluster note what they write if they find the segment: none is at work
+            # that has looked already.
+            if is_clustered() and not slots.lock_window():
+                return None
             cursor.execute("SET LOCAL lock_timeout = 300")
-            for each in replaced:
-                cursor.execute(
-                    f"CREATE TRIGGER {_TRIGGER} AFTER INSERT OR UPDATE ON {each.table}"
-                    f" FOR EACH ROW EXECUTE FUNCTION {_TRIGGER}()"
-                )
+            late_rows.watch(each.table for each in replaced)
             return SealedSegment.objects.create(
                 first_slot=first_slot,
                 last_slot=last_slot,
@@ -100,10 +100,8 @@ def sources_are_there(segment: SealedSegment) -> bool:
 def abandon(segment: SealedSegment) -> None:
     """What was built is deleted, and its partitions are as they were before."""
     tables = {each.table for each in partitions.existing()}
-    with connection.cursor() as cursor:
-        for table in tables.intersection(segment.tables):
-            cursor.execute(f"DROP TRIGGER IF EXISTS {_TRIGGER} ON {table}")
-    _forget_late_rows(segment)
+    late_rows.unwatch(tables.intersection(segment.tables))
+    late_rows.forget(segment.first_slot, segment.last_slot)
     SealedSegment.objects.filter(pk=segment.pk).update(state=State.RETIRED, retired_at=None)
 
 
@@ -147,7 +145,7 @@ def activate(segment: SealedSegment, now: Any) -> bool:
             writing.lift_timeouts()
             if not SealedSegment.objects.filter(pk=segment.pk, state=State.BUILDING).exists():
                 return False
-            late = _keep_late_rows(segment)
+            late = late_rows.keep(segment.tables, segment.first_slot, segment.last_slot)
             SealedSegment.objects.filter(pk__in=segment.segments).update(
                 state=State.RETIRED, retired_at=now
             )
@@ -155,45 +153,13 @@ def activate(segment: SealedSegment, now: Any) -> bool:
             partitions.drop_in_transaction(replaced)
             if late:
                 partitions.ensure(late)
-                _put_late_rows_back()
-            _forget_late_rows(segment)
+                late_rows.put_back(writing.COLUMNS)
+            late_rows.forget(segment.first_slot, segment.last_slot)
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             return False
         raise
     return True
-
-
-def _keep_late_rows(segment: SealedSegment) -> list[int]:
-    """The rows that were noted lie aside; the first slots of their partitions."""
-    if not segment.tables:
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS rewind_late_kept")
-        cursor.execute(
-            "CREATE TEMPORARY TABLE rewind_late_kept ON COMMIT DROP AS"
-            " SELECT change.* FROM rewind_laterow AS late JOIN rewind_accountchange AS change"
-            " USING (pubkey, slot, position) WHERE late.slot BETWEEN %s AND %s",
-            [segment.first_slot, segment.last_slot],
-        )
-        cursor.execute(f"SELECT DISTINCT slot / {partitions.PARTITION_SLOTS} FROM rewind_late_kept")
-        return [number * partitions.PARTITION_SLOTS for (number,) in cursor.fetchall()]
-
-
-def _put_late_rows_back() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
-            f" SELECT {writing.COLUMNS} FROM rewind_late_kept"
-        )
-
-
-def _forget_late_rows(segment: SealedSegment) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_laterow WHERE slot BETWEEN %s AND %s",
-            [segment.first_slot, segment.last_slot],
-        )
 
 
 def advance(

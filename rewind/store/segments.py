@@ -11,7 +11,8 @@ from django.db import connection
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
-from columns.raw_queries import fetch_all, fetch_one
+from columns.clusters import is_clustered
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState
 from rewind.store import partition_cache, partitions
 
@@ -105,6 +106,14 @@ def _occurrence(slot: int) -> Occurrence:
 def newest_of_each(below: dict[bytes, int]) -> dict[bytes, Occurrence]:
     """The same of several accounts, each with its own segment."""
     slots = [segment * partition_cache.SEGMENT_SLOTS for segment in below.values()]
+    if is_clustered():
+        asked = zip(below, slots, strict=True)
+        several = fetch_together([(_ONE, *each) for each in asked])
+        return {
+            pubkey: _occurrence(rows[0][0])
+            for pubkey, rows in zip(below, several, strict=True)
+            if rows
+        }
     rows = fetch_all(_SEVERAL, list(below), slots)
     return {pubkey: _occurrence(slot) for pubkey, slot in rows}
 

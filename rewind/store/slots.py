@@ -8,6 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
+from columns import clusters
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
@@ -159,9 +160,21 @@ def block_transactions(first: int, last: int) -> dict[int, int]:
     return dict(found.values_list("slot", "transaction_count"))
 
 
+def changes_counted(first: int, last: int) -> int:
+    """Writes of the runs that the slots are in, as far as they are archived."""
+    found = fetch_one(
+        "SELECT coalesce(sum(changes), 0)::bigint FROM rewind_slottally"
+        " WHERE run BETWEEN $1 AND $2",
+        first // RUN_SLOTS,
+        last // RUN_SLOTS,
+    )
+    return 0 if found is None else int(found[0])
+
+
 def insert_slots(rows: list[ArchivedSlot]) -> None:
     if not rows:
         return
+    clusters.commit_alone()
     values = [
         (
             row.slot,
@@ -185,6 +198,7 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
 
 def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:
     """`changes` more rows, and a finer granularity."""
+    clusters.commit_alone()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"

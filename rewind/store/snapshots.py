@@ -14,10 +14,11 @@ from typing import NamedTuple, Self
 from django.db import DatabaseError, connection
 
 from chain.accounts import AccountWrite
+from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
-from rewind.store import unsealing
+from rewind.store import late_rows, unsealing
 from rewind.store.segments import keep_new, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
@@ -108,21 +109,32 @@ class Staging:
         """What the staged accounts hold, and those of the base of that slot that are not among
         them.
         """
-        unsealing.copy_bases_of(-1 if base_slot is None else base_slot)
+        slot = -1 if base_slot is None else base_slot
+        unsealing.copy_bases_of(slot)
+        hot = "rewind_accountchange"
         with connection.cursor() as cursor:
+            if is_clustered():
+                # What lies on other nodes is not joined with what lies here.
+                hot = "rewind_staged_bases"
+                cursor.execute(f"DROP TABLE IF EXISTS {hot}")
+                cursor.execute(
+                    f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
+                    " SELECT pubkey, slot, position, kind, lamports FROM rewind_accountchange"
+                    " WHERE slot = %s AND position = %s",
+                    [slot, END_OF_SLOT],
+                )
             cursor.execute(
                 "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
                 f" lamports FROM {self._table}"
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
                 " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
-                " FROM rewind_accountchange"
-                " WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
+                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
                 " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
-                " WHERE NOT EXISTS (SELECT FROM rewind_accountchange AS late"
+                f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
                 " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
                 " AND late.position = sealed.position)) AS base"
-                f" WHERE NOT EXISTS (SELECT FROM {self._table} WHERE pubkey = base.pubkey))",
-                {"base": -1 if base_slot is None else base_slot, "position": END_OF_SLOT},
+                f" WHERE NOT EXISTS (SELECT 1 FROM {self._table} WHERE pubkey = base.pubkey))",
+                {"base": slot, "position": END_OF_SLOT},
             )
             (held,) = cursor.fetchone()
             return int(held)
@@ -138,12 +150,13 @@ class Staging:
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
                 " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
                 f" WHERE wanted AND {which} AND NOT EXISTS"
-                " (SELECT FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
+                " (SELECT 1 FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
                 " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
                 {"position": END_OF_SLOT, **kept_terms(slot)},
             )
             (new,) = cursor.fetchone()
-            return int(new)
+        late_rows.note_place(slot, END_OF_SLOT)
+        return int(new)
 
 
 def _drop_left_behind() -> None:

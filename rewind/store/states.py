@@ -9,12 +9,14 @@ from django.db import connection
 from psycopg.errors import UndefinedTable
 
 from chain.units import Slot
+from columns.clusters import is_clustered
 from columns.packed_data import unpack
 from columns.raw_queries import Query, fetch_together
 from rewind.errors import SlotTooOld
 from rewind.positions import CARRIED, Position
-from rewind.store import partition_cache, sealed_reads, segments
+from rewind.store import newest_rows, partition_cache, sealed_reads, segments
 from rewind.store.large_data import packed_data
+from rewind.store.newest_rows import LARGE, TEXTS, newest_of
 from rewind.store.partition_cache import Layout, Segment
 from rewind.store.partitions import Partition, partition_of
 from rewind.store.row_cache import Kept
@@ -22,8 +24,6 @@ from rewind.store.row_cache import Kept
 T = TypeVar("T")
 
 _U64 = 2**64
-# Of each kind: as many as a connection keeps prepared.
-TEXTS = 64
 # Retention drops one partition after the other.
 _MOST_TRIES = 5
 
@@ -69,7 +69,6 @@ class State(NamedTuple):
         return self.first_dropped <= slot and self.last_dropped > known_to
 
 
-_COLUMNS = "pubkey, slot, position, kind, lamports, rent_epoch, executable, owner_id, data"
 _STATE = (
     "c.pubkey, c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable,"
     " o.pubkey AS owner, o.filtered, c.data,"
@@ -78,18 +77,15 @@ _STATE = (
     " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey) AS last_dropped"
 )
 
-
-# A hundred accounts of the largest size would fill a process's memory.
-_LARGE = 1 << 20
 STATE_OF_SEVERAL = _STATE.replace(
-    "c.data", f"CASE WHEN octet_length(c.data) <= {_LARGE} THEN c.data END"
+    "c.data", f"CASE WHEN octet_length(c.data) <= {LARGE} THEN c.data END"
 )
 # Of the rows that are known by k.known_slot, k.known_position and k.known_xid no data come.
 STATE_OF_UNKNOWN = _STATE.replace(
     "c.data",
     "CASE WHEN (c.slot, c.position, c.xid) IS DISTINCT FROM"
     " (k.known_slot, k.known_position, k.known_xid)"
-    f" AND octet_length(c.data) <= {_LARGE} THEN c.data END",
+    f" AND octet_length(c.data) <= {LARGE} THEN c.data END",
 )
 
 
@@ -150,15 +146,55 @@ def _newest(pubkey: bytes, position: Position, layout: Layout) -> State | None:
 def _newest_in(segment: Segment, pubkey: bytes, position: Position) -> State | None:
     """The account's newest row in the segment, sealed or not; one round trip."""
     sealed = sealed_reads.up_to(segment.sealed, position.slot)
-    queries: list[Query] = []
-    if segment.partitions:
-        queries.append((single(segment.partitions), pubkey, *position))
+    hot = single_queries(segment.partitions, pubkey, position)
+    found = fetch_together(
+        [*hot, *(sealed_reads.queries_of_one(pubkey, position, sealed) if sealed else ())]
+    )
+    packed = None
     if sealed:
-        queries.append(sealed_reads.query_of_one(pubkey, position, sealed))
-    found = fetch_together(queries)
-    rows = found.pop(0) if segment.partitions else []
-    packed = sealed_reads.newest_of_one(pubkey, position, found[0]) if sealed else None
-    return newer(state_of(rows[0]) if rows else None, packed)
+        packed = sealed_reads.newest_of_one(pubkey, position, found[len(hot) :])
+    return newer(single_state(found[: len(hot)]), packed)
+
+
+def single_queries(
+    partitions: tuple[Partition, ...], pubkey: bytes, position: Position
+) -> list[Query]:
+    """What `single_state` needs the rows of."""
+    if not partitions:
+        return []
+    if is_clustered():
+        return newest_rows.queries_apart(partitions, [(pubkey, position)], is_whole=True)
+    return [(single(partitions), pubkey, *position)]
+
+
+def single_state(found: Sequence[Sequence[tuple[Any, ...]]]) -> State | None:
+    """The account's newest row in the partitions, with its data."""
+    rows = _rows(found)
+    return state_of(rows[0]) if rows else None
+
+
+def _rows(found: Sequence[Sequence[tuple[Any, ...]]]) -> Sequence[tuple[Any, ...]]:
+    if not found:
+        return []
+    return newest_rows.rows_apart(found) if is_clustered() else found[0]
+
+
+def several_queries(
+    partitions: tuple[Partition, ...], pubkeys: Sequence[bytes], position: Position
+) -> list[Query]:
+    """What `several_states` needs the rows of."""
+    if not partitions:
+        return []
+    if is_clustered():
+        places = [(pubkey, position) for pubkey in dict.fromkeys(pubkeys)]
+        return newest_rows.queries_apart(partitions, places)
+    return [(several(partitions), list(pubkeys), *position)]
+
+
+def several_states(found: Sequence[Sequence[tuple[Any, ...]]]) -> dict[bytes, State]:
+    """The newest row of each account that has one; large data are left out."""
+    rows = _rows(found)
+    return {row[0]: state_of(row) for row in rows}
 
 
 def newer(state: State | None, sealed: sealed_reads.Found | None) -> State | None:
@@ -218,15 +254,13 @@ def _newest_of_each_in(
         return {}
     sealed = sealed_reads.up_to(segment.sealed, position.slot)
     wanted = [(pubkey, position) for pubkey in pubkeys]
-    queries: list[Query] = []
-    if segment.partitions:
-        queries.append((several(segment.partitions), pubkeys, *position))
-    if sealed:
-        queries += sealed_reads.queries_of_several(wanted, sealed)
-    found = fetch_together(queries)
-    rows = found.pop(0) if segment.partitions else []
-    states = {row[0]: state_of(row) for row in rows}
-    return merged(states, sealed_reads.newest_of_several(wanted, found) if sealed else {})
+    hot = several_queries(segment.partitions, pubkeys, position)
+    packed = sealed_reads.queries_of_several(wanted, sealed) if sealed else []
+    found = fetch_together([*hot, *packed])
+    states = several_states(found[: len(hot)])
+    if not sealed:
+        return states
+    return merged(states, sealed_reads.newest_of_several(wanted, found[len(hot) :]))
 
 
 def merged(
@@ -296,32 +330,4 @@ def several(partitions: tuple[Partition, ...]) -> str:
     )
 
 
-_NO_ROWS = (
-    "SELECT ''::bytea AS pubkey, 0::bigint AS slot, 0 AS position, 0::smallint AS kind,"
-    " 0::bigint AS lamports, 0::bigint AS rent_epoch, false AS executable, 0 AS owner_id,"
-    " ''::bytea AS data, '1'::xid AS xmin WHERE false"
-)
 OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
-
-
-def newest_of(
-    partitions: tuple[Partition, ...],
-    key: str,
-    slot: str = "$2",
-    order: str = "$3",
-    *,
-    also: str = "",
-) -> str:
-    """An account's newest row at or before a position, all named by expressions. The partitions are
-    looked into one after the other, newest first, until one has a row; those that begin above the
-    position are passed over. `also` are columns beside those of a state.
-    """
-    if not partitions:
-        return f"SELECT {_COLUMNS}{also} FROM ({_NO_ROWS}) AS none"
-    parts = (
-        f"(SELECT {_COLUMNS}{also} FROM {partition.table} WHERE {slot} >= {partition.first}"
-        f" AND pubkey = {key} AND (slot, position) <= ({slot}, {order})"
-        " ORDER BY slot DESC, position DESC LIMIT 1)"
-        for partition in partitions
-    )
-    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS parts LIMIT 1"

@@ -1,11 +1,12 @@
 """An account's rows, newest first, one partition after the other, and large data apart."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from psycopg.errors import UndefinedTable
 
+from columns.clusters import is_clustered
 from columns.packed_data import as_stored, unpack
 from columns.raw_queries import fetch_all
 from rewind.models import AccountChange
@@ -77,7 +78,12 @@ def _read(
     """The segment's next rows, sealed or not: of the same place, the one that is not."""
     found = []
     if segment.partitions:
-        found = fetch_all(_rows(segment), pubkey, *below, first_slot, at_once)
+        text = _rows_apart(segment) if is_clustered() else _rows(segment)
+        found = fetch_all(text, pubkey, *below, first_slot, at_once)
+    if found and is_clustered():
+        names = owners.pubkeys_of({each[6] for each in found})
+        coarse = _coarse_among({each[0] for each in found})
+        found = [(*each[:6], names[each[6]], each[7], each[0] in coarse) for each in found]
     rows = [_row(each) for each in found]
     if not segment.sealed:
         return rows
@@ -91,19 +97,21 @@ def _read(
 
 def _sealed_rows(changes: Sequence[Change]) -> Iterator[Row]:
     names = owners.pubkeys_of({change.owner_id for change in changes})
-    coarse = {
-        slot
-        for (slot,) in fetch_all(
-            "SELECT slot FROM rewind_archivedslot WHERE slot = ANY($1) AND granularity > 0",
-            sorted({change.slot for change in changes}),
-        )
-    }
+    coarse = _coarse_among({change.slot for change in changes})
     for change in changes:
         yield Row(
             *(change.slot, change.position, change.kind, change.lamports, change.rent_epoch),
             *(change.executable, names[change.owner_id], as_stored(change.data)),
             change.slot in coarse,
         )
+
+
+def _coarse_among(slots: Collection[int]) -> set[int]:
+    rows = fetch_all(
+        "SELECT slot FROM rewind_archivedslot WHERE slot = ANY($1) AND granularity > 0",
+        sorted(slots),
+    )
+    return {slot for (slot,) in rows}
 
 
 def _segments(pubkey: bytes, slot: int, first_slot: int, layout: Layout) -> Iterator[Segment]:
@@ -176,6 +184,21 @@ _COLUMNS = "slot, position, kind, lamports, rent_epoch, executable, owner_id"
 
 @lru_cache(maxsize=64)
 def _rows(segment: Segment) -> str:
+    return (
+        "SELECT c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable, o.pubkey,"
+        f" c.packed, coalesce(a.granularity > 0, false) FROM ({_listed(segment)}) AS c"
+        " JOIN rewind_owner o ON o.id = c.owner_id"
+        " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot ORDER BY c.slot DESC, c.position DESC"
+    )
+
+
+@lru_cache(maxsize=64)
+def _rows_apart(segment: Segment) -> str:
+    """The same without what the coordinator of a cluster knows; an owner's number for its key."""
+    return f"SELECT * FROM ({_listed(segment)}) AS c ORDER BY slot DESC, position DESC"
+
+
+def _listed(segment: Segment) -> str:
     """Each partition gives its rows in order, and none is looked into before those above it."""
     parts = (
         f"(SELECT {_COLUMNS}, CASE WHEN octet_length(data) <= {_LARGE} THEN data END AS packed"
@@ -184,10 +207,4 @@ def _rows(segment: Segment) -> str:
         for table in segment.tables
     )
     # A lone part could not have a LIMIT of its own and another behind it.
-    return (
-        "SELECT c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable, o.pubkey,"
-        " c.packed, coalesce(a.granularity > 0, false)"
-        f" FROM (SELECT * FROM ({' UNION ALL '.join(parts)}) AS p LIMIT $5) AS c"
-        " JOIN rewind_owner o ON o.id = c.owner_id"
-        " LEFT JOIN rewind_archivedslot a ON a.slot = c.slot ORDER BY c.slot DESC, c.position DESC"
-    )
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS p LIMIT $5"

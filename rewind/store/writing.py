@@ -10,6 +10,7 @@ from chain.accounts import AccountWrite
 from columns.packed_data import pack as packed
 from rewind.positions import END_OF_SLOT
 from rewind.sealing.changes import Change
+from rewind.store import late_rows
 
 
 class NewChange(NamedTuple):
@@ -46,7 +47,23 @@ _CHUNK = 1 << 17
 
 def copy_new(rows: Iterable[NewChange]) -> None:
     """Rows whose keys are not there: a slot's that this transaction alone may write."""
-    copy_rows("rewind_accountchange", COLUMNS, _packed(rows))
+    span = late_rows.being_sealed()
+    if span is None:
+        copy_rows("rewind_accountchange", COLUMNS, _packed(rows))
+        return
+    late: list[late_rows.Place] = []
+    copy_rows("rewind_accountchange", COLUMNS, _packed(_watched(rows, span, late)))
+    late_rows.note(late)
+
+
+def _watched(
+    rows: Iterable[NewChange], span: tuple[int, int], late: list[late_rows.Place]
+) -> Iterator[NewChange]:
+    """The rows as they are; places of those in the slots are added to `late`."""
+    for row in rows:
+        if span[0] <= row.slot <= span[1]:
+            late.append((row.write.pubkey, row.slot, row.position))
+        yield row
 
 
 def stage() -> None:
@@ -61,6 +78,7 @@ def stage() -> None:
 
 def copy_staged(rows: Iterable[NewChange]) -> None:
     copy_rows("rewind_staged", COLUMNS, _packed(rows))
+    late_rows.note_staged()
 
 
 def correct_staged() -> int:

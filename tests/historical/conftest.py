@@ -69,7 +69,7 @@ def empty_tables() -> list[str]:
         names = connection.introspection.table_names(cursor)
         cursor.execute(
             " UNION ALL ".join(
-                f"SELECT '{name}' WHERE NOT EXISTS (SELECT FROM {name})" for name in names
+                f"SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name})" for name in names
             )
         )
         return [name for (name,) in cursor.fetchall()]

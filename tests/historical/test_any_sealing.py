@@ -124,7 +124,7 @@ def left() -> list[str]:
     found = []
     with connection.cursor() as cursor:
         for name in LEDGER_TABLES.split(", "):
-            cursor.execute(f"SELECT EXISTS (SELECT FROM {name})")
+            cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {name})")
             if cursor.fetchone()[0] and name != "historical_sealversion":
                 found.append(name)
     return found

@@ -14,6 +14,7 @@ from historical.models import Block
 from historical.services import transactions
 from historical.services.removal import remove_blocks
 from historical.store import transaction_lookup
+from tests.cluster import one_machine
 from tests.conftest import Rpc
 from tests.rewind.round_trips import counted
 
@@ -67,6 +68,7 @@ def is_of(found: dict[str, Any], signature: str, block: dict[str, Any]) -> bool:
     return members == block[signature] and found["slot"] == SLOT
 
 
+@one_machine
 def test_the_third_of_a_block_takes_no_statement_and_its_place_is_right(
     block: dict[str, Any], ask: Ask
 ) -> None:
@@ -86,6 +88,7 @@ def test_the_third_of_a_block_takes_no_statement_and_its_place_is_right(
     assert [ask(each)[1] for each in order[:20]] == [0] * 20
 
 
+@one_machine
 def test_a_small_body_comes_with_the_places(
     block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_small_body_comes_with_the_places(
         assert (is_of(answer, each, block), trips) == (True, 0)
 
 
+@one_machine
 def test_of_a_block_with_too_many_each_takes_one(
     block: dict[str, Any], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +125,7 @@ def test_what_was_removed_is_not_found_and_what_is_recorded_anew_is(
         assert is_of(ask(each)[0], each, block)
 
 
+@one_machine
 def test_where_nothing_may_be_remembered_each_read_is_one_statement(
     block: dict[str, Any], ask: Ask, settings: Any
 ) -> None:

@@ -92,6 +92,26 @@ def _change_write(slot: int, change: str) -> Callable[[], None]:
     )
 
 
+def _take_signature(slot: int, other: int) -> None:
+    """The first transaction of a slot has the signature of that of another slot."""
+    columns = "slot, position, start, length, frame, err, memo, signature"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM historical_transaction WHERE slot = ANY(%s) AND position = 0"
+            " ORDER BY slot = %s",
+            [[slot, other], other],
+        )
+        mine, theirs = cursor.fetchall()
+        cursor.execute(
+            "DELETE FROM historical_transaction WHERE slot = %s AND position = 0", [slot]
+        )
+        cursor.execute(
+            f"INSERT INTO historical_transaction ({columns})"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+            [*mine[:-1], theirs[-1]],
+        )
+
+
 DAMAGES: list[tuple[str, Callable[[], Any], tuple[str, int, str]]] = [
     ("a block that is gone", lambda: remove_blocks(4, 4), ("ledger", 4, "parent_missing")),
     (
@@ -118,11 +138,7 @@ DAMAGES: list[tuple[str, Callable[[], Any], tuple[str, int, str]]] = [
     ),
     (
         "index rows that are swapped",
-        lambda: sql(
-            "UPDATE historical_transaction SET signature = (SELECT signature FROM"
-            " historical_transaction WHERE slot = 10 AND position = 0) WHERE slot = 8"
-            " AND position = 0"
-        ),
+        lambda: _take_signature(8, 10),
         ("ledger", 8, "wrong_signature"),
     ),
     (

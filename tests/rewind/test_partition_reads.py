@@ -22,6 +22,7 @@ from rewind.store import segments as store
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from rewind.store.states import newest_state, newest_states
+from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature, write
 
@@ -51,6 +52,7 @@ def index_all() -> list[int]:
     return found
 
 
+@one_machine
 @pytest.mark.parametrize("is_analyzed", [False, True])
 def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_row(
     record: Callable[..., Any], is_analyzed: bool
@@ -86,6 +88,7 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
             assert len(conditions) == 12
 
 
+@one_machine
 def test_an_account_far_below_takes_three_statements(
     record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from rewind.store import account_reads, partition_cache
 from rewind.store import segments as segment_store
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
+from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
 from tests.rewind.round_trips import counted
@@ -55,6 +56,7 @@ def archive(record: Callable[..., Any], empty_ledger: None) -> None:
     fill(record)
 
 
+@one_machine
 @pytest.mark.parametrize("account", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize(
     # Of the third, account 3 has a row above in the segment, and none in the slot's own partition.
@@ -76,6 +78,7 @@ def test_a_read_that_comes_again_is_one_round_trip(
     assert trips == [1], (account, slot)
 
 
+@one_machine
 def test_around_a_transaction_too(rpc: Any, archive: None, tmp_path: Path) -> None:
     for config in (
         {"slot": TOP, "transactionIndex": 2},

@@ -17,6 +17,7 @@ from rewind.models import AccountChange
 from rewind.services import comparing, filters
 from rewind.services.replay import forget_verdicts, replay
 from simulator.addresses import SLOT_HASHES
+from tests.cluster import one_machine
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.round_trips import counted
@@ -261,6 +262,7 @@ def test_without_a_sysvar_that_a_program_reads_nothing_is_said_to_diverge(
     assert simulated(rpc, payment, anchor=own_place(payment))["fidelity"] == "verified"
 
 
+@one_machine
 @pytest.mark.django_db
 @pytest.mark.usefixtures("empty_ledger")
 def test_a_simulation_that_comes_again_reads_in_two_round_trips_or_three(

@@ -4,17 +4,25 @@ from typing import Any
 
 from django.db.backends.postgresql import base
 
+from columns.clusters import COMMIT_FENCE
 from columns.generations import Change, Generation
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Moves the generations that a transaction changes at its commit (columns.generations)."""
+    """Moves the generations that a transaction changes at its commit (columns.generations), and
+    commits alone what lies on several nodes (columns.clusters).
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.changed: set[Generation] = set()
+        self.commits_alone = False
 
     def _commit(self) -> None:
+        if self.commits_alone:
+            self.commits_alone = False
+            with self.wrap_database_errors:
+                self.connection.execute(COMMIT_FENCE)
         changed, self.changed = self.changed, set()
         if not changed:
             super()._commit()  # type: ignore[misc]
@@ -24,8 +32,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _rollback(self) -> None:
         self.changed.clear()
+        self.commits_alone = False
         super()._rollback()  # type: ignore[misc]
 
     def _close(self) -> None:
         self.changed.clear()
+        self.commits_alone = False
         super()._close()  # type: ignore[misc]

@@ -56,7 +56,8 @@ def list_of(text: str, app: str, model: str) -> Link:
 
 class Kind(NamedTuple):
     """A card of the page, for users who may see the page that it leads to, unless `permission`
-    names another one; "" is for every user. `drawn` is its line.
+    names another one; "" is for every user. `drawn` is its line; `is_there` says whether the
+    installation has what it shows.
     """
 
     id: str
@@ -65,8 +66,11 @@ class Kind(NamedTuple):
     link: Link
     drawn: Figure | None = None
     permission: str | None = None
+    is_there: Callable[[], bool] = lambda: True
 
     def is_for(self, request: HttpRequest) -> bool:
+        if not self.is_there():
+            return False
         needed = self.link.permission if self.permission is None else self.permission
         return not needed or request.user.has_perm(needed)
 

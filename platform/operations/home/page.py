@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from operations.home import calling, capacity, figures, following, landing
+from operations.home import calling, capacity, cluster, figures, following, landing
 from operations.home.cards import Card, Group, Kind, Link, link_to, list_of
 from operations.home.charts import line_of
 from operations.models import Alarm
@@ -68,6 +68,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
             Kind("servers", "Servers", capacity.servers, _READINESS, figures.DATABASE_TIME),
             Kind("queues", "Queues", capacity.queues, _DELIVERIES, figures.QUEUED, ""),
             Kind("space", "Disk and memory", capacity.space, _NONE, figures.DISK),
+            Kind("cluster", "Cluster", cluster.cluster, _NONE, is_there=cluster.is_there),
         ),
     ),
 )

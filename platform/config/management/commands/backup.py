@@ -12,11 +12,17 @@ from django.utils import timezone
 from config.backup_keys import own_backup_key
 from config.backup_seals import BadBackup
 from config.backups import BY_ITSELF, make_backup
+from config.cluster import is_cluster_wanted
 from config.command_postgres import command_postgres
 from config.engine import UnfitDatabase, require_fit
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES
 from embedded.tools import ToolFailed
+
+_NODES = (
+    "pg_dump sees no single moment of a cluster's nodes: back up each node with its own tool"
+    " (docs/deployment.md, A cluster)"
+)
 
 
 class Command(BaseCommand):
@@ -40,6 +46,8 @@ class Command(BaseCommand):
             with command_postgres(settings.RUN_DIR) if embedded else nullcontext():
                 if require_fit():
                     raise BadBackup(BY_ITSELF)
+                if is_cluster_wanted():
+                    raise BadBackup(_NODES)
                 manifest = make_backup(
                     folder,
                     database_url=settings.DATABASE_URL,

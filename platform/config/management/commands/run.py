@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config import env
 from config.aside import AsideFailed, aside
+from config.cluster import require_cluster
 from config.engine import (
     UnfitDatabase,
     forget_sessions,
@@ -217,6 +218,7 @@ def _prepared(run_dir: Path, base_url: str) -> _Prepared:
 def _prepare_database() -> None:
     """The database is one that the service can work on, and up to date. Raises UnfitDatabase."""
     pooled = require_fit()
+    require_cluster()
     with migrating(pooled):
         call_command("migrate", interactive=False, verbosity=0)
     if pooled:

@@ -1,0 +1,57 @@
+"""Whether the large tables are spread over a Citus cluster, whose statements are of another form:
+each reads or writes one spread table, or any number of those that the coordinator keeps itself.
+"""
+
+from django.conf import settings
+from django.db import connection
+
+CITUS = "citus"
+
+# Tests ask a single PostgreSQL in the form of a cluster.
+is_always_apart = False
+
+
+def is_clustered() -> bool:
+    """Whether statements are of the cluster's form. It is right on a single PostgreSQL, too."""
+    return is_always_apart or bool(settings.ARCHIVE_CLUSTER == CITUS)
+
+
+# Nodes commit one after the other, the coordinator first. A transaction that writes to several
+# holds this advisory lock until all have; reads share it, and see all of a transaction or nothing.
+_FENCE = "7_344, 0"
+READ_FENCE = f"SELECT pg_advisory_xact_lock_shared({_FENCE}) IS NULL"
+COMMIT_FENCE = f"SELECT pg_advisory_xact_lock({_FENCE})"
+
+
+def commit_alone() -> None:
+    """In a cluster reads see all of what this transaction writes or nothing."""
+    if is_clustered():
+        connection.commits_alone = True  # type: ignore[attr-defined]
+
+
+def let_reads_end() -> None:
+    """Reads that began are over, and others wait until this transaction ends. Before a lock of a
+    table that reads wait for: they would hold up its commit.
+    """
+    if is_clustered():
+        with connection.cursor() as cursor:
+            cursor.execute(COMMIT_FENCE)
+
+
+def size_of(table: str) -> str:
+    """The expression of a table's bytes without its indexes."""
+    return _size("relation_size", table)
+
+
+def total_size_of(table: str) -> str:
+    """The same with indexes and long values."""
+    return _size("total_relation_size", table)
+
+
+def _size(name: str, table: str) -> str:
+    single = f"pg_{name}('{table}'::regclass)"
+    if settings.ARCHIVE_CLUSTER != CITUS:
+        return single
+    # The coordinator itself has nothing of a spread table.
+    spread = f"SELECT FROM pg_dist_partition WHERE logicalrelid = '{table}'::regclass"
+    return f"CASE WHEN EXISTS ({spread}) THEN citus_{name}('{table}'::regclass) ELSE {single} END"
