@@ -42,6 +42,11 @@ class BodyCache(Generic[T]):
                 _, dropped = self._texts.popitem(last=False)
                 self._size -= len(dropped)
 
+    def forget(self) -> None:
+        with self._lock:
+            self._texts.clear()
+            self._size = 0
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The text under the key, made when it is not there. Threads that want the same text wait
         for the one that makes it; an event loop, which serves others meanwhile, makes its own.

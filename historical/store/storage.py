@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from columns.clusters import total_size_of
 from columns.raw_queries import fetch_all
 from columns.slot_bands import Band, Stretch
 
@@ -89,9 +90,6 @@ def stretches() -> list[Stretch]:
 
 def sealed_bytes() -> int:
     """What sealed texts, signatures and indexes take on the disk."""
-    ((size,),) = fetch_all(
-        "SELECT pg_total_relation_size('historical_sealedblock')"
-        " + pg_total_relation_size('historical_packedtexts')"
-        " + pg_total_relation_size('historical_packedindex')"
-    )
-    return int(size)
+    tables = ("historical_sealedblock", "historical_packedtexts", "historical_packedindex")
+    rows = fetch_all(f"SELECT {', '.join(map(total_size_of, tables))}")
+    return sum(map(int, rows[0]))

@@ -112,7 +112,7 @@ def test_a_blocks_signatures_are_answered_on_the_loop_once_they_are_known(call, 
     call("getSlot")
     from historical.services.text_caches import recent_texts
 
-    recent_texts._texts.clear()
+    recent_texts.forget()
     begun.clear()
     for each, where in ((only, ["loop", "thread"]), (only, ["loop"]), (whole, ["loop", "thread"])):
         assert call(*each)[1]["result"] == rpc("/historical", *each)["result"]

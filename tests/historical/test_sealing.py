@@ -212,7 +212,7 @@ def test_sealed_blocks_are_verified(rpc: Rpc) -> None:
         cursor.execute("UPDATE historical_packedtexts SET frame = set_byte(frame, 61, 2)")
         cursor.execute("UPDATE historical_indexrun SET state = 2 WHERE kind = 2")
         cursor.execute("UPDATE historical_sealversion SET number = number + 1")
-    recent_opened._texts.clear()
+    recent_opened.forget()
     entries, fault = checking.read_transactions(200)
     assert fault is not None and fault.what == "unreadable"
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from historical.models import SealedRange
+from historical.services import remote_history
 from historical.services.recording import record_blocks
 from tests.conftest import Rpc
 from tests.rewind.samples import block
@@ -40,6 +41,7 @@ def test_ranges_become_sealed_from_below(rpc: Rpc, admin_client: Any, settings: 
     assert bands(rpc) == [("sealed", 100, RANGE - 1), ("hot", RANGE, last)]
     seal(RANGE)
     assert bands(rpc) == [("sealed", 100, 2 * RANGE - 1), ("hot", 2 * RANGE, last)]
+    remote_history._verdict.forget()
     settings.OLD_FAITHFUL_URL = "https://old-faithful.example"
     strips = admin_client.get("/admin/rewind/slottally/").context["strips"]
     assert [(line["band"], line["slots"]) for line in strips[1]["cells"]] == [

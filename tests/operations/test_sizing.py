@@ -11,6 +11,7 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
+from columns import clusters
 from operations.sizing import measured
 from operations.sizing.figures import DOCUMENTED, Source
 from operations.sizing.plan import Load, Plan, Policy, SizingRefused, drivers, plan
@@ -196,6 +197,15 @@ def test_ratios_are_those_of_the_tables(sealed: None, empty_redis: None) -> None
         assert getattr(found, name).source is Source.MEASURED
     for name in ("hot_transaction", "sealed_transaction", "ingested", "slot_seconds"):
         assert getattr(found, name) == getattr(DOCUMENTED, name)
+
+
+def test_a_cluster_measures_what_segments_say(
+    sealed: None, empty_redis: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "is_always_apart", True)
+    found = measured.ratios()
+    assert found.sealed_change.source is Source.MEASURED
+    assert found.hot_change == DOCUMENTED.hot_change
 
 
 def test_the_ledgers_ratios_are_those_of_its_tables(

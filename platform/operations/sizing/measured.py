@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import redis
 
+from columns.clusters import is_clustered
 from historical.store import storage as ledger
 from operations.sizing.figures import (
     BLOCK_ROW,
@@ -24,8 +25,12 @@ _LEAST_SECONDS = 5.0
 
 
 def ratios() -> Ratios:
-    """Measured where enough is stored, else documented."""
-    found = dict(_archive()) | dict(_ledger()) | dict(_rates())
+    """Measured where enough is stored, else documented. In a cluster the sizes of tables are not
+    measured: they lie on its nodes.
+    """
+    found = dict(_packed()) | dict(_rates())
+    if not is_clustered():
+        found |= dict(_archive()) | dict(_ledger())
     known = {field.name for field in fields(Ratios)}
     assert found.keys() <= known
     return replace(DOCUMENTED, **found)
@@ -57,7 +62,6 @@ def _archive() -> Iterable[tuple[str, Figure]]:
         basis = f"{counted(len(hot), 'partition')} with {changes:,} changes"
         yield _measured("hot_change", sum(each.bytes for each in hot) / changes, basis)
         yield _measured("hot_change_index", sum(each.index_bytes for each in hot) / changes, basis)
-    yield from _packed()
     accounts = archive.accounts()
     if accounts.changes >= LEAST_CHANGES:
         basis = f"the index of {accounts.changes:,} changes"
