@@ -2,6 +2,8 @@
 each reads or writes one spread table, or any number of those that the coordinator keeps itself.
 """
 
+from functools import cache
+
 from django.conf import settings
 from django.db import connection
 
@@ -48,9 +50,17 @@ def total_size_of(table: str) -> str:
     return _size("total_relation_size", table)
 
 
+@cache
+def _has_citus() -> bool:
+    """Without the extension the service does not start, but the admin says so."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+        return cursor.fetchone() is not None
+
+
 def _size(name: str, table: str) -> str:
     single = f"pg_{name}('{table}'::regclass)"
-    if settings.ARCHIVE_CLUSTER != CITUS:
+    if settings.ARCHIVE_CLUSTER != CITUS or not _has_citus():
         return single
     # The coordinator itself has nothing of a spread table.
     spread = f"SELECT FROM pg_dist_partition WHERE logicalrelid = '{table}'::regclass"

@@ -7,6 +7,8 @@ import pytest
 from historical.models import SealedRange
 from historical.services import remote_history
 from historical.services.recording import record_blocks
+from ingest.models import StoredChain
+from rewind.models import ArchiveState
 from tests.conftest import Rpc
 from tests.rewind.samples import block
 
@@ -41,6 +43,8 @@ def test_ranges_become_sealed_from_below(rpc: Rpc, admin_client: Any, settings: 
     assert bands(rpc) == [("sealed", 100, RANGE - 1), ("hot", RANGE, last)]
     seal(RANGE)
     assert bands(rpc) == [("sealed", 100, 2 * RANGE - 1), ("hot", 2 * RANGE, last)]
+    StoredChain.objects.all().delete()  # of another test's chain
+    ArchiveState.objects.update(filters_set_for="")
     remote_history._verdict.forget()
     settings.OLD_FAITHFUL_URL = "https://old-faithful.example"
     strips = admin_client.get("/admin/rewind/slottally/").context["strips"]
