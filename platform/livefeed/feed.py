@@ -23,6 +23,7 @@ from livefeed.messages import (
     Kind,
     Known,
     Level,
+    Missed,
     Moved,
     Opened,
     Reached,
@@ -62,6 +63,8 @@ _REACHED = {
     Level.FINALIZED: "root",
 }
 _REMEMBERED_SLOTS = 2_000
+# A bank so far below the newest one is of the past: the stream catches up.
+_NEW_SLOTS = 64
 
 
 class LiveFeed:
@@ -173,6 +176,7 @@ class Selection:
         self._numbers: dict[str, int] = defaultdict(int)
         self._out: list[tuple[str, bytes]] = []
         self._opened: dict[int, None] = {}
+        self._newest = 0
         self._final = 0
         self._said: dict[tuple[int, int], None] = {}
 
@@ -211,13 +215,14 @@ class Selection:
                     self._put(process, Rooted(slot.number))
 
     def _check_chain(self, slot: Slot) -> None:
-        """Where a final slot misses something, or is not the next one, processes read what is
-        stored.
+        """Where a final slot missed something, or is not the next one, subscriptions with a memory
+        read what is stored.
         """
         is_next = self._final in (0, slot.parent)
         self._final = slot.number
-        if not (is_next and slot.was_whole):
-            self._out += [(HELLO, process.encode()) for process in self._heard_at]
+        if not (is_next and slot.was_always_whole):
+            for process in self._heard_at:
+                self._put(process, Missed(slot.number))
 
     def ask(self, ask: Ask, now: float) -> None:
         """A process says that it is there, and what it wants from now on."""
@@ -291,8 +296,9 @@ class Selection:
 
     def _open(self, slot: int, parent: int | None) -> None:
         """Once a slot; of a stream that does not say when banks are created, when it is done."""
-        if parent is None or slot in self._opened:
+        if parent is None or slot in self._opened or slot < self._newest - _NEW_SLOTS:
             return
+        self._newest = max(self._newest, slot)
         _remember(self._opened, slot)
         for process in self._wanted.of_kind(Kind.SLOTS):
             self._put(process, Opened(slot, parent, self._tracker.root))

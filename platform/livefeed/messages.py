@@ -150,7 +150,15 @@ class Rooted(msgspec.Struct, array_like=True, tag="rooted"):
     slot: int
 
 
-Body = Answer | Reached | Received | Moved | Opened | Rooted
+class Missed(msgspec.Struct, array_like=True, tag="missed"):
+    """Of the final slot, or between it and the final one before, something did not come by the
+    stream: what was wanted of it may not have been sent.
+    """
+
+    slot: int
+
+
+Body = Answer | Reached | Received | Moved | Opened | Rooted | Missed
 
 
 class Envelope(msgspec.Struct, array_like=True):

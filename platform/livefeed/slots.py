@@ -51,7 +51,8 @@ class Part:
 class Slot:
     """A slot; `wanted` is the level that its status or a descendant's says, `level` the one that
     was announced, -1 for none. `at` is when its block message came (Unix seconds), `wanted_at` when
-    it was first said to have a level (monotonic).
+    it was first said to have a level (monotonic). `was_whole` when it was announced last,
+    `was_always_whole` each time.
     """
 
     number: int
@@ -62,6 +63,13 @@ class Slot:
     wanted_at: float = 0.0
     at: float = 0.0
     was_whole: bool = True
+    was_always_whole: bool = True
+
+    def announce(self, level: Level) -> "Step":
+        self.level = level
+        self.was_whole = self.is_whole
+        self.was_always_whole = self.was_always_whole and self.was_whole
+        return Step(self, level)
 
     def best(self) -> Part:
         """The whole part, else the one with the most in it."""
@@ -179,14 +187,10 @@ class SlotTracker:
                 self._is_changed = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED
                 if slot.level < 0 and is_ready:
-                    slot.level = Level.PROCESSED
-                    slot.was_whole = slot.is_whole
-                    yield Step(slot, Level.PROCESSED)
+                    yield slot.announce(Level.PROCESSED)
                 continue
             while slot.level < slot.wanted:
-                slot.level += 1
-                slot.was_whole = slot.is_whole
-                yield Step(slot, Level(slot.level))
+                yield slot.announce(Level(slot.level + 1))
             if slot.level == Level.FINALIZED:
                 self._finish(slot)
 

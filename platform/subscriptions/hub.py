@@ -22,6 +22,7 @@ from livefeed.messages import (
     Kind,
     Known,
     Level,
+    Missed,
     Moved,
     Opened,
     Reached,
@@ -156,8 +157,16 @@ class Hub:
             for each in self._of(Kind.SIGNATURE, level, known.signature):
                 assert isinstance(each, SignatureSubscription)
                 if known.level >= each.level and not each.is_done:
+                    self._tell_received(each, known.slot)
                     each.is_done = True
                     each.send(each, each.processed(known.slot, error), known.slot, known.index)
+
+    @staticmethod
+    def _tell_received(subscription: SignatureSubscription, slot: int) -> None:
+        """Once, and before the transaction's outcome."""
+        if subscription.received and not (subscription.is_received or subscription.is_done):
+            subscription.is_received = True
+            subscription.send(subscription, subscription.received_in(slot), slot, None)
 
     # --- what the feed sends ----------------------------------------------------------------------
 
@@ -189,6 +198,7 @@ class Hub:
                 await self._deal_one(body)
             except Exception:
                 log.exception("a message of the live feed could not be dealt out")
+                self._lost()
 
     async def _deal_one(self, body: Body) -> None:
         match body:
@@ -206,12 +216,13 @@ class Hub:
                 for each in self._of(Kind.UPDATES):
                     assert isinstance(each, SlotsUpdatesSubscription)
                     self._send(each, each.moved(body), body.slot)
+            case Missed():
+                self._lost()
             case Received():
                 for signature in body.signatures:
                     for each in self._of(Kind.RECEIVED, key=signature):
                         assert isinstance(each, SignatureSubscription)
-                        if not each.is_done:
-                            each.send(each, each.received_in(body.slot), body.slot, None)
+                        self._tell_received(each, body.slot)
             case Answer():
                 self.newest, self.root = body.slot, body.root
                 for reached in list(self.on_root.values()):
@@ -249,7 +260,9 @@ class Hub:
         for result, index in results:
             if subscription.is_done or not subscription.is_open:
                 return
-            subscription.is_done = isinstance(subscription, SignatureSubscription)
+            if isinstance(subscription, SignatureSubscription):
+                self._tell_received(subscription, content.slot)
+                subscription.is_done = True
             subscription.send(subscription, result, content.slot, index)
 
     def results(

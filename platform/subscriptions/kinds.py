@@ -148,6 +148,7 @@ class SignatureSubscription(Subscription):
 
     signature: bytes
     received: bool = False
+    is_received: bool = False
 
     def wants(self) -> list[Want]:
         wants = [Want(Kind.SIGNATURE, self.level, self.signature)]

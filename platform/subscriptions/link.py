@@ -222,14 +222,17 @@ class FeedLink:
         self._heard_at = time.monotonic()
         body = envelope.body
         if self._restating:
-            if not isinstance(body, Answer) or body.number != self._restating:
-                return  # of before
-            self._restating, self._feed, self._last = 0, envelope.feed, envelope.number
+            if isinstance(body, Answer) and body.number == self._restating:
+                self._restating, self._feed, self._last = 0, envelope.feed, envelope.number
+            elif envelope.feed != self._feed:
+                return
+            # Else it is of before, and as good as it was.
         elif not self._follows(envelope):
             self.restate()
-            return
         waiting = self._waiting.pop(body.number, []) if isinstance(body, Answer) else []
         self._on_body(body, waiting)
+        if isinstance(body, Answer) and any(number < body.number for number in self._waiting):
+            self.restate()  # an Ask before this one was not heard
 
     def _follows(self, envelope: Envelope) -> bool:
         expected = self._last + 1

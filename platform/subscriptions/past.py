@@ -17,24 +17,23 @@ Deliver = Callable[[int, list[Result]], None]
 
 class Memory:
     """`position`: everything up to this slot was sent. `after` is the index in the next slot up to
-    which transactions are left out, -1 for none.
+    which transactions are left out, -1 for none. `deliver` sends the results of a slot.
     """
+
+    deliver: Deliver
 
     def __init__(self, from_slot: int | None, from_signature: str | None) -> None:
         self.position = -1 if from_slot is None else from_slot - 1
         self.after = (-1, -1)
         self.from_signature = from_signature
-        self.is_final = False
         self.is_live = False
         self.task: asyncio.Task[None] | None = None
         self.lost = asyncio.Event()
         self._waiting: deque[tuple[int, list[Result]]] = deque()
         self._delivered: dict[int, None] = {}
-        self._deliver: Deliver = lambda _slot, _results: None
 
-    def begin(self, deliver: Deliver) -> None:
+    def begin(self) -> None:
         """From now on what happens waits, until `go_live`."""
-        self._deliver = deliver
         self.is_live = False
         self._waiting.clear()
         self.lost.clear()
@@ -47,8 +46,6 @@ class Memory:
             return
         if self.is_live:
             self.send(slot, results)
-            if self.is_final:
-                self.position = max(self.position, slot)
         elif len(self._waiting) < _MOST_WAITING:
             self._waiting.append((slot, results))
         else:
@@ -62,8 +59,10 @@ class Memory:
 
     def reached(self, root: int) -> None:
         """Everything up to a final slot was put."""
-        if self.is_live and self.is_final and not self.lost.is_set():
+        if self.is_live and not self.lost.is_set():
             self.position = max(self.position, root)
+            while self._delivered and (first := next(iter(self._delivered))) <= root:
+                del self._delivered[first]
 
     def send(self, slot: int, results: list[Result]) -> None:
         """Sends the results of a slot that was not sent before."""
@@ -74,7 +73,7 @@ class Memory:
             del self._delivered[next(iter(self._delivered))]
         if slot == self.after[0]:
             results = [each for each in results if (each[1] or 0) > self.after[1]]
-        self._deliver(slot, results)
+        self.deliver(slot, results)
 
 
 def memory_of(config: FromConfig) -> Memory | None:

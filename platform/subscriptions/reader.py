@@ -37,7 +37,7 @@ class Reader:
         self._memory = memory
         self._hub = hub
         self._connection = connection
-        memory.is_final = subscription.level is Level.FINALIZED
+        memory.deliver = self._deliver
 
     async def run(self) -> None:
         memory, hub = self._memory, self._hub
@@ -85,7 +85,7 @@ class Reader:
         """Reads what is stored, then sends what happens, until something may be missing."""
         memory = self._memory
         await self._read_to(None)
-        memory.begin(self._deliver)
+        memory.begin()
         answer = await self._open()
         if answer is None or not answer.root:
             await asyncio.sleep(1.0)
@@ -139,7 +139,7 @@ class Reader:
     async def _read(self, first: int, last: int, *, waits: bool) -> None:
         memory = self._memory
         if memory.is_live:
-            memory.begin(self._deliver)
+            memory.begin()
         page = await self._hub.in_thread(
             lambda: history.read(self._subscription, first, last, waits=waits)
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils import timezone
 
+from historical.services.bounds import newest_slot_or_none
 from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.services.slots import ingest_waiting
@@ -16,6 +17,7 @@ from ingest.slot_sender import SlotSender
 from ingest.source_lock import SourceLock
 from ingest.sources import Stream
 from livefeed.feed import LiveFeed
+from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from upstream.node import Node
 
@@ -34,6 +36,12 @@ def wait(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not in time: {what}"
         time.sleep(0.02)
+
+
+def caught_up(localnet: Localnet) -> None:
+    """Returns when what was final at the call is stored."""
+    final = localnet.call("getSlot", {"commitment": "finalized"})
+    wait(lambda: (newest_slot_or_none() or 0) >= final, "following the chain from its first slot")
 
 
 @contextlib.contextmanager

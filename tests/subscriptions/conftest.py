@@ -43,7 +43,7 @@ def served(
     transactional_db: None, empty_redis: None, localnet: Localnet, api_key: str
 ) -> Iterator[Served]:
     """The service follows the localnet."""
-    from tests.ingest.following import follower, worker
+    from tests.ingest.following import caught_up, follower, worker
     from tests.web_server import service_worker, serving
 
     with (
@@ -51,6 +51,7 @@ def served(
         follower(localnet.geyser_url, localnet.url),
         serving(service_worker()) as port,
     ):
+        caught_up(localnet)
         yield Served(port, localnet, api_key)
 
 

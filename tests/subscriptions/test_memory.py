@@ -4,6 +4,7 @@ import threading
 import time
 from typing import Any
 
+import pytest
 from solders.pubkey import Pubkey
 
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
@@ -22,9 +23,14 @@ def read(socket: Socket, number: int, until: int) -> list[dict[str, Any]]:
     return found
 
 
-def test_roots_and_an_account_since_a_slot_are_each_there_once(served: Served) -> None:
+@pytest.mark.parametrize("near", [300, 3], ids=["near what is stored", "far behind it"])
+def test_roots_and_an_account_since_a_slot_are_each_there_once(
+    served: Served, near: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from historical.services.bounds import newest_slot_or_none
+    from subscriptions import reader
 
+    monkeypatch.setattr(reader, "_NEAR_SLOTS", near)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (newest_slot_or_none() or 0) < 30:
         assert time.monotonic() < deadline

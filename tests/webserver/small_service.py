@@ -1,5 +1,6 @@
 """A master with two workers in processes of their own: small_service.py PORT. It says on which port
-it listens; `/` answers with the process's id, `/held` after a file named HELD has gone.
+it listens; `/` answers with the process's id, `/held` after a file named HELD has gone; it writes
+the id to ARRIVED first.
 """
 
 import logging
@@ -19,7 +20,7 @@ from webserver.worker import Worker, run_worker
 
 def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     if environ["PATH_INFO"] == "/held":
-        Path(os.environ["ARRIVED"]).touch()
+        Path(os.environ["ARRIVED"]).write_text(f"{os.getpid()}\n")
         while Path(os.environ["HELD"]).exists():
             time.sleep(0.01)
     start_response("200 OK", [("Content-Type", "text/plain")])

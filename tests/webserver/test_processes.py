@@ -98,11 +98,16 @@ def test_a_worker_that_hangs_is_killed_and_replaced(running: Running) -> None:
 
 def test_what_is_being_answered_is_answered_at_the_end(running: Running) -> None:
     running.answering()
-    with Client(running.port) as idle, Client(running.port) as busy:
-        assert idle.send(get("/")).reply().status == 200
+    with contextlib.ExitStack() as clients:
+        busy = clients.enter_context(Client(running.port))
         busy.send(get("/held"))
-        while not running.arrived.exists():
+        while not (running.arrived.exists() and running.arrived.read_text().endswith("\n")):
             time.sleep(0.01)
+        # A connection of the same worker: that it ends says that the worker is stopping.
+        while True:
+            idle = clients.enter_context(Client(running.port))
+            if idle.send(get("/")).reply().body.decode() == running.arrived.read_text().strip():
+                break
         running.process.terminate()
         assert idle.is_closed
         running.held.unlink()
