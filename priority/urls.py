@@ -18,6 +18,7 @@ from priority.methods import (
     health,
     submitting,
 )
+from priority.methods.fate_subscriptions import FateSocket
 from priority.methods.table import (
     block_engine_methods,
     block_engine_transactions,
@@ -64,7 +65,14 @@ _block_engine = RpcEndpoint.as_view(methods=block_engine_methods, policy=_BUNDLE
 _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, policy=_LANDING)
 
 urlpatterns = [
-    path("priority", RpcEndpoint.as_view(methods=landing_methods, policy=_LANDING)),
+    path(
+        "priority",
+        RpcEndpoint.as_view(
+            methods=landing_methods,
+            policy=_LANDING,
+            socket=FateSocket.as_view(policy=_FATES),
+        ),
+    ),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, policy=_BUNDLES)),
     path(
         "priority/ping",
