@@ -93,9 +93,9 @@ def test_fates_come_to_their_customer_alone_and_once_behind_an_event(
 def test_who_was_away_for_longer_reads_what_has_become_of_each(
     server: FateServer, issue: Issue, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from priority.methods import fate_subscriptions
+    from subscriptions import fates
 
-    monkeypatch.setattr(fate_subscriptions, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(fates, "_ROWS_AT_ONCE", 2)
     mine = issue()
     for number in (11, 12, 13):
         elsewhere(landed, mine.key, number)

@@ -49,6 +49,10 @@ class FatesConfig(Config, frozen=True, kw_only=True):
     from_signature: str | None = None
 
 
+# All fates, from now on.
+_EVERY = FatesConfig()
+
+
 class FateSocket(SubscriptionSocket):
     """WebSockets at /priority."""
 
@@ -56,7 +60,7 @@ class FateSocket(SubscriptionSocket):
 
 
 @fate_methods.add("fatesSubscribe")
-def fates_subscribe(call: Caller, config: FatesConfig = FatesConfig()) -> Subscription:
+def fates_subscribe(call: Caller, config: FatesConfig = _EVERY) -> Subscription:
     texts = config.signatures or []
     if len(texts) > MOST_SIGNATURES:
         raise InvalidParams(f"Too many signatures provided; max {MOST_SIGNATURES}")
