@@ -5,19 +5,26 @@ from enum import IntEnum
 import msgspec
 
 from livefeed.filters import AccountFilter
-from shared_state.redis_client import NAMESPACE
+from shared_state.redis_client import channel
 
-# Pub/Sub channels: what processes want, and what each of them is sent.
-ASKS = f"{NAMESPACE}live:asks"
-HELLO = f"{NAMESPACE}live:hello"
 # A process states that it is there at least so often; one that is silent for longer is forgotten.
 ALIVE_SECONDS = 1.0
 FORGOTTEN_SECONDS = 10.0
 
 
+def asks_channel() -> str:
+    """Where processes say what they want."""
+    return channel("live:asks")
+
+
+def hello_channel() -> str:
+    """Where a feed asks for it: of all processes, or of the one that the message names."""
+    return channel("live:hello")
+
+
 def channel_of(process: str) -> str:
     """The channel of one process."""
-    return f"{NAMESPACE}live:to:{process}"
+    return channel(f"live:to:{process}")
 
 
 class Level(IntEnum):

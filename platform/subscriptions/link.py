@@ -15,15 +15,15 @@ from redis.asyncio import Redis
 
 from livefeed.messages import (
     ALIVE_SECONDS,
-    ASKS,
-    HELLO,
     Answer,
     Ask,
     Body,
     Envelope,
     Want,
+    asks_channel,
     channel_of,
     encode,
+    hello_channel,
     read_envelope,
 )
 from shared_state.outages import AWAY
@@ -146,7 +146,7 @@ class FeedLink:
             else:
                 ask = self._changes()
             try:
-                await self._redis.publish(ASKS, encode(ask))
+                await self._redis.publish(asks_channel(), encode(ask))
             except AWAY as error:
                 log.warning("the live feed cannot be asked: %s", error)
                 self.restate()
@@ -192,7 +192,7 @@ class FeedLink:
         while not self._is_stopped:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:
-                    await pubsub.subscribe(channel_of(self.process), HELLO)
+                    await pubsub.subscribe(channel_of(self.process), hello_channel())
                     self._is_listening = True
                     self.restate()
                     while not self._is_stopped:
@@ -210,7 +210,7 @@ class FeedLink:
 
     def _hear(self, message: dict[str, Any]) -> None:
         data: bytes = message["data"]
-        if message["channel"].decode() == HELLO:
+        if message["channel"].decode() == hello_channel():
             if data in (b"", self.process.encode()) and not self._restating:
                 self.restate()
             return
