@@ -357,6 +357,7 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         picked.transactions_in_order(),
         block,
         len(part.transactions),
+        len(part.accounts),
     )
 
 

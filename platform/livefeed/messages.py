@@ -44,6 +44,8 @@ class Kind(IntEnum):
     SLOTS = 10  # b""
     ROOTS = 11  # b""
     UPDATES = 12  # b""
+    ALL_ACCOUNTS = 13  # b""
+    HEADER = 14  # b"": the block's message without its transactions
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -99,7 +101,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     (the last one of each account), `indexes` of the transactions that made these (-1 for none), of
     transactions in their order and of the block. `ask` is the
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
-    the slot was missing. `at` is when the block's message came, in Unix seconds.
+    the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
+    the whole slot, wanted or not.
     """
 
     slot: int
@@ -113,6 +116,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     transactions: list[bytes] = []
     block: bytes | None = None
     transaction_count: int = 0
+    account_count: int = 0
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):

@@ -1,6 +1,6 @@
 """Filters of a SubscribeRequest, for servers: validated, and compiled for matching."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -67,6 +67,9 @@ class AccountFilter(NamedTuple):
     owners: frozenset[bytes]
     states: tuple[State, ...]
     nonempty_txn_signature: bool | None
+    # What of the states a source can select by: the data's length, or an offset and what is there,
+    # or none of these for a token account.
+    selections: tuple[tuple[int | None, int, bytes | None], ...] = ()
 
     def matches(self, write: AccountWrite) -> bool:
         return (
@@ -200,7 +203,19 @@ def _account_filter(asked: Any) -> AccountFilter:
         owners=_keys("owner", asked.owner),
         states=tuple(_state(each) for each in asked.filters),
         nonempty_txn_signature=_or_none(asked, "nonempty_txn_signature"),
+        selections=tuple(_selections(asked.filters)),
     )
+
+
+def _selections(asked: Iterable[Any]) -> Iterator[tuple[int | None, int, bytes | None]]:
+    for each in asked:
+        sort = each.WhichOneof("filter")
+        if sort == "memcmp":
+            yield None, each.memcmp.offset, _memcmp_data(each.memcmp)
+        elif sort == "datasize":
+            yield each.datasize, 0, None
+        elif sort == "token_account_state":
+            yield None, 0, None
 
 
 def _state(asked: Any) -> State:

@@ -53,7 +53,7 @@ _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 _LOCALNET_PATIENCE_SECONDS = 20.0
 # What of our Procfile reports progress from its start on.
 _REPORTING = frozenset(
-    ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat")
+    ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat", "grpc")
 )
 
 
@@ -163,6 +163,8 @@ def _ports(host: str, port: int) -> list[Port]:
     ports = [Port(host, port, ("HOST", "PORT"))]
     if settings.WEBSOCKET_NEXT_PORT:
         ports.append(Port(host, port + 1, ("HOST", "PORT"), 1))
+    if settings.GRPC_PORT:
+        ports.append(Port(host, settings.GRPC_PORT, ("HOST", "GRPC_PORT")))
     if not settings.LOCALNET:
         return ports
     where = settings.LOCALNET_HOST
@@ -180,10 +182,15 @@ def _ports(host: str, port: int) -> list[Port]:
 def _not_needed() -> dict[str, str]:
     """Processes of the Procfile that have nothing to do here, and why."""
     followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
+    left_out: dict[str, str] = {}
+    if not settings.GRPC_PORT:
+        left_out["grpc"] = "GRPC_PORT is not set"
     if not followed:
         why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
-        return {"localnet": why, "follower": why, "lander": why}
-    return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
+        return {**left_out, "localnet": why, "follower": why, "lander": why}
+    if not settings.LOCALNET:
+        left_out["localnet"] = "UPSTREAM_* names the chain that is followed"
+    return left_out
 
 
 @dataclass(frozen=True, slots=True)
