@@ -13,9 +13,7 @@ import redis
 from django.conf import settings
 
 from livefeed.messages import (
-    ASKS,
     FORGOTTEN_SECONDS,
-    HELLO,
     Answer,
     Ask,
     Body,
@@ -31,6 +29,7 @@ from livefeed.messages import (
     Rooted,
     Want,
     channel_of,
+    channels,
     encode,
     read_ask,
 )
@@ -143,8 +142,8 @@ class LiveFeed:
                     settings.REDIS_URL, socket_timeout=_LISTEN_SECONDS + 2
                 ) as connection:
                     pubsub = connection.pubsub(ignore_subscribe_messages=True)
-                    pubsub.subscribe(ASKS)
-                    connection.publish(HELLO, b"")
+                    pubsub.subscribe(channels(settings.REDIS_URL).asks)
+                    connection.publish(channels(settings.REDIS_URL).hello, b"")
                     while not self._stopping.is_set():
                         message = pubsub.get_message(timeout=_LISTEN_SECONDS)
                         if message is not None:
@@ -232,7 +231,7 @@ class Selection:
             # From the beginning, for a process that missed something.
             self._numbers[process] = 0
         elif process not in self._heard_at:
-            self._out.append((HELLO, process.encode()))
+            self._out.append((channels(settings.REDIS_URL).hello, process.encode()))
             return
         self._heard_at[process] = now
         self._wanted.drop(process, ask.drop)

@@ -1,18 +1,32 @@
 """The messages between the follower's live feed and the processes that have subscribers."""
 
 from enum import IntEnum
+from functools import cache
+from typing import NamedTuple
 
 import msgspec
+from redis.connection import parse_url
 
 from livefeed.filters import AccountFilter
 from shared_state.redis_client import NAMESPACE
 
-# Pub/Sub channels: what processes want, and what each of them is sent.
-ASKS = f"{NAMESPACE}live:asks"
-HELLO = f"{NAMESPACE}live:hello"
 # A process states that it is there at least so often; one that is silent for longer is forgotten.
 ALIVE_SECONDS = 1.0
 FORGOTTEN_SECONDS = 10.0
+
+
+class Channels(NamedTuple):
+    """Pub/Sub channels: what processes want, and that they should say it again."""
+
+    asks: str
+    hello: str
+
+
+@cache
+def channels(redis_url: str) -> Channels:
+    """Those of one database of Redis: Pub/Sub itself knows no databases."""
+    database = parse_url(redis_url).get("db", 0)  # type: ignore[no-untyped-call]
+    return Channels(f"{NAMESPACE}live:asks:{database}", f"{NAMESPACE}live:hello:{database}")
 
 
 def channel_of(process: str) -> str:
