@@ -47,9 +47,6 @@ READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
 # ones are asked for by many callers at once. 0 keeps none.
 LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
 
-# The service geyser.Geyser (Yellowstone gRPC), on the address of HOST; 0 serves none.
-GRPC_PORT = env.integer("GRPC_PORT", 0, maximum=65_535)
-
 # --- the chain ------------------------------------------------------------------------------------
 
 # localnet, the small Solana of `make run`: JSON-RPC on this port and its WebSocket on the next, as

@@ -145,12 +145,12 @@ class Hub:
             for each in self._of(Kind.SIGNATURE, level, known.signature):
                 assert isinstance(each, SignatureSubscription)
                 if known.level >= each.level and not each.is_done:
-                    self._tell_received(each, known.slot)
+                    self._notify_received(each, known.slot)
                     each.is_done = True
                     each.send(each, each.processed(known.slot, error), known.slot, known.index)
 
     @staticmethod
-    def _tell_received(subscription: SignatureSubscription, slot: int) -> None:
+    def _notify_received(subscription: SignatureSubscription, slot: int) -> None:
         """Once, and before the transaction's outcome."""
         if subscription.received and not (subscription.is_received or subscription.is_done):
             subscription.is_received = True
@@ -210,7 +210,7 @@ class Hub:
                 for signature in body.signatures:
                     for each in self._of(Kind.RECEIVED, key=signature):
                         assert isinstance(each, SignatureSubscription)
-                        self._tell_received(each, body.slot)
+                        self._notify_received(each, body.slot)
             case Answer():
                 self.newest, self.root = body.slot, body.root
                 for reached in list(self.on_root.values()):
@@ -249,7 +249,7 @@ class Hub:
             if subscription.is_done or not subscription.is_open:
                 return
             if isinstance(subscription, SignatureSubscription):
-                self._tell_received(subscription, content.slot)
+                self._notify_received(subscription, content.slot)
                 subscription.is_done = True
             subscription.send(subscription, result, content.slot, index)
 

@@ -83,7 +83,7 @@ class Connection(Protocol):
     caller: Caller
 
     def end(self, why: str) -> None:
-        """Disconnects the client, which is told why."""
+        """Disconnects the client, with the reason."""
 
     def tick(self) -> None:
         """Called about every second."""

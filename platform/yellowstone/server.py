@@ -17,10 +17,11 @@ from upstream.geyser import SERVICE
 from upstream.geyser.transport import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, past, statuses
+from yellowstone.call import Call
 from yellowstone.engine import Engine
 from yellowstone.streams import Stream
 from yellowstone.tip import Block
-from yellowstone.transport import Call, Http2, unknown
+from yellowstone.transport import Http2, unknown
 
 _TICK_SECONDS = 2.0
 _GOODBYE_SECONDS = 2.0

@@ -13,10 +13,10 @@ from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.geyser.transport import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
+from yellowstone.call import Call
 from yellowstone.content import Content, created_now
 from yellowstone.matching import count_of, moves, require_served, updates
 from yellowstone.replay import Replay
-from yellowstone.transport import Call
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
