@@ -95,8 +95,8 @@ def _measure(run_dir: Path, key: str, streams: int) -> None:
             flush=True,
         )
     finally:
-        for each in readers:
-            each.stream.close()
+        for reader in readers:
+            reader.stream.close()
         for each in started:
             os.killpg(each.pid, signal.SIGKILL)
             each.wait()
@@ -115,7 +115,8 @@ class _Reader:
         self.ended = ""
         path = "/geyser.Geyser/Subscribe"
         self.stream = GrpcStream(f"http://127.0.0.1:{port}", path, metadata={"x-token": key})
-        request: Any = schema.SubscribeRequest(accounts={"a": {}}, transactions={"t": {}})
+        names: Any = {"all": {}}
+        request = schema.SubscribeRequest(accounts=names, transactions=names)
         self.stream.send(request.SerializeToString())
         threading.Thread(target=self._read, daemon=True).start()
 
