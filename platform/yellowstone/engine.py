@@ -119,7 +119,11 @@ class Engine:
                 content = content_of(body)
                 self.tip.take(content)
                 for stream in list(self._streams):
-                    stream.put(content)
+                    try:
+                        stream.put(content)
+                    except Exception:
+                        log.exception("an update cannot be sent")
+                        stream.end("interrupted")
                     await asyncio.sleep(0)
             case Moved():
                 created = created_now()

@@ -160,8 +160,7 @@ class Replay:
             lambda: past.read(self.filters, first, last, waits=waits)
         )
         for content in page.contents:
-            self._send(content)
-            await self._stream.drained()
+            await self._stream.taken(self._send(content))
         self.position = max(self.position, page.last)
         if page.gap is not None:
             missing, until = page.gap
@@ -171,15 +170,15 @@ class Replay:
             )
             raise GrpcStatus(DATA_LOSS, f"slots_missing: {text}")
 
-    def _send(self, content: Content) -> None:
-        """Sends what was not sent before."""
+    def _send(self, content: Content) -> int:
+        """Sends what was not sent before: how many updates."""
         key = content.slot, int(content.level)
         if content.slot <= self.position or key in self._delivered:
-            return
+            return 0
         self._delivered[key] = None
         if len(self._delivered) > _MOST_DELIVERED:
             del self._delivered[next(iter(self._delivered))]
-        self._stream.deliver(self.filters, content)
+        return self._stream.deliver(self.filters, content)
 
 
 def _out_of_range(wanted: int, first: int | None) -> GrpcStatus:

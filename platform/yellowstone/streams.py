@@ -27,6 +27,8 @@ NOTIFICATION = "geyserNotification"
 MOST_WAITING = 200_000
 MOST_WAITING_BYTES = 64 * 1_048_576
 _PING_SECONDS = 15.0
+# Of the updates a second that a tier allows, for what is past; the rest is for what happens.
+_PAST_SHARE = 0.8
 _PING = schema.SubscribeUpdate(ping={}).SerializeToString()
 
 
@@ -116,6 +118,8 @@ class Stream:
     # --- from the engine --------------------------------------------------------------------------
 
     def put(self, content: Content) -> None:
+        if self.is_ended:
+            return
         if self.replay is not None:
             if self.replay.is_open:
                 self.replay.put(content)
@@ -127,9 +131,11 @@ class Stream:
         if filters is not None and filters.slots and not self.is_ended:
             self._send(moves(filters, moved, created))
 
-    def deliver(self, filters: Filters, content: Content) -> None:
-        """Sends what the content is to the filters."""
-        self._send(updates(filters, content))
+    def deliver(self, filters: Filters, content: Content) -> int:
+        """Sends what the content is to the filters: how many updates."""
+        found = updates(filters, content)
+        self._send(found)
+        return len(found)
 
     def lost(self) -> None:
         """Something that happened may be missing."""
@@ -147,8 +153,12 @@ class Stream:
         if self.replay is not None:
             self.replay.reached(root)
 
-    async def drained(self) -> None:
+    async def taken(self, count: int) -> None:
+        """Returns when the client has taken what was sent, and its tier allows so many more."""
         await self._call.drained()
+        rate = self.caller.stream_notifications_per_second
+        if rate is not None and count:
+            await asyncio.sleep(count / max(1.0, _PAST_SHARE * rate))
 
     def _send(self, messages: list[bytes]) -> None:
         if not messages or self.is_ended:

@@ -6,7 +6,8 @@ grpcio has no zstd, and spends 32 µs on each message that it sends (docs/decisi
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from h2.config import H2Configuration
@@ -109,9 +110,7 @@ class Http2(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._connections.discard(self)
-        calls, self._calls = self._calls, {}
-        for call in calls.values():
-            call.lost()
+        self._lose_calls()
 
     def tick(self) -> None:
         """Every few seconds: asks a silent client whether it is there."""
@@ -121,35 +120,47 @@ class Http2(asyncio.Protocol):
             self._transport.abort()
         elif silent > _PING_SECONDS and now - self._asked_at > _PING_SECONDS / 2:
             self._asked_at = now
-            self._http.ping(b"tidemark")
-            self._flush()
+            with self._no_others_fault():
+                self._http.ping(b"tidemark")
+                self._flush()
 
     def go_away(self) -> None:
         """No call is taken any more."""
         if not self._transport.is_closing():
-            self._http.close_connection()
+            with self._no_others_fault():
+                self._http.close_connection()
             self._close()
 
     # --- for calls --------------------------------------------------------------------------------
 
     def send_headers(self, call: Call, headers: list[tuple[str, str]], *, is_last: bool) -> None:
         if call.number in self._calls:
-            self._http.send_headers(call.number, headers, end_stream=is_last)
-            self._flush()
+            with self._no_others_fault():
+                self._http.send_headers(call.number, headers, end_stream=is_last)
+                self._flush()
 
     def push(self, call: Call) -> None:
         if call.number in self._calls and not self._is_paused:
-            self._push(call)
-            self._flush()
+            with self._no_others_fault():
+                self._push(call)
+                self._flush()
 
     def took_request(self, call: Call) -> None:
         """The client may send more, where it waited for that."""
-        held = self._held.pop(call.number, 0)
-        if held and call.number in self._calls and call.takes_more:
-            self._http.acknowledge_received_data(held, call.number)
-            self._flush()
-        elif held:
-            self._held[call.number] = held
+        if call.number in self._held and call.takes_more:
+            held = self._held.pop(call.number)
+            with self._no_others_fault():
+                self._http.acknowledge_received_data(held, call.number)
+                self._flush()
+
+    @contextmanager
+    def _no_others_fault(self) -> Iterator[None]:
+        """What a connection cannot be sent any more ends it, and disturbs no other."""
+        try:
+            yield
+        except H2Error as error:
+            log.debug("a connection cannot be written to: %s", error)
+            self._close()
 
     # --- HTTP/2 -----------------------------------------------------------------------------------
 
@@ -226,11 +237,12 @@ class Http2(asyncio.Protocol):
             self._held[number] = self._held.get(number, 0) + size
 
     def _push_all(self) -> None:
-        for call in list(self._calls.values()):
-            if self._is_paused:
-                break
-            self._push(call)
-        self._flush()
+        with self._no_others_fault():
+            for call in list(self._calls.values()):
+                if self._is_paused:
+                    break
+                self._push(call)
+            self._flush()
 
     def _push(self, call: Call) -> None:
         """Hands on as much as the client's windows and the system take."""
@@ -269,6 +281,13 @@ class Http2(asyncio.Protocol):
     def _close(self) -> None:
         self._flush()
         self._transport.close()
+        self._lose_calls()
+
+    def _lose_calls(self) -> None:
+        calls, self._calls = self._calls, {}
+        self._held.clear()
+        for call in calls.values():
+            call.lost()
 
 
 def unknown(path: str) -> GrpcStatus:

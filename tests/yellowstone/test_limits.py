@@ -1,10 +1,11 @@
 """Who may have streams, how many, what ends one, and in which encodings they are sent."""
 
 import gzip
+import random
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import grpc
 import pytest
@@ -173,6 +174,38 @@ def test_requests_may_be_compressed(geyser: Geyser) -> None:
     with BareCall(geyser.port, geyser.key, grpc_encoding="snappy") as call:
         assert not call.frames()
         assert call.trailers["grpc-status"] == "12"
+
+
+def test_any_frames_disturb_no_other(geyser: Geyser) -> None:
+    chance = random.Random(7)
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\4" + bytes(5)
+    with geyser.subscribed(SLOTS) as other:
+        next(iter(other))
+        for _ in range(60):
+            address = ("127.0.0.1", geyser.port)
+            frames = b""
+            for _ in range(chance.randrange(1, 8)):
+                payload = chance.randbytes(chance.choice((0, 1, 4, 8, 40)))
+                kind = bytes([chance.randrange(11), chance.choice((0, 1, 4, 5, 255))])
+                number = chance.choice((0, 1, 3)).to_bytes(4, "big")
+                frames += len(payload).to_bytes(3, "big") + kind + number + payload
+            with (
+                socket.create_connection(address, timeout=PATIENCE_SECONDS) as peer,
+                suppress(OSError),
+            ):
+                peer.sendall(preface)
+                peer.sendall(frames)
+        for _ in range(3):
+            next(iter(other))
+
+
+def test_a_client_that_closes_in_the_middle_disturbs_no_other(geyser: Geyser) -> None:
+    with geyser.subscribed(SLOTS) as other:
+        for _ in range(5):
+            with geyser.subscribed(BLOCKS) as stream:
+                next(iter(stream))
+        for _ in range(10):
+            next(iter(other))
 
 
 def test_what_is_not_http2_is_disconnected(geyser: Geyser) -> None:
