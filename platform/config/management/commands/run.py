@@ -55,6 +55,8 @@ _LOCALNET_PATIENCE_SECONDS = 20.0
 _REPORTING = frozenset(
     ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat", "grpc")
 )
+# Off unless a setting wants it: not worth a line.
+_OPTIONAL = frozenset(("grpc",))
 
 
 class Command(BaseCommand):
@@ -97,7 +99,8 @@ class Command(BaseCommand):
         require_free(_ports(host, port))
         left_out = _not_needed()
         for name, why in left_out.items():
-            self._say(f"{name} is not started: {why}")
+            if name not in _OPTIONAL:
+                self._say(f"{name} is not started: {why}")
         # The application is loaded while the servers start, and, on another core, while the
         # database is prepared: that leaves nothing behind in this process, which is forked.
         url = _base_url(host, port)
