@@ -36,6 +36,7 @@ OF_THE_ENVIRONMENT = (
 _LOADED = (
     "config.management.commands.backup",
     "config.management.commands.restore",
+    "config.management.commands.serve_geyser",
     "config.web",
     "ingest.management.commands.follow",
     "ingest.management.commands.import_blocks",

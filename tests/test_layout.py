@@ -22,7 +22,7 @@ FLOORS = [
     {"gateway", "alerts"},
     AREAS,
     {"ingest", "subscriptions"},
-    {"operations", "portal", "reference"},
+    {"operations", "portal", "reference", "yellowstone"},
     {"config"},
 ]
 STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}

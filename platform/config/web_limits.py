@@ -26,3 +26,5 @@ MAX_CONNECTIONS_PER_ADDRESS = env.integer("MAX_CONNECTIONS_PER_ADDRESS", 1_024, 
 WEBSOCKET_NEXT_PORT = env.boolean("WEBSOCKET_NEXT_PORT", True)
 REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximum=120)
 REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)
+# The service geyser.Geyser (Yellowstone gRPC), on the address of HOST; 0 serves none.
+GRPC_PORT = env.integer("GRPC_PORT", 0, maximum=65_535)

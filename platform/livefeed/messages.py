@@ -1,30 +1,37 @@
 """The messages between the follower's live feed and the processes that have subscribers."""
 
 from enum import IntEnum
+from functools import cache
+from typing import NamedTuple
 
 import msgspec
+from redis.connection import parse_url
 
 from livefeed.filters import AccountFilter
-from shared_state.redis_client import channel
+from shared_state.redis_client import NAMESPACE
 
 # A process states that it is there at least so often; one that is silent for longer is forgotten.
 ALIVE_SECONDS = 1.0
 FORGOTTEN_SECONDS = 10.0
 
 
-def asks_channel() -> str:
-    """Where processes say what they want."""
-    return channel("live:asks")
+class Channels(NamedTuple):
+    """Pub/Sub channels: what processes want, and that they should say it again."""
+
+    asks: str
+    hello: str
 
 
-def hello_channel() -> str:
-    """Where a feed asks for it: of all processes, or of the one that the message names."""
-    return channel("live:hello")
+@cache
+def channels(redis_url: str) -> Channels:
+    """Those of one database of Redis: Pub/Sub itself knows no databases."""
+    database = parse_url(redis_url).get("db", 0)  # type: ignore[no-untyped-call]
+    return Channels(f"{NAMESPACE}live:asks:{database}", f"{NAMESPACE}live:hello:{database}")
 
 
 def channel_of(process: str) -> str:
     """The channel of one process."""
-    return channel(f"live:to:{process}")
+    return f"{NAMESPACE}live:to:{process}"
 
 
 class Level(IntEnum):
@@ -51,6 +58,8 @@ class Kind(IntEnum):
     SLOTS = 10  # b""
     ROOTS = 11  # b""
     UPDATES = 12  # b""
+    ALL_ACCOUNTS = 13  # b""
+    HEADER = 14  # b"": the block's message without its transactions
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -106,7 +115,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     (the last one of each account), `indexes` of the transactions that made these (-1 for none), of
     transactions in their order and of the block. `ask` is the
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
-    the slot was missing. `at` is when the block's message came, in Unix seconds.
+    the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
+    the whole slot, wanted or not.
     """
 
     slot: int
@@ -120,6 +130,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     transactions: list[bytes] = []
     block: bytes | None = None
     transaction_count: int = 0
+    account_count: int = 0
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):

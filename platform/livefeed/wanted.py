@@ -87,6 +87,10 @@ class Wanted:
                 picked[process].accounts[pubkey] = part.accounts[pubkey]
         for process, update in self._of_programs(part, level):
             picked[process].accounts[update.pubkey] = update
+        for process in self._keys[Kind.ALL_ACCOUNTS, level].get(b"", ()):
+            picked[process].accounts.update(part.accounts)
+        for process in self._keys[Kind.HEADER, level].get(b"", ()):
+            picked[process].block = True
         signatures = self._keys[Kind.SIGNATURE, level]
         for signature in signatures.keys() & part.signatures.keys():
             found = part.signatures[signature]

@@ -2,16 +2,13 @@
 
 import asyncio
 import logging
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import close_old_connections, connection
 from solders.account import Account
 from solders.pubkey import Pubkey
 
@@ -40,20 +37,18 @@ from subscriptions.kinds import (
 )
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
+from subscriptions.threads import DatabaseThreads
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 # Messages of the feed that wait here; with more of them this process is too slow for its clients.
 _MOST_WAITING = 5_000
 _MOST_MINTS = 20_000
 # After so many notifications others have their turn on the loop.
 _AT_ONCE = 200
-_THREADS = 2
 
 
 class Hub:
@@ -64,13 +59,14 @@ class Hub:
     def __init__(self, worker: "Worker", redis_url: str) -> None:
         self.worker = worker
         self.link = FeedLink(redis_url, self._put, self._lost)
+        self._threads = DatabaseThreads("subscriptions")
+        self.in_thread = self._threads.run
         self.members = Members(self.in_thread)
         self.newest = 0
         self.root = 0
         self._index: dict[tuple[Kind, Level, bytes], dict[Subscription, None]] = defaultdict(dict)
         self._bodies: asyncio.Queue[tuple[Body, list[Ready]]] = asyncio.Queue()
         self._mints: dict[Pubkey, Account | None] = {}
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="subscriptions")
         self._tasks: list[asyncio.Task[None]] = []
         # Called when something that the feed sent may be missing.
         self.on_lost: dict[Any, Callable[[], None]] = {}
@@ -103,15 +99,7 @@ class Hub:
         await self.link.stop()
         with suppress(*AWAY):
             await self.in_thread(self.members.leave_all)
-        together = threading.Barrier(_THREADS)
-        for _ in range(_THREADS):
-            self._threads.submit(_close_of_thread, together)
-        self._threads.shutdown(wait=False)
-
-    async def in_thread(self, function: Callable[..., T], *args: Any) -> T:
-        """The function's result, from a thread that may use the database."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: _with_database(function, *args))
+        self._threads.close()
 
     # --- subscriptions ----------------------------------------------------------------------------
 
@@ -318,20 +306,3 @@ class Hub:
             with suppress(*AWAY):
                 found.update(await self.in_thread(newest_accounts, list(missing)))
         self._mints.update(found)
-
-
-def _close_of_thread(together: threading.Barrier) -> None:
-    """Closes each thread's connection: no thread runs this twice."""
-    with suppress(threading.BrokenBarrierError):
-        together.wait(1.0)
-    connection.close()
-
-
-def _with_database(function: Callable[..., T], *args: Any) -> T:
-    close_old_connections()
-    try:
-        return function(*args)
-    except AWAY:
-        with suppress(Exception):
-            connection.close()
-        raise

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 from access import buckets, key_cache, usage, usage_queries
 from access.callers import Caller
@@ -24,9 +24,6 @@ from jsonrpc.errors import RpcError
 from shared_state.outages import AWAY
 from shared_state.redis_client import NAMESPACE, client
 from subscriptions.errors import MonthlyBytesReached, TooManySockets
-
-if TYPE_CHECKING:
-    from subscriptions.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +74,19 @@ class Member:
     @property
     def holder(self) -> str:
         return f"address:{self.address}" if self.key_id is None else str(self.key_id)
+
+
+class Connection(Protocol):
+    """What is sent notifications: a WebSocket, or a stream of updates."""
+
+    member: Member
+    caller: Caller
+
+    def end(self, why: str) -> None:
+        """Disconnects the client, with the reason."""
+
+    def tick(self) -> None:
+        """Called about every second."""
 
 
 class Members:
@@ -145,11 +155,11 @@ class Members:
 
     # --- on the loop ------------------------------------------------------------------------------
 
-    def add(self, connection: "Connection") -> None:
+    def add(self, connection: Connection) -> None:
         self.connections[connection.member].add(connection)
         self._callers[connection.member] = connection.caller
 
-    def discard(self, connection: "Connection") -> None:
+    def discard(self, connection: Connection) -> None:
         found = self.connections.get(connection.member)
         if found is None or connection not in found:
             return
@@ -158,13 +168,13 @@ class Members:
             del self.connections[connection.member]
             self._callers.pop(connection.member, None)
 
-    def count(self, member: Member, method: str, size: int) -> None:
-        """One notification was sent."""
+    def count(self, member: Member, method: str, size: int, notifications: int = 1) -> None:
+        """Notifications were sent, of so many bytes in all."""
         cell = self._sent.get((member, method))
         if cell is None:
-            self._sent[member, method] = [1, size]
+            self._sent[member, method] = [notifications, size]
         else:
-            cell[0] += 1
+            cell[0] += notifications
             cell[1] += size
 
     def end_all(self, why: str) -> None:

@@ -343,6 +343,8 @@ def test_a_port_of_localnets_in_use_is_named_with_its_setting(
 def test_two_settings_with_one_port_are_both_named(run: Run) -> None:
     words = run.refused(LOCALNET_GEYSER_PORT=str(run.port))
     assert f"PORT and LOCALNET_GEYSER_PORT are both port {run.port}" in words
+    words = run.refused(GRPC_PORT=str(run.port))
+    assert f"PORT and GRPC_PORT are both port {run.port}" in words
 
 
 def test_an_address_of_localnets_that_is_not_ours_is_named(run: Run) -> None:

@@ -13,7 +13,7 @@ from solders.signature import Signature
 from chain.encodings import b58encode
 from chain.units import Slot
 from localnet.feed import ChainEvent, SlotStatus
-from localnet.servers.geyser_filters import BadFilter, Filters
+from localnet.servers import geyser_filters
 from localnet.servers.geyser_messages import AccountMessage, TransactionMessage
 from tests.localnet.geyser_client import Service, client_of
 from tests.localnet.geyser_events import (
@@ -32,6 +32,7 @@ from tests.localnet.geyser_events import (
     token_balance,
     written,
 )
+from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.protobuf import geyser_pb2 as schema
 
 Ask = Callable[[Any], object]
@@ -426,5 +427,5 @@ def test_any_request_is_served_or_refused_as_a_bad_filter(
     except BadFilter:
         return
     for message in (AccountMessage(Slot(1), WRITES[0].write), TransactionMessage(TRANSACTIONS[4])):
-        for names, body in filters.updates(message):
+        for names, body in geyser_filters.updates(filters, message):
             schema.SubscribeUpdate.FromString(names + body)

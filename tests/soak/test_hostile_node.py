@@ -256,9 +256,9 @@ def go_relay(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextlib.contextmanager
-def aging(program: Path, localnet: Localnet, **options: str) -> Iterator[str]:
-    """The address of the relay in front of the localnet."""
-    behind = urlsplit(localnet.geyser_url).netloc
+def aging(program: Path, url: str, **options: str) -> Iterator[str]:
+    """The address of the relay in front of the server at the url."""
+    behind = urlsplit(url).netloc
     command = [str(program), f"-to={behind}", *(f"-{key}={each}" for key, each in options.items())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -273,7 +273,7 @@ def test_a_server_on_grpc_go_that_ages_its_connections_costs_no_slot(
     localnet: Localnet, go_relay: Path, grace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        aging(go_relay, localnet, age="1s", grace=grace) as url,
+        aging(go_relay, localnet.geyser_url, age="1s", grace=grace) as url,
         worker(),
         follower(url, localnet.url) as following,
     ):

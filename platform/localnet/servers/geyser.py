@@ -16,9 +16,9 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from localnet.faults import Faults
 from localnet.feed import Feed
-from localnet.servers.geyser_filters import BadFilter, Filters
 from localnet.servers.geyser_streams import Broadcast, Stream, created_now
 from upstream.geyser import SERVICE
+from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.protobuf import geyser_pb2 as schema
 
 _COMMITMENTS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)

@@ -14,10 +14,8 @@ from chain.transactions import Wire, decode_wire
 from chain.units import Slot
 from localnet.feed import EntryMade, SlotChanged, TransactionRan
 from upstream.geyser.messages import account_info, block, block_meta, transaction_info
+from upstream.geyser.request_filters import Slices
 from upstream.protobuf import geyser_pb2 as schema
-
-Slices: TypeAlias = tuple[tuple[int, int], ...]
-"""(offset, length) parts of an account's data; none for the whole."""
 
 
 class SlotMessage:
@@ -102,6 +100,14 @@ class TransactionMessage:
         if self.meta["err"] is not None:
             status.err.err = transaction_error_bytes(self.meta["err"])
         return bytes(update.SerializeToString())
+
+    @property
+    def is_vote(self) -> bool:
+        return bool(self.info.is_vote)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.meta["err"] is not None
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -15,9 +15,10 @@ import grpc
 from chain.units import Slot
 from localnet.faults import Faults
 from localnet.feed import ChainEvent, Feed
-from localnet.servers.geyser_filters import Filters
+from localnet.servers.geyser_filters import updates
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes
+from upstream.geyser.request_filters import Filters
 from upstream.protobuf import geyser_pb2 as schema
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Stream:
         if self.filters is None or self.ending is not None:
             return
         disorderly = isinstance(message, AccountMessage | TransactionMessage)
-        for names, body in self.filters.updates(message):
+        for names, body in updates(self.filters, message):
             self._waiting.extend(self._disorder.pass_on((names, body, created_at), disorderly))
         if len(self._waiting) > self._limit:
             self.end(grpc.StatusCode.INTERNAL, "lagged to receive updates")
@@ -153,7 +154,7 @@ class Stream:
                 if commitment not in (None, filters.commitment):
                     continue
                 disorderly = isinstance(message, AccountMessage | TransactionMessage)
-                for names, body in filters.updates(message):
+                for names, body in updates(filters, message):
                     parts = (names, body, created_now())
                     found += map(b"".join, disorder.pass_on(parts, disorderly))
             yield found

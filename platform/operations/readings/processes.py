@@ -21,6 +21,7 @@ DUTIES = {
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
     "lander": "sends accepted submissions to upstreams",
+    "grpc": "streams the chain's updates to gRPC clients",
     "beat": "starts periodic tasks on schedule",
     "localnet": "runs the Solana test network of this machine",
 }
@@ -129,6 +130,8 @@ def _expected(newest_slot: int | None) -> list[str]:
     left_out = set()
     if not is_followed:
         left_out |= {"follower", "lander"}
+    if not settings.GRPC_PORT:
+        left_out.add("grpc")
     if not settings.LOCALNET:
         left_out.add("localnet")
     elif newest_slot is not None and not exists(_FILTERS_SET):

@@ -4,7 +4,7 @@ import yellowstone, * as named from "@triton-one/yellowstone-grpc";
 const Client = yellowstone.default ?? yellowstone;
 const { CommitmentLevel, txEncode, txErrDecode } = named;
 const given = JSON.parse(process.argv[2]);
-const client = new Client(given.url, undefined, { "grpc.max_receive_message_length": -1 });
+const client = new Client(given.url, given.token, { "grpc.max_receive_message_length": -1 });
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
 const latest = await client.getLatestBlockhash(CommitmentLevel.FINALIZED);
@@ -104,9 +104,9 @@ await ask({
   slots: { all: {} },
   transactions: { mine: transactions },
   transactionsStatus: { mine: transactions },
-  blocks: { all: { accountInclude: [], includeAccounts: true, includeEntries: true } },
+  blocks: { all: { accountInclude: [], includeAccounts: !given.onlyMine, includeEntries: !given.onlyMine } },
   blocksMeta: { all: {} },
-  entry: { all: {} },
+  entry: given.onlyMine ? {} : { all: {} },
   commitment: CommitmentLevel.PROCESSED,
   fromSlot: String(given.fromSlot),
 });

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 )
 
 var (
@@ -41,7 +42,11 @@ func pass(behind *grpc.ClientConn) grpc.StreamHandler {
 	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	return func(_ any, in grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(in)
-		out, err := behind.NewStream(in.Context(), both, method)
+		ctx := in.Context()
+		if given, ok := metadata.FromIncomingContext(ctx); ok {
+			ctx = metadata.NewOutgoingContext(ctx, metadata.MD{"x-token": given.Get("x-token")})
+		}
+		out, err := behind.NewStream(ctx, both, method)
 		if err != nil {
 			return err
 		}

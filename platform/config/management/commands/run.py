@@ -53,8 +53,10 @@ _EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 _LOCALNET_PATIENCE_SECONDS = 20.0
 # What of our Procfile reports progress from its start on.
 _REPORTING = frozenset(
-    ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat")
+    ("localnet", "web", "worker", "ingest", "simulations", "follower", "lander", "beat", "grpc")
 )
+# Off unless a setting wants it: not worth a line.
+_OPTIONAL = frozenset(("grpc",))
 
 
 class Command(BaseCommand):
@@ -97,7 +99,8 @@ class Command(BaseCommand):
         require_free(_ports(host, port))
         left_out = _not_needed()
         for name, why in left_out.items():
-            self._say(f"{name} is not started: {why}")
+            if name not in _OPTIONAL:
+                self._say(f"{name} is not started: {why}")
         # The application is loaded while the servers start, and, on another core, while the
         # database is prepared: that leaves nothing behind in this process, which is forked.
         url = _base_url(host, port)
@@ -163,6 +166,8 @@ def _ports(host: str, port: int) -> list[Port]:
     ports = [Port(host, port, ("HOST", "PORT"))]
     if settings.WEBSOCKET_NEXT_PORT:
         ports.append(Port(host, port + 1, ("HOST", "PORT"), 1))
+    if settings.GRPC_PORT:
+        ports.append(Port(host, settings.GRPC_PORT, ("HOST", "GRPC_PORT")))
     if not settings.LOCALNET:
         return ports
     where = settings.LOCALNET_HOST
@@ -180,10 +185,15 @@ def _ports(host: str, port: int) -> list[Port]:
 def _not_needed() -> dict[str, str]:
     """Processes of the Procfile that have nothing to do here, and why."""
     followed = settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL
+    left_out: dict[str, str] = {}
+    if not settings.GRPC_PORT:
+        left_out["grpc"] = "GRPC_PORT is not set"
     if not followed:
         why = "no chain is followed: LOCALNET is false, no UPSTREAM_* is set"
-        return {"localnet": why, "follower": why, "lander": why}
-    return {} if settings.LOCALNET else {"localnet": "UPSTREAM_* names the chain that is followed"}
+        return {**left_out, "localnet": why, "follower": why, "lander": why}
+    if not settings.LOCALNET:
+        left_out["localnet"] = "UPSTREAM_* names the chain that is followed"
+    return left_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,79 @@
+"""Who may call: the key of `x-token`, checked as for any other call. For threads."""
+
+import time
+from datetime import UTC, datetime
+
+from access import buckets, usage
+from access.callers import Caller
+from access.key_text import digest_of
+from access.services import keys
+from gateway.addresses import client_address
+from gateway.endpoint_policy import EndpointPolicy
+from gateway.hosts import EVERY, host_of
+from gateway.permissions import require, require_served
+from gateway.refusals import HostUnknown, KeyRequired
+from gateway.throttles import refusal_of, still_known
+from jsonrpc.errors import RpcError
+from subscriptions.members import USAGE_NAME, Member
+
+POLICY = EndpointPolicy("proxy", EVERY, key_required=True)
+# Calls are counted under these names: `geyserGetSlot`.
+_PREFIX = "geyser"
+
+
+def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller]:
+    """Whose call it is; takes one call from its limit and counts it. Raises RpcError, and what the
+    database raises.
+    """
+    started = time.perf_counter()
+    address = client_address(
+        {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for")}
+    )
+    key_id: int | None = None
+    status = "ok"
+    try:
+        host = host_of(headers.get(":authority") or headers.get("host", ""))
+        if host is None:
+            raise HostUnknown
+        require_served(host, POLICY, headers.get(":path", ""))
+        secret = _secret(headers)
+        if not secret:
+            raise KeyRequired
+        now = datetime.now(UTC)
+        caller = keys.identify(secret, now=now)
+        key_id = caller.key_id
+        plan = buckets.plan_of(caller, "requests")
+        taken = None if plan is None else buckets.take(plan)
+        if not still_known(taken):
+            caller = keys.identify(secret, now=now)
+        require(host, caller, POLICY, address, USAGE_NAME)
+        if taken is not None and not taken.allowed:
+            raise refusal_of(taken, 1)
+    except RpcError as error:
+        status = error.reason
+        key_id = key_id or getattr(error, "key_id", None)
+        raise
+    finally:
+        spent = int((time.perf_counter() - started) * 1_000_000)
+        count(key_id, name, status, address, spent)
+    return Member(digest_of(secret), caller.key_id, host, address, POLICY), caller
+
+
+def count(key_id: int | None, name: str, status: str, address: str, microseconds: int = 0) -> None:
+    """Counts a call in the usage."""
+    usage.count(
+        key_id,
+        _PREFIX + name,
+        status,
+        seconds=time.time(),
+        microseconds=microseconds,
+        address=address,
+    )
+
+
+def _secret(headers: dict[str, str]) -> str:
+    token = headers.get("x-token")
+    if token is not None:
+        return token.strip()
+    text = headers.get("authorization", "").strip()
+    return text[7:].strip() if text[:7].lower() == "bearer " else text

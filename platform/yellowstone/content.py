@@ -1,0 +1,253 @@
+"""Content: what happened in a slot, as the messages that streams are sent."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from solders.pubkey import Pubkey
+
+from chain.accounts import AccountWrite
+from livefeed.messages import Level, Reached
+from upstream.geyser.messages import account_write
+from upstream.geyser.request_filters import BlockFilter, Slices
+from upstream.protobuf import geyser_pb2 as schema
+
+_parse = schema.SubscribeUpdate.FromString
+_SMALL = 512
+
+
+class AccountMessage:
+    """The last write of an account in a slot; `info` is a SubscribeUpdateAccountInfo."""
+
+    __slots__ = ("_bodies", "_info", "_slot", "write")
+
+    def __init__(self, slot: int, info: Any) -> None:
+        self.write: AccountWrite = account_write(info)
+        self._slot = slot
+        self._info = info
+        self._bodies: dict[Slices, bytes] = {}
+
+    def body(self, slices: Slices) -> bytes:
+        """The update with these parts of the data, without filters and created_at."""
+        body = self._bodies.get(slices)
+        if body is None:
+            update = schema.SubscribeUpdateAccount(slot=self._slot, account=self.info(slices))
+            body = schema.SubscribeUpdate(account=update).SerializeToString()
+            self._bodies[slices] = body
+        return body
+
+    def info(self, slices: Slices) -> Any:
+        """The account as it stands in a block."""
+        if not slices:
+            return self._info
+        data = self.write.data
+        info = schema.SubscribeUpdateAccountInfo()
+        info.CopyFrom(self._info)
+        info.data = b"".join(data[offset : offset + length] for offset, length in slices)
+        return info
+
+
+class TransactionMessage:
+    """A transaction of a block; `info` is a SubscribeUpdateTransactionInfo."""
+
+    def __init__(self, slot: int, info: Any) -> None:
+        self.info = info
+        self._slot = slot
+
+    @property
+    def signature(self) -> bytes:
+        return bytes(self.info.signature)
+
+    @property
+    def is_vote(self) -> bool:
+        return bool(self.info.is_vote)
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.info.meta.err.err)
+
+    @cached_property
+    def account_keys(self) -> frozenset[bytes]:
+        meta = self.info.meta
+        return frozenset(
+            (
+                *self.info.transaction.message.account_keys,
+                *meta.loaded_writable_addresses,
+                *meta.loaded_readonly_addresses,
+            )
+        )
+
+    @cached_property
+    def token_owners(self) -> frozenset[bytes]:
+        return _keys(owner for owner, _ in (*self._before.values(), *self._after.values()))
+
+    @cached_property
+    def changed_token_owners(self) -> frozenset[bytes]:
+        before, after = self._before, self._after
+        return _keys(
+            owner
+            for ours, theirs in ((before, after), (after, before))
+            for index, (owner, amount) in ours.items()
+            if index not in theirs or theirs[index][1] != amount
+        )
+
+    @cached_property
+    def body(self) -> bytes:
+        """The update without filters and created_at."""
+        update = schema.SubscribeUpdateTransaction(slot=self._slot, transaction=self.info)
+        return bytes(schema.SubscribeUpdate(transaction=update).SerializeToString())
+
+    @cached_property
+    def status_body(self) -> bytes:
+        """The short form."""
+        info = self.info
+        update = schema.SubscribeUpdateTransactionStatus(
+            slot=self._slot, signature=info.signature, is_vote=info.is_vote, index=info.index
+        )
+        if info.meta.err.err:
+            update.err.err = info.meta.err.err
+        return bytes(schema.SubscribeUpdate(transaction_status=update).SerializeToString())
+
+    @property
+    def _before(self) -> dict[int, tuple[str, str]]:
+        return _amounts(self.info.meta.pre_token_balances)
+
+    @property
+    def _after(self) -> dict[int, tuple[str, str]]:
+        return _amounts(self.info.meta.post_token_balances)
+
+
+@dataclass(eq=False)
+class Content:
+    """What is known of a slot that reached a level: `meta` is its SubscribeUpdateBlockMeta. Of
+    `accounts` and `transactions` it has what some stream wants; `ask` as in livefeed's Reached.
+    """
+
+    slot: int
+    parent: int | None
+    level: Level
+    is_whole: bool = True
+    ask: int = 0
+    size: int = _SMALL
+    accounts: list[AccountMessage] = field(default_factory=list)
+    transactions: list[TransactionMessage] = field(default_factory=list)
+    meta: Any = None
+    account_count: int = 0
+    _blocks: dict[object, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def created_at(self) -> bytes:
+        return created_now()
+
+    @cached_property
+    def by_pubkey(self) -> dict[bytes, int]:
+        """Places of `accounts`."""
+        return {each.write.pubkey: place for place, each in enumerate(self.accounts)}
+
+    @cached_property
+    def by_owner(self) -> dict[bytes, list[int]]:
+        found = defaultdict(list)
+        for place, each in enumerate(self.accounts):
+            found[each.write.owner].append(place)
+        return found
+
+    @cached_property
+    def by_key(self) -> dict[bytes, list[int]]:
+        """Places of `transactions` by each account that they name."""
+        found = defaultdict(list)
+        for place, each in enumerate(self.transactions):
+            for key in each.account_keys:
+                found[key].append(place)
+        return found
+
+    @cached_property
+    def meta_body(self) -> bytes:
+        return bytes(schema.SubscribeUpdate(block_meta=self.meta).SerializeToString())
+
+    def status_body(self) -> bytes:
+        """That the slot reached the level."""
+        return slot_body(self.slot, self.parent, int(self.level))
+
+    def block_body(self, wanted: BlockFilter, slices: Slices) -> bytes:
+        """The block with the parts that are wanted, without filters and created_at."""
+        body = self._blocks.get((wanted, slices))
+        if body is None:
+            body = self._blocks[wanted, slices] = self._block(wanted, slices)
+        return body
+
+    def _block(self, wanted: BlockFilter, slices: Slices) -> bytes:
+        meta = self.meta
+        update = schema.SubscribeUpdate()
+        block = update.block
+        block.slot, block.blockhash = meta.slot, meta.blockhash
+        block.parent_slot, block.parent_blockhash = meta.parent_slot, meta.parent_blockhash
+        block.rewards.CopyFrom(meta.rewards)
+        for name in ("block_time", "block_height"):
+            if meta.HasField(name):
+                getattr(block, name).CopyFrom(getattr(meta, name))
+        block.executed_transaction_count = meta.executed_transaction_count
+        block.entries_count = meta.entries_count
+        block.updated_account_count = self.account_count
+        include = wanted.include
+        if wanted.transactions:
+            block.transactions.extend(
+                each.info
+                for each in self.transactions
+                if not include or not include.isdisjoint(each.account_keys)
+            )
+        if wanted.accounts:
+            block.accounts.extend(
+                each.info(slices)
+                for each in self.accounts
+                if not include or each.write.pubkey in include
+            )
+        return bytes(update.SerializeToString())
+
+
+def content_of(reached: Reached) -> Content:
+    """What the live feed sent of a slot. Raises Unreadable."""
+    number = reached.slot
+    packed = (*reached.accounts, *reached.transactions)
+    return Content(
+        number,
+        reached.parent,
+        reached.level,
+        reached.is_whole,
+        reached.ask,
+        _SMALL + sum(map(len, packed)),
+        [AccountMessage(number, _parse(each).account.account) for each in reached.accounts],
+        [
+            TransactionMessage(number, _parse(each).transaction.transaction)
+            for each in reached.transactions
+        ],
+        None if reached.block is None else _parse(reached.block).block_meta,
+        reached.account_count,
+    )
+
+
+def slot_body(slot: int, parent: int | None, status: int, dead_error: str = "") -> bytes:
+    """That a slot reached a status (a number of SlotStatus)."""
+    update = schema.SubscribeUpdateSlot(slot=slot, status=status)  # type: ignore[arg-type]
+    if parent is not None:
+        update.parent = parent
+    if dead_error:
+        update.dead_error = dead_error
+    return bytes(schema.SubscribeUpdate(slot=update).SerializeToString())
+
+
+def created_now() -> bytes:
+    """The `created_at` of an update that is made now."""
+    seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
+    stamp = {"seconds": seconds, "nanos": nanos}
+    return bytes(schema.SubscribeUpdate(created_at=stamp).SerializeToString())
+
+
+def _amounts(balances: Iterable[Any]) -> dict[int, tuple[str, str]]:
+    return {each.account_index: (each.owner, each.ui_token_amount.amount) for each in balances}
+
+
+def _keys(texts: Iterable[str]) -> frozenset[bytes]:
+    return frozenset(bytes(Pubkey.from_string(text)) for text in {*texts} - {""})

@@ -1,0 +1,196 @@
+"""What of a slot's content each stream is sent, and what it wants of the live feed for that."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from chain.commitment import Commitment
+from livefeed.filters import AccountFilter as FeedFilter
+from livefeed.messages import Kind, Level, Moved, Want
+from upstream.geyser.request_filters import (
+    AccountFilter,
+    BadFilter,
+    Filters,
+    TransactionFilter,
+    named,
+)
+from upstream.protobuf.geyser_pb2 import SlotStatus
+from yellowstone.content import AccountMessage, Content, TransactionMessage, slot_body
+
+_LEVELS = {
+    Commitment.PROCESSED: Level.PROCESSED,
+    Commitment.CONFIRMED: Level.CONFIRMED,
+    Commitment.FINALIZED: Level.FINALIZED,
+}
+_MOVES: dict[str, int] = {
+    "firstShredReceived": SlotStatus.SLOT_FIRST_SHRED_RECEIVED,
+    "completed": SlotStatus.SLOT_COMPLETED,
+    "createdBank": SlotStatus.SLOT_CREATED_BANK,
+    "dead": SlotStatus.SLOT_DEAD,
+}
+HEADERS = [Want(Kind.HEADER, level) for level in Level]
+
+
+def level_of(filters: Filters) -> Level:
+    return _LEVELS[filters.commitment]
+
+
+def require_served(filters: Filters) -> None:
+    """Raises BadFilter where something is asked for that the stream followed has not."""
+    if filters.entries:
+        raise BadFilter("entry: entries are not served")
+    for name, each in filters.blocks:
+        if each.entries:
+            raise BadFilter(f"blocks.{name}: include_entries: entries are not served")
+
+
+def count_of(filters: Filters) -> int:
+    """How many filters they are: what a tier's limit of subscriptions counts."""
+    return sum(
+        map(
+            len,
+            (
+                *(filters.accounts, filters.slots, filters.transactions, filters.statuses),
+                *(filters.blocks, filters.blocks_meta),
+            ),
+        )
+    )
+
+
+def keys_of(filters: Filters) -> set[bytes] | None:
+    """The accounts whose writes are wanted; None where they are not known by their keys."""
+    found: set[bytes] = set()
+    for keys in (
+        *(each.accounts for _, each in filters.accounts),
+        *(each.include for _, each in filters.blocks if each.accounts),
+    ):
+        if not keys:
+            return None
+        found |= keys
+    return found
+
+
+def wants_of(filters: Filters) -> list[Want]:
+    """What the live feed is to send for them: at least what matches."""
+    level = level_of(filters)
+    found: dict[Want, None] = dict.fromkeys(HEADERS)
+    for _, accounts in filters.accounts:
+        found.update(dict.fromkeys(_of_accounts(accounts, level)))
+    for _, transactions in (*filters.transactions, *filters.statuses):
+        found.update(dict.fromkeys(_of_transactions(transactions, level)))
+    for _, block in filters.blocks:
+        if block.transactions:
+            keys = [Want(Kind.MENTIONS, level, key) for key in block.include]
+            found.update(dict.fromkeys(keys or [Want(Kind.BLOCK, level)]))
+        if block.accounts:
+            keys = [Want(Kind.ACCOUNT, level, key) for key in block.include]
+            found.update(dict.fromkeys(keys or [Want(Kind.ALL_ACCOUNTS, level)]))
+    if any(each.interslot_updates for _, each in filters.slots):
+        found[Want(Kind.UPDATES)] = None
+    return list(found)
+
+
+def _of_accounts(wanted: AccountFilter, level: Level) -> Iterator[Want]:
+    if wanted.accounts:
+        yield from (Want(Kind.ACCOUNT, level, key) for key in wanted.accounts)
+    elif wanted.owners:
+        filters = tuple(FeedFilter(*each) for each in wanted.selections)
+        yield from (Want(Kind.PROGRAM, level, key, filters) for key in wanted.owners)
+    else:
+        yield Want(Kind.ALL_ACCOUNTS, level)
+
+
+def _of_transactions(wanted: TransactionFilter, level: Level) -> Iterator[Want]:
+    if wanted.signature is not None:
+        yield Want(Kind.SIGNATURE, level, wanted.signature)
+    elif wanted.required and wanted.token_accounts is None:
+        yield Want(Kind.MENTIONS, level, min(wanted.required))
+    elif wanted.include and wanted.token_accounts is None:
+        yield from (Want(Kind.MENTIONS, level, key) for key in wanted.include)
+    elif wanted.vote is None:
+        yield Want(Kind.LOGS_WITH_VOTES, level)
+    else:
+        yield Want(Kind.VOTES if wanted.vote else Kind.LOGS, level)
+
+
+def updates(filters: Filters, content: Content) -> list[bytes]:
+    """The whole updates that the content is to a stream."""
+    created = content.created_at
+    found: list[bytes] = []
+    if content.level is level_of(filters):
+        slices = filters.slices
+        for each, names in _accounts(filters.accounts, content):
+            found.append(names + each.body(slices) + created)
+        for sent, names in _transactions(filters.transactions, content):
+            found.append(names + sent.body + created)
+        for sent, names in _transactions(filters.statuses, content):
+            found.append(names + sent.status_body + created)
+        if content.meta is not None:
+            for name, wanted in filters.blocks:
+                found.append(named(name) + content.block_body(wanted, slices) + created)
+            if filters.blocks_meta:
+                names = named(*(name for name, _ in filters.blocks_meta))
+                found.append(names + content.meta_body + created)
+    found += _status(filters, int(content.level), content.status_body, created)
+    return found
+
+
+def moves(filters: Filters, moved: Moved, created: bytes) -> list[bytes]:
+    """The same of what a slot goes through between its commitments."""
+    status = _MOVES.get(moved.update)
+    if status is None:
+        return []  # of commitments the content says it
+    return _status(
+        filters,
+        status,
+        lambda: slot_body(moved.slot, moved.parent, status, moved.error),
+        created,
+    )
+
+
+def _status(
+    filters: Filters, status: int, body: Callable[[], bytes], created: bytes
+) -> list[bytes]:
+    names = [n for n, each in filters.slots if each.matches(status, filters.commitment)]
+    return [named(*names) + body() + created] if names else []
+
+
+def _accounts(
+    filters: Iterable[tuple[str, AccountFilter]], content: Content
+) -> Iterator[tuple[AccountMessage, bytes]]:
+    names: dict[int, list[str]] = {}
+    for name, each in filters:
+        for place in _places_of_accounts(each, content):
+            if each.matches(content.accounts[place].write):
+                names.setdefault(place, []).append(name)
+    for place in sorted(names):
+        yield content.accounts[place], named(*names[place])
+
+
+def _places_of_accounts(wanted: AccountFilter, content: Content) -> Iterable[int]:
+    if wanted.accounts:
+        there = content.by_pubkey
+        return [there[key] for key in wanted.accounts & there.keys()]
+    if wanted.owners:
+        return [place for key in wanted.owners for place in content.by_owner.get(key, ())]
+    return range(len(content.accounts))
+
+
+def _transactions(
+    filters: Iterable[tuple[str, TransactionFilter]], content: Content
+) -> Iterator[tuple[TransactionMessage, bytes]]:
+    names: dict[int, list[str]] = {}
+    for name, each in filters:
+        for place in _places_of_transactions(each, content):
+            if each.matches(content.transactions[place]):
+                names.setdefault(place, []).append(name)
+    for place in sorted(names):
+        yield content.transactions[place], named(*names[place])
+
+
+def _places_of_transactions(wanted: TransactionFilter, content: Content) -> Iterable[int]:
+    if wanted.token_accounts is None:
+        if wanted.required:
+            return content.by_key.get(min(wanted.required), ())
+        if wanted.include:
+            keys = wanted.include & content.by_key.keys()
+            return {place for key in keys for place in content.by_key[key]}
+    return range(len(content.transactions))

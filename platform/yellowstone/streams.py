@@ -1,0 +1,185 @@
+"""Stream: one call of Subscribe, its filters and its updates."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from google.protobuf.message import DecodeError
+
+from access.callers import Caller
+from livefeed.messages import Answer, Moved, Want
+from subscriptions.members import Member
+from upstream.geyser.request_filters import BadFilter, Filters
+from upstream.geyser.transport import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
+from upstream.protobuf import geyser_pb2 as schema
+from yellowstone import access, statuses
+from yellowstone.call import Call
+from yellowstone.content import Content, created_now
+from yellowstone.matching import count_of, moves, require_served, updates
+from yellowstone.replay import Replay
+
+if TYPE_CHECKING:
+    from yellowstone.engine import Engine
+
+# Under this name updates are counted, with their bytes.
+NOTIFICATION = "geyserNotification"
+# What waits for a client that does not read: above it the stream is ended.
+MOST_WAITING = 200_000
+MOST_WAITING_BYTES = 64 * 1_048_576
+_PING_SECONDS = 15.0
+# Of the updates a second that a tier allows, for what is past; the rest is for what happens.
+_PAST_SHARE = 0.8
+_PING = schema.SubscribeUpdate(ping={}).SerializeToString()
+
+
+class Stream:
+    """Used on the event loop. `filters` are None until the feed has confirmed what they want, and
+    while a replay has them.
+    """
+
+    def __init__(self, call: Call, engine: "Engine", member: Member, caller: Caller) -> None:
+        self.member = member
+        self.caller = caller
+        self.filters: Filters | None = None
+        self.wants: list[Want] = []
+        self.replay: Replay | None = None
+        self._replaying: asyncio.Task[None] | None = None
+        self._call = call
+        self._engine = engine
+        self._pinged_at = time.monotonic()
+
+    @property
+    def is_ended(self) -> bool:
+        return self._call.is_ended
+
+    async def run(self) -> None:
+        """Takes requests until the call ends. Who is done with asking goes on getting."""
+        self._engine.add(self)
+        try:
+            self._call.begin()
+            async for data in self._call.messages():
+                await self._take(data)
+            await self._call.ended()
+        finally:
+            self._engine.discard(self)
+            self._end_replay()
+
+    async def _take(self, data: bytes) -> None:
+        try:
+            request = schema.SubscribeRequest.FromString(data)
+        except DecodeError:
+            raise GrpcStatus(INVALID_ARGUMENT, "not a SubscribeRequest") from None
+        if request.HasField("ping"):
+            pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
+            self._send([pong.SerializeToString() + created_now()])
+            return
+        try:
+            filters = Filters(request)
+            require_served(filters)
+        except BadFilter as error:
+            raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
+        most = self.caller.stream_subscriptions
+        if count_of(filters) > most:
+            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
+            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
+        access.count(self.member.key_id, "Filters", "ok", self.member.address)
+        self._end_replay()
+        if request.HasField("from_slot"):
+            self._engine.unwant(self)
+            self.filters = None
+            self.replay = Replay(self, self._engine, filters, request.from_slot)
+            self._replaying = asyncio.create_task(self.replay.run())
+        else:
+            await self._open(filters)
+
+    async def _open(self, filters: Filters) -> None:
+        opened: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        before = self.wants
+
+        def ready(answer: Answer | None) -> None:
+            # At once: what the feed sends next is for the new filters.
+            if answer is not None and not self.is_ended:
+                self.filters = filters
+            if not opened.done():
+                opened.set_result(answer is not None)
+
+        self._engine.want(self, filters, ready)
+        is_open = await opened
+        self._engine.link.unwant(before)
+        if not is_open:
+            raise statuses.ended("chain_not_followed")
+
+    def _end_replay(self) -> None:
+        self.replay = None
+        if self._replaying is not None:
+            self._replaying.cancel()
+            self._replaying = None
+
+    # --- from the engine --------------------------------------------------------------------------
+
+    def put(self, content: Content) -> None:
+        if self.is_ended:
+            return
+        if self.replay is not None:
+            if self.replay.is_open:
+                self.replay.put(content)
+        elif self.filters is not None and not content.ask:
+            self.deliver(self.filters, content)
+
+    def move(self, moved: Moved, created: bytes) -> None:
+        filters = self.filters if self.replay is None else self.replay.filters
+        if filters is not None and filters.slots and not self.is_ended:
+            self._send(moves(filters, moved, created))
+
+    def deliver(self, filters: Filters, content: Content) -> int:
+        """Sends what the content is to the filters: how many updates."""
+        found = updates(filters, content)
+        self._send(found)
+        return len(found)
+
+    def lost(self) -> None:
+        """Something that happened may be missing."""
+        if self.replay is not None:
+            self.replay.lost()
+        elif self.filters is not None:
+            self.end("interrupted")
+
+    def missed(self) -> None:
+        """The stream that is followed missed something of a final slot."""
+        if self.replay is not None:
+            self.replay.lost()
+
+    def reached(self, root: int) -> None:
+        if self.replay is not None:
+            self.replay.reached(root)
+
+    async def taken(self, count: int) -> None:
+        """Returns when the client has taken what was sent, and its tier allows so many more."""
+        await self._call.drained()
+        rate = self.caller.stream_notifications_per_second
+        if rate is not None and count:
+            await asyncio.sleep(count / max(1.0, _PAST_SHARE * rate))
+
+    def _send(self, messages: list[bytes]) -> None:
+        if not messages or self.is_ended:
+            return
+        call = self._call
+        size = call.send(*messages)
+        self._engine.members.count(self.member, NOTIFICATION, size, len(messages))
+        if call.waiting > MOST_WAITING or call.waiting_bytes > MOST_WAITING_BYTES:
+            self.end("too_slow")
+
+    # --- from the members -------------------------------------------------------------------------
+
+    def end(self, why: str) -> None:
+        self.end_with(statuses.ended(why))
+        access.count(self.member.key_id, "Subscribe", why, self.member.address)
+
+    def end_with(self, status: GrpcStatus) -> None:
+        self._call.end(status, drops=True)
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        if now - self._pinged_at > _PING_SECONDS and not self._call.waiting:
+            self._pinged_at = now
+            self._call.send(_PING + created_now())

@@ -1,0 +1,154 @@
+"""from_slot: what is stored, then what happens, each once."""
+
+import time
+from typing import Any
+
+import grpc
+import pytest
+from solders.pubkey import Pubkey
+
+from historical.services.bounds import newest_slot_or_none
+from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.patience import PATIENCE_SECONDS
+from tests.yellowstone.conftest import Geyser, Request
+from upstream.protobuf import geyser_pb2 as schema
+
+CLOCK = "SysvarC1ock11111111111111111111111111111111"
+SYSTEM = "11111111111111111111111111111111"
+FINALIZED = schema.CommitmentLevel.FINALIZED
+CONFIRMED = schema.CommitmentLevel.CONFIRMED
+PROCESSED = schema.CommitmentLevel.PROCESSED
+
+
+def stored_up_to(slot: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (newest_slot_or_none() or 0) < slot:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def first_stored(geyser: Geyser) -> int:
+    found = geyser.call("SubscribeReplayInfo", schema.SubscribeReplayInfoRequest())
+    return int(found.first_available)
+
+
+@pytest.mark.parametrize(
+    ("near", "commitment"),
+    [(300, PROCESSED), (3, CONFIRMED), (3, FINALIZED)],
+    ids=["near what is stored", "far behind it", "final"],
+)
+def test_blocks_accounts_and_statuses_are_each_there_once(
+    geyser: Geyser, near: int, commitment: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from yellowstone import replay
+
+    monkeypatch.setattr(replay, "_NEAR_SLOTS", near)
+    first = first_stored(geyser) + 3
+    stored_up_to(first + 25)
+    request = Request(
+        accounts={"clock": {"account": [CLOCK]}},
+        slots={"all": {}},
+        blocks_meta={"meta": {}},
+        commitment=commitment,
+        from_slot=first,
+    )
+    until = geyser.localnet.call("getSlot", {"commitment": "processed"}) + 20
+    with geyser.subscribed(request) as stream:
+        found = stream.until(
+            lambda each: each.HasField("block_meta") and each.block_meta.slot == until
+        )
+    expected = list(range(first, until + 1))
+    assert [each.block_meta.slot for each in found if each.HasField("block_meta")] == expected
+    clocks = [each.account for each in found if each.HasField("account")]
+    assert [each.slot for each in clocks] == expected
+    for each in clocks:
+        assert int.from_bytes(each.account.data[:8], "little") == each.slot
+    statuses = [(each.slot.slot, each.slot.status) for each in found if each.HasField("slot")]
+    assert len(statuses) == len(set(statuses))
+    of_level = [slot for slot, status in statuses if status == commitment]
+    assert of_level[: len(expected) - 1] == expected[: len(of_level)][: len(expected) - 1]
+    assert {status for _, status in statuses} == {0, 1, 2}
+
+
+def test_stored_transactions_are_as_the_stream_has_them(geyser: Geyser) -> None:
+    localnet = geyser.localnet
+    payer, to = wallet(localnet, 100 * SOL), Pubkey.new_unique()
+    request = Request(
+        transactions={"t": {"account_include": [str(to)]}},
+        accounts={"a": {"account": [str(to)]}},
+        transactions_status={"s": {"account_include": [str(to)]}},
+        blocks={"b": {"account_include": [str(to)]}},
+        commitment=FINALIZED,
+    )
+    with geyser.subscribed(request) as stream:
+        next(iter(stream))
+        signature = send(localnet, signed(localnet, [pay(payer, to, SOL)], payer))
+        live = stream.until(lambda each: each.HasField("block") and each.block.transactions)
+    slot = live[-1].block.slot
+    landed(localnet, signature, "finalized")
+    stored_up_to(slot)
+    request.from_slot = slot
+    with geyser.subscribed(request) as stream:
+        stored = stream.until(lambda each: each.HasField("block"))
+    theirs = [each for each in live if _slot_of(each) == slot]
+    assert len(stored) == len(theirs) == 4
+    for mine, other in zip(stored, theirs, strict=True):
+        for each in (mine, other):
+            each.ClearField("created_at")
+            # The archive does not keep it in all its forms.
+            each.account.account.ClearField("write_version")
+            # The ledger has no entries, and the archive no index of a slot's accounts.
+            each.block.ClearField("entries_count")
+            each.block.ClearField("updated_account_count")
+        assert mine.WhichOneof("update_oneof") == other.WhichOneof("update_oneof")
+        assert mine == other
+
+
+def _slot_of(update: Any) -> int:
+    kind = update.WhichOneof("update_oneof")
+    slot: int = getattr(update, kind).slot
+    return slot
+
+
+def test_owners_are_replayed_as_far_as_the_feed_keeps_slots(geyser: Geyser) -> None:
+    newest = geyser.localnet.call("getSlot", {"commitment": "finalized"})
+    caught = geyser.call("GetSlot", schema.GetSlotRequest(commitment=FINALIZED)).slot
+    request = Request(
+        accounts={"all": {}}, blocks_meta={"m": {}}, commitment=FINALIZED, from_slot=caught - 3
+    )
+    with geyser.subscribed(request) as stream:
+        found = stream.until(
+            lambda each: each.HasField("block_meta") and each.block_meta.slot >= newest + 5
+        )
+    slots = [each.block_meta.slot for each in found if each.HasField("block_meta")]
+    assert slots == list(range(caught - 3, slots[-1] + 1))
+    request.from_slot = 0
+    with geyser.subscribed(request) as stream:
+        assert stream.refusal().code() is grpc.StatusCode.OUT_OF_RANGE
+
+
+def test_a_stream_goes_on_after_what_was_lost(geyser: Geyser) -> None:
+    """The feed is another one, again and again: with from_slot nothing is lost or twice."""
+    from django.conf import settings
+
+    from livefeed.messages import channels
+    from shared_state.redis_client import client
+
+    first = first_stored(geyser) + 2
+    request = Request(blocks_meta={"m": {}}, commitment=CONFIRMED, from_slot=first)
+    with (
+        geyser.subscribed(request) as stream,
+        geyser.subscribed(Request(blocks_meta={"m": {}})) as other,
+    ):
+        next(iter(other))
+        found = []
+        for _ in range(8):
+            found += [next(iter(stream)) for _ in range(6)]
+            client().publish(channels(settings.REDIS_URL).hello, b"")
+        last = found[-1].block_meta.slot
+        found += stream.until(lambda each: each.block_meta.slot >= last + 30)
+        error = other.refusal()
+    assert error.code() is grpc.StatusCode.UNAVAILABLE
+    assert error.details().startswith("interrupted")
+    slots = [each.block_meta.slot for each in found]
+    assert slots == list(range(first, slots[-1] + 1))
