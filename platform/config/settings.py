@@ -39,7 +39,7 @@ MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
-LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
+LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.1.2")
 # /readyz answers 503 when the newest block is older than this; 0 where blocks are only imported,
 # whose age says nothing.
 READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)

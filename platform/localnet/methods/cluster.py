@@ -4,11 +4,12 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
-from chain.units import LAMPORTS_PER_SOL, Epoch
+from chain.units import LAMPORTS_PER_SOL, Epoch, Slot
 from jsonrpc.params import U64, Config
-from localnet.errors import BadParams, NoSnapshot
+from localnet.errors import BadParams, BlockCleanedUp, BlockNotAvailable, NoSnapshot
 from localnet.genesis import COMMISSION, STAKE_LAMPORTS
 from localnet.identities import FAUCET, VALIDATORS
+from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
     FEATURE_SET,
     VERSION,
@@ -267,6 +268,17 @@ def get_inflation_reward(
     addresses: list[Pubkey],
     config: InflationRewardConfig = InflationRewardConfig(),
 ) -> list[None]:
+    """Null for each address, as nothing is minted; of an epoch whose next one has a block."""
+    commitment = at_least_confirmed(config)
+    context = ContextConfig(commitment=commitment, min_context_slot=config.min_context_slot)
+    bank, schedule = bank_for(call, context), call.ledger.schedule
+    epoch = max(bank.epoch - 1, 0) if config.epoch is None else config.epoch
+    first = schedule.first_slot(Epoch(epoch + 1))
+    kept = call.ledger.storage.first_slot() or Slot(0)
+    if first < kept:
+        raise BlockCleanedUp(first, kept)
+    if first > bank.slot:
+        raise BlockNotAvailable(first)
     return [None] * len(addresses)
 
 

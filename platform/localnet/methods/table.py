@@ -12,7 +12,8 @@ from localnet.faults import Faults
 from localnet.ledger import Ledger
 from localnet.options import Options
 
-# What the engine's code is of, and a feature set's number as a node shows one.
+# What the engine's code is of, which is the ledger's default too (LEDGER_API_VERSION), and a
+# feature set's number as a node shows one.
 VERSION = "4.1.2"
 FEATURE_SET = 3_294_202_862
 
