@@ -19,7 +19,7 @@ from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
 from localnet.opening import Opened
 from localnet.prices import BlockPrices
-from localnet.producing import begin_block, end_block, run_turn
+from localnet.producing import begin_block, cast_votes, end_block, run_turn
 from localnet.storage import Storage
 from localnet.submissions import Bundle, BundleState, Submitted, read_transaction
 from simulator.engine import Engine
@@ -76,6 +76,7 @@ class Ledger:
         slot_seconds: float,
         finalized_after: int,
         skip_percent: int,
+        votes: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.genesis_hash = chain.genesis_hash
@@ -93,6 +94,7 @@ class Ledger:
         self._faults = faults
         self._finalized_after = finalized_after
         self._skip_percent = skip_percent
+        self._votes = votes
         self._clock = clock
         self._chance = random.Random(bytes(chain.genesis_hash))
         self._engine = Engine()
@@ -257,6 +259,8 @@ class Ledger:
         begin_block(bank, self._feed, loading)
         if not doomed:
             self.accounts_to_load = {}
+            if self._votes:  # nobody votes on a fork that is going to die
+                cast_votes(bank, self._engine, self._feed)
         while not self._stopping:
             turn = self._take_turn(bank)
             if turn:

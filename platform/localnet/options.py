@@ -22,6 +22,7 @@ class Options:
     skip_percent: int
     epoch_slots: int
     reset: bool
+    votes: bool
     accounts: dict[Pubkey, Account]
 
     @property

@@ -69,6 +69,7 @@ async def _run(options: Options, storage: Storage) -> None:
         slot_seconds=options.slot_seconds,
         finalized_after=options.finalized_after,
         skip_percent=options.skip_percent,
+        votes=options.votes,
     )
     ledger.accounts_to_load = chain.accounts_to_load
     for number in (signal.SIGTERM, signal.SIGINT):

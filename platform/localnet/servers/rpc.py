@@ -13,7 +13,8 @@ import localnet.methods.own
 import localnet.methods.production
 import localnet.methods.submitting
 import localnet.methods.token_accounts
-import localnet.methods.transactions  # noqa: F401
+import localnet.methods.transactions
+import localnet.methods.vote_accounts  # noqa: F401
 from jsonrpc import dispatch
 from jsonrpc.errors import RpcError
 from localnet.methods.table import Node, methods

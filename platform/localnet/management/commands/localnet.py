@@ -1,6 +1,6 @@
 """manage.py localnet: a whole small Solana on this machine."""
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,12 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{name}-port", type=_up_to(highest), default=port, metavar="PORT"
             )
+        parser.add_argument(
+            "--votes",
+            action=BooleanOptionalAction,
+            default=settings.LOCALNET_VOTES,
+            help="whether each validator votes for every block, by a transaction in the next one",
+        )
         parser.add_argument("--slot-ms", type=_up_to(60_000), default=settings.LOCALNET_SLOT_MS)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,6 +70,7 @@ class Command(BaseCommand):
                     skip_percent=settings.LOCALNET_SKIP_PERCENT,
                     epoch_slots=settings.LOCALNET_EPOCH_SLOTS,
                     reset=options["reset"],
+                    votes=options["votes"],
                     accounts=accounts,
                 )
             )
