@@ -15,6 +15,7 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, Status
+from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
 from localnet.opening import Opened
@@ -31,6 +32,8 @@ _BLOCK_UNITS = 60_000_000
 # Transactions between two looks at the loop: some milliseconds, so that the servers keep answering.
 _TURN = 16
 _LONGEST_QUEUE = 50_000
+# A thousand times as many as mainnet has had.
+HIGHEST_WARP = Slot(10**12)
 # Slot numbers are reserved in runs, one database write for each: a restart skips the rest.
 _RESERVED_SLOTS = 32
 # Blocks whose transactions are known without a look into the storage: as long as a node knows them.
@@ -178,6 +181,14 @@ class Ledger:
         """What the transaction would do on top of the bank; its signatures are not checked."""
         return self._engine.execute(transaction, load=bank.load, moment=moment, verify=False)
 
+    def warp_to(self, slot: Slot) -> None:
+        """The next block has this slot, unless that is skipped. SlotReached, SlotTooHigh."""
+        if slot < self._next_slot:
+            raise SlotReached(slot, self._next_slot)
+        if slot > HIGHEST_WARP:
+            raise SlotTooHigh(slot, HIGHEST_WARP)
+        self._next_slot = slot
+
     def next_airdrop(self) -> int:
         """A number that this process has not given yet."""
         self._airdrops += 1
@@ -259,7 +270,7 @@ class Ledger:
         begin_block(bank, self._feed, loading)
         if not doomed:
             self.accounts_to_load = {}
-            if self._votes:  # nobody votes on a fork that is going to die
+            if self._votes:  # a fork that is going to die gets no votes
                 cast_votes(bank, self._engine, self._feed)
         while not self._stopping:
             turn = self._take_turn(bank)

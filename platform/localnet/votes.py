@@ -72,7 +72,7 @@ def votes_in(bank: Bank) -> list[Submitted]:
 
 def _vote_in(bank: Bank, validator: Validator) -> Submitted | None:
     info = vote_account(bank, validator.vote)
-    if info is None:  # closed by whoever holds its public key
+    if info is None:  # closed: its key is public
         return None
     votes = [[each["slot"], each["confirmationCount"]] for each in info["votes"]]
     tower = Tower(votes, info["rootSlot"])

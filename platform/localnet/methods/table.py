@@ -7,6 +7,7 @@ from chain.commitment import Commitment
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
+from localnet.clock import Clock
 from localnet.errors import MinContextSlotNotReached
 from localnet.faults import Faults
 from localnet.ledger import Ledger
@@ -27,6 +28,7 @@ class Node:
     ledger: Ledger
     faults: Faults
     options: Options
+    clock: Clock
 
 
 class ContextConfig(Config, frozen=True, kw_only=True):

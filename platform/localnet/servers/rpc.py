@@ -8,6 +8,7 @@ from aiohttp import web
 # Registering the methods is what these are imported for.
 import localnet.methods.accounts
 import localnet.methods.blocks
+import localnet.methods.clock
 import localnet.methods.cluster
 import localnet.methods.own
 import localnet.methods.production
