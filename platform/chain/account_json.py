@@ -119,7 +119,9 @@ def _written(
         text = b58encode(data)
         return text if encoding is AccountEncoding.BINARY else [text, "base58"]
     if encoding is AccountEncoding.BASE64_ZSTD:
-        return [b64encode(_compressors.own.compress(data)), "base64+zstd"]
+        # As a stream of unknown length, which is how a node writes its frames.
+        frame = _compressors.own.compressobj()
+        return [b64encode(frame.compress(data) + frame.flush()), "base64+zstd"]
     # What nothing parses is written in base64.
     return [b64encode(data), "base64"]
 

@@ -39,7 +39,7 @@ MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
-LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.3.0")
+LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.1.2")
 # /readyz answers 503 when the newest block is older than this; 0 where blocks are only imported,
 # whose age says nothing.
 READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
@@ -58,12 +58,12 @@ LOCALNET_TPU_PORT = env.integer("LOCALNET_TPU_PORT", 8_009, minimum=1, maximum=6
 LOCALNET_BLOCK_ENGINE_PORT = env.integer(
     "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_535
 )
-# A slot's length; how many slots after its own a block is finalized; how many of a hundred slots
-# get no block; an epoch short enough to see one end.
+# Slot length, slots to finality, slots of 100 without a block, slots of an epoch, votes in blocks.
 LOCALNET_SLOT_MS = env.integer("LOCALNET_SLOT_MS", 400, minimum=10, maximum=60_000)
 LOCALNET_FINALIZED_AFTER = env.integer("LOCALNET_FINALIZED_AFTER", 4, minimum=1, maximum=64)
 LOCALNET_SKIP_PERCENT = env.integer("LOCALNET_SKIP_PERCENT", 2, maximum=90)
 LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
+LOCALNET_VOTES = env.boolean("LOCALNET_VOTES", False)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
 # The chain that is followed: a node's JSON-RPC, Geyser streams and their tokens, separated by

@@ -41,10 +41,24 @@ def accounts_below(folder: Path) -> dict[Pubkey, Account]:
     data: [text, "base64"], owner, executable, rentEpoch}}`. BadAccountFile, OSError.
     """
     paths = sorted(folder.rglob("*.json")) if folder.is_dir() else [folder]
-    return dict(_account(path) for path in paths)
+    return dict(account_in(path) for path in paths)
 
 
-def _account(path: Path) -> tuple[Pubkey, Account]:
+def account_at(address: str, path: Path) -> tuple[Pubkey, Account]:
+    """The account of a file, at another address; `-` stands for the file's own. BadAccountFile,
+    OSError.
+    """
+    key, account = account_in(path)
+    if address == "-":
+        return key, account
+    try:
+        return Pubkey.from_string(address), account
+    except ValueError:
+        raise BadAccountFile(path, f"{address}: not an address") from None
+
+
+def account_in(path: Path) -> tuple[Pubkey, Account]:
+    """The account of a file, with its address. BadAccountFile, OSError."""
     try:
         found = _read(path.read_bytes())
         data, encoding = found.account.data

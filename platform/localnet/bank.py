@@ -99,6 +99,7 @@ class Bank:
         self.written: dict[Pubkey, Account] = {}
         self.writes: list[AccountWrite] = []
         self.ran: list[Ran] = []
+        self.votes: list[Submitted] = []  # of the validators; they pay no priority
         self.statuses: dict[bytes, Status] = {}
         self.rewards: list[dict[str, object]] = []
         self.cost = 0
@@ -264,7 +265,8 @@ class Bank:
         self.transaction_count += 1
         self._leader_fees += leader_share(outcome.fee, submitted.message)
         self.cost += outcome.cost_units
-        self.prices.add(submitted.message)
+        if submitted not in self.votes:
+            self.prices.add(submitted.message)
         return ran
 
     def end(self) -> tuple[list[AccountWrite], int, bytes]:

@@ -26,6 +26,27 @@ class BadParams(NodeError):
     code = -32602
 
 
+class SlotReached(BadParams):
+    """A warp to a slot that the chain has had already."""
+
+    def __init__(self, slot: Slot, first: Slot) -> None:
+        super().__init__(f"cannot warp to slot {slot}: the chain's next free slot is {first}")
+
+
+class SlotTooHigh(BadParams):
+    """A warp to a slot above those that a chain can have."""
+
+    def __init__(self, slot: Slot, highest: Slot) -> None:
+        super().__init__(f"cannot warp to slot {slot}: the highest is {highest}")
+
+
+class ClockRunsForward(BadParams):
+    """A time that the chain has passed, or never reaches."""
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__(f"unixTimestamp: expected {first} (the newest block's) to {last}")
+
+
 class BadRequest(NodeError):
     code = -32600
 

@@ -15,11 +15,12 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, Status
+from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
 from localnet.opening import Opened
 from localnet.prices import BlockPrices
-from localnet.producing import begin_block, end_block, run_turn
+from localnet.producing import begin_block, cast_votes, end_block, run_turn
 from localnet.storage import Storage
 from localnet.submissions import Bundle, BundleState, Submitted, read_transaction
 from simulator.engine import Engine
@@ -31,6 +32,8 @@ _BLOCK_UNITS = 60_000_000
 # Transactions between two looks at the loop: some milliseconds, so that the servers keep answering.
 _TURN = 16
 _LONGEST_QUEUE = 50_000
+# A thousand times as many as mainnet has had.
+HIGHEST_WARP = Slot(10**12)
 # Slot numbers are reserved in runs, one database write for each: a restart skips the rest.
 _RESERVED_SLOTS = 32
 # Blocks whose transactions are known without a look into the storage: as long as a node knows them.
@@ -76,6 +79,7 @@ class Ledger:
         slot_seconds: float,
         finalized_after: int,
         skip_percent: int,
+        votes: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.genesis_hash = chain.genesis_hash
@@ -93,6 +97,7 @@ class Ledger:
         self._faults = faults
         self._finalized_after = finalized_after
         self._skip_percent = skip_percent
+        self._votes = votes
         self._clock = clock
         self._chance = random.Random(bytes(chain.genesis_hash))
         self._engine = Engine()
@@ -176,6 +181,14 @@ class Ledger:
         """What the transaction would do on top of the bank; its signatures are not checked."""
         return self._engine.execute(transaction, load=bank.load, moment=moment, verify=False)
 
+    def warp_to(self, slot: Slot) -> None:
+        """The next block has this slot, unless that is skipped. SlotReached, SlotTooHigh."""
+        if slot < self._next_slot:
+            raise SlotReached(slot, self._next_slot)
+        if slot > HIGHEST_WARP:
+            raise SlotTooHigh(slot, HIGHEST_WARP)
+        self._next_slot = slot
+
     def next_airdrop(self) -> int:
         """A number that this process has not given yet."""
         self._airdrops += 1
@@ -257,6 +270,8 @@ class Ledger:
         begin_block(bank, self._feed, loading)
         if not doomed:
             self.accounts_to_load = {}
+            if self._votes:  # a fork that is going to die gets no votes
+                cast_votes(bank, self._engine, self._feed)
         while not self._stopping:
             turn = self._take_turn(bank)
             if turn:

@@ -6,6 +6,8 @@ from pathlib import Path
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.units import Slot
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -21,7 +23,10 @@ class Options:
     finalized_after: int
     skip_percent: int
     epoch_slots: int
+    epoch_slots_given: bool  # on the command line: an existing chain must agree
+    warp_slot: Slot | None
     reset: bool
+    votes: bool
     accounts: dict[Pubkey, Account]
 
     @property

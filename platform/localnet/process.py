@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import signal
-import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
@@ -12,6 +11,8 @@ import uvloop
 
 from chain.units import UnixTimestamp
 from embedded.notify import progress
+from localnet.clock import Clock
+from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.feed_recovery import recall_blocks
@@ -37,8 +38,12 @@ class PortTaken(Exception):
     """A port cannot be listened on; the text names it and says why."""
 
 
+class ChainDiffers(Exception):
+    """The folder's chain is not one that the options describe; the text says why."""
+
+
 def run_localnet(options: Options) -> None:
-    """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken."""
+    """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken, ChainDiffers."""
     storage = Storage(options.folder, reset=options.reset)
     try:
         uvloop.run(_run(options, storage))
@@ -48,14 +53,19 @@ def run_localnet(options: Options) -> None:
 
 async def _run(options: Options, storage: Storage) -> None:
     faults = Faults()
-    feed = Feed(faults)
+    feed, clock = Feed(faults), Clock(storage)
     chain = open_chain(
         storage,
         epoch_slots=options.epoch_slots,
         slot_seconds=options.slot_seconds,
-        now=UnixTimestamp(int(time.time())),
+        now=UnixTimestamp(int(clock())),
         given=options.accounts,
     )
+    if options.epoch_slots_given and chain.schedule.epoch_slots != options.epoch_slots:
+        raise ChainDiffers(
+            f"the chain's epochs have {chain.schedule.epoch_slots} slots, not"
+            f" {options.epoch_slots}: only --reset begins a chain of others"
+        )
     loop = asyncio.get_running_loop()
     if chain.root.slot < _BEGINNING_SLOTS:
         faults.replay_slots = _BEGINNING_SLOTS
@@ -69,11 +79,18 @@ async def _run(options: Options, storage: Storage) -> None:
         slot_seconds=options.slot_seconds,
         finalized_after=options.finalized_after,
         skip_percent=options.skip_percent,
+        votes=options.votes,
+        clock=clock,
     )
+    if options.warp_slot is not None:
+        try:
+            ledger.warp_to(options.warp_slot)
+        except (SlotReached, SlotTooHigh) as error:
+            raise ChainDiffers(str(error)) from None
     ledger.accounts_to_load = chain.accounts_to_load
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ledger.stop)
-    host, node = options.host, Node(ledger, faults, options)
+    host, node = options.host, Node(ledger, faults, options, clock)
     async with AsyncExitStack() as stack:
         # The JSON-RPC last: once it says that the node is healthy, all of it listens.
         for name, port, server in (

@@ -18,6 +18,7 @@ from localnet.feed import (
     TransactionRan,
 )
 from localnet.submissions import Bundle, BundleState, Submitted
+from localnet.votes import votes_in
 from simulator.engine import Engine
 from simulator.errors import EngineFault
 
@@ -54,6 +55,12 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
         index = bank.entries.entry_count
         entry_hash = bank.entries.record(signatures)
         _show_entry(bank, feed, EntryMade(bank.slot, index, 1, entry_hash, len(signatures), first))
+
+
+def cast_votes(bank: Bank, engine: Engine, feed: Feed) -> None:
+    """Runs a vote of each validator for the parent block, as the block's first entry."""
+    bank.votes = votes_in(bank)
+    run_turn(bank, engine, feed, bank.votes)
 
 
 def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:

@@ -220,6 +220,14 @@ class Storage:
         ).fetchone()[0]
         return count
 
+    def transactions_with(self, address: bytes, start: int, end: int) -> int:
+        """How many of them load the address."""
+        count: int = self._database.execute(
+            "SELECT count(*) FROM addresses WHERE address = ? AND slot BETWEEN ? AND ?",
+            (address, start, end),
+        ).fetchone()[0]
+        return count
+
     # --- transactions -----------------------------------------------------------------------------
 
     def place_of(self, signature: bytes) -> tuple[Slot, int, Any] | None:

@@ -61,11 +61,6 @@ def test_the_small_ones_are_shown_whole(kit: dict[Pubkey, Account]) -> None:
             ],
         },
     )
-    assert shown(kit, "StakeConfig11111111111111111111111111111111") == (
-        "config",
-        "stakeConfig",
-        {"slashPenalty": 12, "warmupCooldownRate": 0.25},
-    )
     assert shown(kit, "AiZExP8mK4RxDozh4r57knvqSZgkz86HrzPAMx61XMqU") == (
         "nonce",
         "initialized",

@@ -241,12 +241,9 @@ def test_a_validator_info_of_anything_else_is_not_parsed(text: bytes) -> None:
     assert parsed(CONFIG, info_account(text)) is None
 
 
-def test_the_stake_config_is_known_by_its_pubkey() -> None:
+def test_the_stake_config_is_not_parsed() -> None:
     data = b"\0" + struct.pack("<dB", 0.25, 12)
-    assert parsed(CONFIG, data, pubkey=STAKE_CONFIG) == {
-        "info": {"slashPenalty": 12, "warmupCooldownRate": 0.25},
-        "type": "stakeConfig",
-    }
+    assert parsed(CONFIG, data, pubkey=STAKE_CONFIG) is None
     assert parsed(CONFIG, data) is None
     assert parsed(CONFIG, data, pubkey=None) is None
 

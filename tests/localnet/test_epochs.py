@@ -23,3 +23,7 @@ def test_an_epoch_ends() -> None:
         history = StakeHistory.from_bytes(base64.b64decode(shown["value"]["data"][0]))
         activated = localnet.call("getVoteAccounts")["current"]
         assert history.get(1).effective == sum(each["activatedStake"] for each in activated)
+        assert localnet.call("getInflationReward", [activated[0]["votePubkey"]]) == [None]
+        assert localnet.call("getInflationReward", [], {"epoch": 0}) == []
+        error = localnet.answer("getInflationReward", [], {"epoch": 40})["error"]
+        assert error == {"code": -32004, "message": f"Block not available for slot {41 * 32}"}

@@ -1,5 +1,11 @@
 """getBlockCommitment, getBlockProduction and getLargestAccounts."""
 
+from django.conf import settings
+from solders.pubkey import Pubkey
+
+import localnet.servers.rpc  # noqa: F401  (registers the methods)
+from config.standard_methods import STANDARD_METHODS
+from localnet.methods.table import methods
 from tests.localnet.wallets import SOL, wallet
 from tests.localnet_process import Localnet
 
@@ -51,3 +57,12 @@ def test_the_largest_accounts_come_first(localnet: Localnet) -> None:
     kept = localnet.call("getLargestAccounts", {**CONFIRMED, "filter": "nonCirculating"})
     assert rich in [each["address"] for each in circulating["value"]]
     assert [each["address"] for each in kept["value"]] == [found[0]["address"]]
+
+
+def test_localnet_and_the_ledger_speak_the_words_of_one_version(localnet: Localnet) -> None:
+    version = localnet.call("getVersion")["solana-core"]
+    assert version == settings.LEDGER_API_VERSION
+    assert localnet.call("getBalance", str(Pubkey.default()))["context"]["apiVersion"] == version
+    assert {each["version"] for each in localnet.call("getClusterNodes")} == {version}
+    missing = set(STANDARD_METHODS) - {method.name for method in methods}
+    assert not missing

@@ -142,6 +142,10 @@ def test_preflight_refuses_what_would_fail_in_the_nodes_own_form(localnet: Local
     assert data["err"] == {"InstructionError": [0, {"Custom": 1}]}
     assert data["unitsConsumed"] == 150
     assert data["accounts"] is None
+    assert data["fee"] == 5_000
+    for name in ("preBalances", "postBalances", "preTokenBalances", "postTokenBalances"):
+        assert data[name] is None
+    assert data["loadedAddresses"] is None
     assert any("insufficient lamports" in line for line in data["logs"])
     assert balance(localnet, sender.pubkey(), "processed") == SOL
 
@@ -152,14 +156,20 @@ def test_a_wrong_signature_is_refused_and_never_lands(localnet: Localnet) -> Non
     forged = type(good).populate(good.message, [Signature.new_unique()])
     error = sent(localnet, forged)["error"]
     assert (error["code"], error["message"]) == (
-        -32003,
-        "Transaction signature verification failure",
+        -32002,
+        "Transaction simulation failed: Transaction did not pass signature verification",
     )
+    assert error["data"]["err"] == "SignatureFailure"
+    assert (error["data"]["logs"], error["data"]["unitsConsumed"]) == ([], 0)
+    config = {"encoding": "base64", "sigVerify": True, "commitment": "confirmed"}
+    value = localnet.call("simulateTransaction", encoded(forged), config)["value"]
+    assert (value["err"], value["preBalances"], value["fee"]) == ("SignatureFailure", None, None)
+    assert value["loadedAddresses"] == {"readonly": [], "writable": []}
     # Unchecked it is answered as a node does, and dropped.
     signature = send(localnet, forged, skipPreflight=True)
     # That the good one was checked before, and this one read, says nothing for this one.
     send(localnet, good, skipPreflight=True)
-    assert sent(localnet, forged)["error"]["code"] == -32003
+    assert sent(localnet, forged)["error"]["code"] == -32002
     done(localnet, [pay(sender, Pubkey.new_unique(), SOL)], sender)
     assert localnet.call("getSignatureStatuses", [signature])["value"] == [None]
 

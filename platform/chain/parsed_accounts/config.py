@@ -1,4 +1,4 @@
-"""The accounts of the Config program: the stake config and validator infos."""
+"""The accounts of the Config program: validator infos."""
 
 import json
 from typing import Any
@@ -7,7 +7,6 @@ from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed_accounts.raw import RawAccount, entries, finite
 from chain.units import U64_MAX
 
-_STAKE_CONFIG = "StakeConfig11111111111111111111111111111111"
 _VALIDATOR_INFO = "Va1idator1nfo111111111111111111111111111111"
 _I64_MIN = -(2**63)
 # The node's parser goes no deeper; and its program gives an info less than a kilobyte.
@@ -16,18 +15,12 @@ _LONGEST_INFO = 65_536
 
 
 def parse_config_account(raw: RawAccount) -> dict[str, Any]:
-    """The stake config, by its pubkey, or a validator's info, by its first key."""
+    """A validator's info, known by its first key; the node no longer parses the stake config."""
     cursor = Cursor(raw.data)
     keys = [
         {"pubkey": cursor.pubkey(), "signer": cursor.flag()}
         for _ in entries(cursor, 33, count=cursor.short_length())
     ]
-    if raw.pubkey == _STAKE_CONFIG:
-        rate = finite(cursor.f64())
-        return {
-            "info": {"slashPenalty": cursor.u8(), "warmupCooldownRate": rate},
-            "type": "stakeConfig",
-        }
     if not keys or keys[0]["pubkey"] != _VALIDATOR_INFO:
         raise UnreadableError
     return {

@@ -6,6 +6,7 @@ from chain.blocks import SlotRecord
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot
 from jsonrpc.params import U8, U64
+from localnet.bank import Bank
 from localnet.block_json import block_json
 from localnet.errors import (
     BadParams,
@@ -50,7 +51,7 @@ def get_blocks(
 ) -> list[int]:
     if isinstance(end_slot, ContextConfig):
         config, end_slot = end_slot, None
-    newest = bank_for(call, ContextConfig(commitment=at_least_confirmed(config))).slot
+    newest = _newest(call, config).slot
     end = newest if end_slot is None else min(end_slot, newest)
     if end < start_slot:
         return []
@@ -65,9 +66,10 @@ def get_blocks_with_limit(
 ) -> list[int]:
     if limit > _MOST_BLOCKS:
         raise BadParams(f"Limit too large; max {_MOST_BLOCKS}")
-    commitment = at_least_confirmed(config)
-    newest = bank_for(call, ContextConfig(commitment=commitment)).slot
-    return _produced(call, start_slot, newest, commitment, limit)
+    newest = _newest(call, config).slot
+    if start_slot > newest:
+        return []
+    return _produced(call, start_slot, newest, at_least_confirmed(config), limit)
 
 
 @methods.add("getBlockTime")
@@ -90,6 +92,13 @@ def at_least_confirmed(config: ContextConfig) -> Commitment:
     if config.commitment is Commitment.PROCESSED:
         raise BadParams("Method does not support commitment below `confirmed`")
     return config.commitment or Commitment.FINALIZED
+
+
+def _newest(call: Node, config: ContextConfig) -> Bank:
+    commitment = at_least_confirmed(config)
+    return bank_for(
+        call, ContextConfig(commitment=commitment, min_context_slot=config.min_context_slot)
+    )
 
 
 def _record(call: Node, slot: Slot, commitment: Commitment) -> SlotRecord:

@@ -4,11 +4,11 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
-from chain.units import LAMPORTS_PER_SOL, Epoch
-from jsonrpc.params import U64, Config
-from localnet.errors import BadParams, NoSnapshot
-from localnet.genesis import COMMISSION, STAKE_LAMPORTS
+from chain.units import LAMPORTS_PER_SOL, Epoch, Slot
+from jsonrpc.params import U64
+from localnet.errors import BadParams, BlockCleanedUp, BlockNotAvailable, NoSnapshot
 from localnet.identities import FAUCET, VALIDATORS
+from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
     FEATURE_SET,
     VERSION,
@@ -18,6 +18,7 @@ from localnet.methods.table import (
     in_context,
     methods,
 )
+from localnet.votes import VOTE_PROGRAM
 
 _SHRED_VERSION = 50_093
 # Clients cannot connect to a wildcard address: report the loopback address instead.
@@ -162,36 +163,6 @@ def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
     ]
 
 
-class VoteAccountsConfig(Config, frozen=True, kw_only=True):
-    commitment: str | None = None
-    vote_pubkey: Pubkey | None = None
-    keep_unstaked_delinquents: bool | None = None
-    delinquent_slot_distance: U64 | None = None
-
-
-@methods.add("getVoteAccounts")
-def get_vote_accounts(
-    call: Node,
-    config: VoteAccountsConfig = VoteAccountsConfig(),
-) -> dict[str, Any]:
-    ledger = call.ledger
-    current = [
-        {
-            "activatedStake": STAKE_LAMPORTS,
-            "commission": COMMISSION,
-            "epochCredits": [],
-            "epochVoteAccount": True,
-            "lastVote": ledger.head.slot,
-            "nodePubkey": str(validator.identity.pubkey()),
-            "rootSlot": ledger.root.slot,
-            "votePubkey": str(validator.vote),
-        }
-        for validator in VALIDATORS
-        if config.vote_pubkey in (None, validator.vote)
-    ]
-    return {"current": current, "delinquent": []}
-
-
 class SupplyConfig(ContextConfig, frozen=True, kw_only=True):
     exclude_non_circulating_accounts_list: bool | None = None
 
@@ -225,10 +196,11 @@ def get_recent_performance_samples(call: Node, limit: U64 | None = None) -> list
     if limit == 0 or len(slots) < 2:
         return []
     transactions = ledger.storage.transaction_count(slots[-1], slots[0])
+    votes = ledger.storage.transactions_with(bytes(VOTE_PROGRAM), slots[-1], slots[0])
     span = slots[0] - slots[-1]
     return [
         {
-            "numNonVoteTransactions": transactions,
+            "numNonVoteTransactions": transactions - votes,
             "numSlots": span,
             "numTransactions": transactions,
             "samplePeriodSecs": max(round(span * ledger.slot_seconds), 1),
@@ -267,6 +239,17 @@ def get_inflation_reward(
     addresses: list[Pubkey],
     config: InflationRewardConfig = InflationRewardConfig(),
 ) -> list[None]:
+    """Null for each address, as nothing is minted; of an epoch whose next one has a block."""
+    commitment = at_least_confirmed(config)
+    context = ContextConfig(commitment=commitment, min_context_slot=config.min_context_slot)
+    bank, schedule = bank_for(call, context), call.ledger.schedule
+    epoch = max(bank.epoch - 1, 0) if config.epoch is None else config.epoch
+    first = schedule.first_slot(Epoch(epoch + 1))
+    kept = call.ledger.storage.first_slot() or Slot(0)
+    if first < kept:
+        raise BlockCleanedUp(first, kept)
+    if first > bank.slot:
+        raise BlockNotAvailable(first)
     return [None] * len(addresses)
 
 

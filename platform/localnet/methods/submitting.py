@@ -36,6 +36,10 @@ from simulator.moment import Moment
 from simulator.outcome import Outcome
 
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
+# What a simulation says of a transaction whose signatures do not fit it.
+_UNSIGNED = Outcome(err="SignatureFailure", charged=False, fee=0)
+_BALANCES = ("postBalances", "postTokenBalances", "preBalances", "preTokenBalances")
+_NOT_IN_PREFLIGHT = (*_BALANCES, "loadedAddresses")
 # The longest texts that so many bytes can have in each encoding.
 _LONGEST = {"base58": 1_683, "base64": 1_644}
 
@@ -63,12 +67,20 @@ def send_transaction(call: Node, data: str, config: SendConfig = SendConfig()) -
             commitment=config.preflight_commitment, min_context_slot=config.min_context_slot
         )
         bank = bank_for(call, context)
-        if not checked:
-            raise SignatureVerificationFailed
-        outcome = _simulate(call, bank, submitted, bank.simulation_moment)
+        outcome = _UNSIGNED
+        if checked:
+            outcome = _simulate(call, bank, submitted, bank.simulation_moment)
         if outcome.err is not None:
-            result = _simulation(outcome)
+            # A node's preflight has neither balances nor addresses.
+            result = _simulation(outcome) | dict.fromkeys(_NOT_IN_PREFLIGHT)
             raise PreflightFailed(transaction_error_text(outcome.err), result)
+    else:
+        bank_for(
+            call,
+            ContextConfig(
+                commitment=Commitment.PROCESSED, min_context_slot=config.min_context_slot
+            ),
+        )
     if checked:  # a node sends what it did not check, and the leader drops it without a word
         _submit(call, submitted.wire)
     return str(Signature(submitted.signature))
@@ -94,17 +106,18 @@ def simulate_transaction(
     """What the transaction would do on the newest block of the commitment."""
     submitted = _read(_wire(data, config.encoding))
     bank = bank_for(call, config)
-    if config.sig_verify:
-        if config.replace_recent_blockhash:
-            raise BadParams("sigVerify may not be used with replaceRecentBlockhash")
-        if not all(submitted.transaction.verify_with_results()):
-            raise SignatureVerificationFailed
+    if config.sig_verify and config.replace_recent_blockhash:
+        raise BadParams("sigVerify may not be used with replaceRecentBlockhash")
     moment = bank.simulation_moment
     if config.replace_recent_blockhash:
         moment = Moment(moment.slot, moment.previous_blockhash, None)
     wanted = _wanted(config.accounts, submitted)
-    outcome = _simulate(call, bank, submitted, moment)
-    result = _simulation(outcome)
+    if config.sig_verify and not all(submitted.transaction.verify_with_results()):
+        outcome = _UNSIGNED
+        result = _simulation(outcome) | dict.fromkeys(_BALANCES)
+    else:
+        outcome = _simulate(call, bank, submitted, moment)
+        result = _simulation(outcome)
     if config.inner_instructions:
         result["innerInstructions"] = outcome.inner_instructions
     if config.replace_recent_blockhash:

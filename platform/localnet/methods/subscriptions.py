@@ -18,6 +18,7 @@ from localnet.block_json import block_json
 from localnet.errors import BadParams, NodeError
 from localnet.methods.accounts import Filter, filter_test
 from localnet.notifications import Listener, Subscription, subscriptions
+from localnet.votes import shown_votes
 
 _LEVELS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
 _GONE = Account(0, b"", Pubkey.default(), False, U64_MAX)
@@ -127,8 +128,12 @@ def root_subscribe(call: Listener) -> int:
 
 @subscriptions.add("voteSubscribe")
 def vote_subscribe(call: Listener) -> int:
-    """Never notifies: there are no votes, a block is confirmed by the next one."""
-    return _open(call, Subscription("voteNotification"))
+    """Each validator's vote for a block, as the next one has it; none unless they vote."""
+
+    def reached(bank: Bank, commitment: Commitment) -> list[Any]:
+        return shown_votes(bank) if commitment is Commitment.PROCESSED else []
+
+    return _open(call, Subscription("voteNotification", on_reached=reached))
 
 
 @subscriptions.add("accountSubscribe")

@@ -7,12 +7,14 @@ from chain.commitment import Commitment
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
+from localnet.clock import Clock
 from localnet.errors import MinContextSlotNotReached
 from localnet.faults import Faults
 from localnet.ledger import Ledger
 from localnet.options import Options
 
-# What the engine's code is of, and a feature set's number as a node shows one.
+# What the engine's code is of, which is the ledger's default too (LEDGER_API_VERSION), and a
+# feature set's number as a node shows one.
 VERSION = "4.1.2"
 FEATURE_SET = 3_294_202_862
 
@@ -26,6 +28,7 @@ class Node:
     ledger: Ledger
     faults: Faults
     options: Options
+    clock: Clock
 
 
 class ContextConfig(Config, frozen=True, kw_only=True):

@@ -25,6 +25,8 @@ _DELEGATE_TAG = slice(72, 76)
 _DELEGATE = slice(76, 108)
 _SUPPLY = slice(36, 44)
 _MOST_LARGEST = 20
+# What a node says of a mint that is absent, and of one that cannot be read.
+_MINT_ERRORS = ("could not find mint", "Token mint could not be unpacked")
 
 
 class TokenFilter(Config, frozen=True, kw_only=True):
@@ -55,7 +57,7 @@ def get_token_supply(
     call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
     bank = bank_for(call, config)
-    account, decimals = _mint(bank, mint)
+    account, decimals = _mint(bank, mint, "could not find account", "mint could not be unpacked")
     return in_context(bank, ui_amount(_u64(account.data[_SUPPLY]), decimals))
 
 
@@ -64,7 +66,7 @@ def get_token_largest_accounts(
     call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
     bank = bank_for(call, config)
-    account, decimals = _mint(bank, mint)
+    account, decimals = _mint(bank, mint, *_MINT_ERRORS)
     holdings = sorted(
         (
             (_u64(each.data[_AMOUNT]), str(key))
@@ -106,12 +108,14 @@ def get_token_accounts_by_delegate(
     return in_context(bank, keyed(bank, mine, config))
 
 
-def _mint(bank: Bank, mint: Pubkey) -> tuple[Account, int]:
+def _mint(bank: Bank, mint: Pubkey, absent: str, unreadable: str) -> tuple[Account, int]:
     account = bank.load(mint)
     if account is None:
-        raise BadParams("Invalid param: could not find account")
-    if account.owner not in TOKEN_PROGRAMS or not is_mint(account.data):
+        raise BadParams(f"Invalid param: {absent}")
+    if account.owner not in TOKEN_PROGRAMS:
         raise BadParams("Invalid param: not a Token mint")
+    if not is_mint(account.data):
+        raise BadParams(f"Invalid param: {unreadable}")
     decimals = mint_decimals(mint, bank.load)
     assert decimals is not None
     return account, decimals
@@ -120,19 +124,15 @@ def _mint(bank: Bank, mint: Pubkey) -> tuple[Account, int]:
 def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
     """The token accounts of the mint, or of the program."""
     if (wanted.mint is None) == (wanted.program_id is None):
-        raise BadParams("Invalid params: expected one of `mint`, `programId`")
+        raise BadParams("Invalid params: invalid value: map, expected map with a single key.")
     if wanted.program_id is not None:
         program = wanted.program_id
         if program not in TOKEN_PROGRAMS:
             raise BadParams("Invalid param: unrecognized Token program id")
     else:
         assert wanted.mint is not None
-        mint = bank.load(wanted.mint)
-        if mint is None:
-            raise BadParams("Invalid param: could not find mint")
+        mint, _ = _mint(bank, wanted.mint, *_MINT_ERRORS)
         program = mint.owner
-        if program not in TOKEN_PROGRAMS or not is_mint(mint.data):
-            raise BadParams("Invalid param: not a Token mint")
     return [
         (key, account)
         for key, account in bank.owned_by(program)

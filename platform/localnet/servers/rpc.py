@@ -8,12 +8,14 @@ from aiohttp import web
 # Registering the methods is what these are imported for.
 import localnet.methods.accounts
 import localnet.methods.blocks
+import localnet.methods.clock
 import localnet.methods.cluster
 import localnet.methods.own
 import localnet.methods.production
 import localnet.methods.submitting
 import localnet.methods.token_accounts
-import localnet.methods.transactions  # noqa: F401
+import localnet.methods.transactions
+import localnet.methods.vote_accounts  # noqa: F401
 from jsonrpc import dispatch
 from jsonrpc.errors import RpcError
 from localnet.methods.table import Node, methods

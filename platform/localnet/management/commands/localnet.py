@@ -1,17 +1,25 @@
 """manage.py localnet: a whole small Solana on this machine."""
 
-from argparse import ArgumentParser, ArgumentTypeError
+import logging
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from solders.account import Account
+from solders.pubkey import Pubkey
 
-from localnet.account_files import BadAccountFile, accounts_below
+from localnet.account_files import BadAccountFile, account_at, accounts_below
+from localnet.cloning import CloneFailed, clone
+from localnet.ledger import HIGHEST_WARP
 from localnet.options import Options
-from localnet.process import PortTaken, run_localnet
+from localnet.process import ChainDiffers, PortTaken, run_localnet
+from localnet.program_files import BadProgram, program_accounts
 from localnet.storage import FolderTaken
+
+_TICKS_A_SECOND = 160
 
 
 class Command(BaseCommand):
@@ -41,15 +49,43 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{name}-port", type=_up_to(highest), default=port, metavar="PORT"
             )
-        parser.add_argument("--slot-ms", type=_up_to(60_000), default=settings.LOCALNET_SLOT_MS)
+        parser.add_argument(
+            "--votes",
+            action=BooleanOptionalAction,
+            default=settings.LOCALNET_VOTES,
+            help="whether each validator votes for every block, by a transaction in the next one",
+        )
+        speed = parser.add_mutually_exclusive_group()
+        speed.add_argument("--slot-ms", type=_up_to(60_000), default=settings.LOCALNET_SLOT_MS)
+        speed.add_argument(
+            "--ticks-per-slot",
+            type=_up_to(9_600),
+            metavar="TICKS",
+            help="the slot's length in ticks of 6.25 ms: 64 are 400 ms",
+        )
+        _add_contents(parser)
+        parser.add_argument(
+            "--slots-per-epoch",
+            type=_up_to(10_000_000, 32),
+            metavar="SLOTS",
+            help="of a new chain; one that has begun must have the same",
+        )
+        parser.add_argument(
+            "--warp-slot",
+            type=_up_to(HIGHEST_WARP),
+            metavar="SLOT",
+            help="go on with this slot; those before it are skipped",
+        )
+        parser.add_argument("--quiet", "-q", action="store_true", help="print warnings only")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        accounts = {}
         try:
-            for folder in options["accounts"]:
-                accounts.update(accounts_below(folder))
-        except (BadAccountFile, OSError) as error:
+            accounts = _contents(options)
+        except (BadAccountFile, BadProgram, CloneFailed, OSError) as error:
             raise CommandError(str(error)) from None
+        if options["quiet"]:
+            logging.disable(logging.INFO)
+        ticks, epoch_slots = options["ticks_per_slot"], options["slots_per_epoch"]
         try:
             run_localnet(
                 Options(
@@ -59,24 +95,59 @@ class Command(BaseCommand):
                     geyser_port=options["geyser_port"],
                     tpu_port=options["tpu_port"],
                     block_engine_port=options["block_engine_port"],
-                    slot_seconds=options["slot_ms"] / 1_000,
+                    slot_seconds=ticks / _TICKS_A_SECOND if ticks else options["slot_ms"] / 1_000,
                     finalized_after=settings.LOCALNET_FINALIZED_AFTER,
                     skip_percent=settings.LOCALNET_SKIP_PERCENT,
-                    epoch_slots=settings.LOCALNET_EPOCH_SLOTS,
+                    epoch_slots=epoch_slots or settings.LOCALNET_EPOCH_SLOTS,
+                    epoch_slots_given=epoch_slots is not None,
+                    warp_slot=options["warp_slot"],
                     reset=options["reset"],
+                    votes=options["votes"],
                     accounts=accounts,
                 )
             )
-        except (FolderTaken, PortTaken) as error:
+        except (FolderTaken, PortTaken, ChainDiffers) as error:
             raise CommandError(str(error)) from None
 
 
-def _up_to(highest: int) -> Callable[[str], int]:
+def _add_contents(parser: ArgumentParser) -> None:
+    """What a chain can be given from outside; later ones replace earlier ones at an address."""
+    for name, metavar, what in (
+        ("--account", ("ADDRESS", "FILE"), "an account's JSON file; - for its own address"),
+        ("--bpf-program", ("ADDRESS", "FILE"), "a program's ELF file; or its keypair's file"),
+    ):
+        parser.add_argument(name, action="append", nargs=2, default=[], metavar=metavar, help=what)
+    parser.add_argument(
+        "--clone",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="copy an account from the chain at --url, a program with its code",
+    )
+    parser.add_argument("--url", "-u", help="a node, or m, t, d or l, that --clone reads from")
+
+
+def _contents(options: dict[str, Any]) -> dict[Pubkey, Account]:
+    accounts = {}
+    if options["clone"]:
+        if options["url"] is None:
+            raise CloneFailed("--clone: --url is missing")
+        accounts.update(clone(options["clone"], options["url"]))
+    for folder in options["accounts"]:
+        accounts.update(accounts_below(folder))
+    for address, file in options["account"]:
+        accounts.update((account_at(address, Path(file)),))
+    for address, file in options["bpf_program"]:
+        accounts.update(program_accounts(address, Path(file)))
+    return accounts
+
+
+def _up_to(highest: int, lowest: int = 1) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal():
             raise ArgumentTypeError(f"expected a number, found {text!r}")
-        if not 1 <= int(text) <= highest:
-            raise ArgumentTypeError(f"expected 1 to {highest}, found {text}")
+        if not lowest <= int(text) <= highest:
+            raise ArgumentTypeError(f"expected {lowest} to {highest}, found {text}")
         return int(text)
 
     return read

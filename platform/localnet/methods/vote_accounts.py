@@ -1,0 +1,67 @@
+"""getVoteAccounts: the validators' vote accounts, with what they voted on and earned."""
+
+from typing import Any
+
+from solders.pubkey import Pubkey
+
+from chain.commitment import Commitment
+from jsonrpc.params import U64, Config
+from localnet.bank import Bank
+from localnet.genesis import STAKE_LAMPORTS
+from localnet.identities import VALIDATORS
+from localnet.methods.table import Node, methods
+from localnet.votes import vote_account
+
+_DELINQUENT_AFTER = 128
+_CREDITS_SHOWN = 5
+
+
+class VoteAccountsConfig(Config, frozen=True, kw_only=True):
+    commitment: Commitment | None = None
+    vote_pubkey: Pubkey | None = None
+    keep_unstaked_delinquents: bool | None = None
+    delinquent_slot_distance: U64 | None = None
+
+
+@methods.add("getVoteAccounts")
+def get_vote_accounts(
+    call: Node,
+    config: VoteAccountsConfig = VoteAccountsConfig(),
+) -> dict[str, Any]:
+    """All of them are staked. Where validators do not vote, the newest block counts as voted on."""
+    bank = call.ledger.latest(config.commitment or Commitment.FINALIZED)
+    distance = config.delinquent_slot_distance
+    oldest = bank.slot - (_DELINQUENT_AFTER if distance is None else distance)
+    answer: dict[str, Any] = {"current": [], "delinquent": []}
+    for validator in VALIDATORS:
+        if config.vote_pubkey in (None, validator.vote):
+            shown = _shown(call, bank, validator.vote)
+            if shown is not None:
+                late = oldest >= 0 and shown["lastVote"] <= oldest
+                answer["delinquent" if late else "current"].append(shown)
+    return answer
+
+
+def _shown(call: Node, bank: Bank, key: Pubkey) -> dict[str, Any] | None:
+    info = vote_account(bank, key)
+    if info is None:
+        return None
+    if call.options.votes:
+        last = info["votes"][-1]["slot"] if info["votes"] else 0
+        root = info["rootSlot"] or 0
+    else:
+        last, root = call.ledger.head.slot, call.ledger.root.slot
+    earned = info["epochCredits"][-_CREDITS_SHOWN:]
+    return {
+        "activatedStake": STAKE_LAMPORTS,
+        "commission": info["commission"],
+        "epochCredits": [
+            [each["epoch"], int(each["credits"]), int(each["previousCredits"])] for each in earned
+        ],
+        "epochVoteAccount": True,
+        "inflationRewardsCommissionBps": info["inflationRewardsCommissionBps"],
+        "lastVote": last,
+        "nodePubkey": info["nodePubkey"],
+        "rootSlot": root,
+        "votePubkey": str(key),
+    }

@@ -1,0 +1,158 @@
+"""Votes: what each validator says of the parent of a block, as transactions in that block."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from solders.hash import Hash
+from solders.instruction import AccountMeta, Instruction
+from solders.pubkey import Pubkey
+from solders.transaction import Transaction
+
+from chain.parsed.cursor import UnreadableError
+from chain.parsed_accounts.raw import RawAccount
+from chain.parsed_accounts.vote import parse_vote_account
+from chain.units import U64_MAX, Slot, UnixTimestamp
+from localnet.bank import Bank
+from localnet.identities import VALIDATORS, Validator
+from localnet.submissions import Submitted, read_transaction
+
+VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
+_TOWER_SYNC = 14
+# Votes that a tower holds; the one that a further vote pushes out becomes its root.
+_TOWER_HEIGHT = 31
+
+
+@dataclass(slots=True)
+class Tower:
+    """A validator's votes, oldest first, as [slot, confirmations]; and the newest slot that they
+    have made final for it, None before that.
+    """
+
+    votes: list[list[int]]
+    root: int | None
+
+    def vote(self, slot: int) -> None:
+        """Adds a vote: those that it outlives leave, and those below it are confirmed once more
+        where so many stand on them.
+        """
+        while self.votes and self.votes[-1][0] + 2 ** self.votes[-1][1] < slot:
+            self.votes.pop()
+        if len(self.votes) == _TOWER_HEIGHT:
+            self.root = self.votes.pop(0)[0]
+        self.votes.append([slot, 1])
+        for place, vote in enumerate(self.votes):
+            if len(self.votes) > place + vote[1]:
+                vote[1] += 1
+
+
+def vote_account(bank: Bank, key: Pubkey) -> dict[str, Any] | None:
+    """The vote account in the node's parsed form; None where there is none that can be read."""
+    account = bank.load(key)
+    if account is None or account.owner != VOTE_PROGRAM:
+        return None
+    try:
+        parsed = parse_vote_account(RawAccount(str(key), account.data, lambda mint: None))
+    except UnreadableError:
+        return None
+    info: dict[str, Any] = parsed["info"]
+    return info
+
+
+def votes_in(bank: Bank) -> list[Submitted]:
+    """A vote of each validator for the open bank's parent, on its account as this bank has it: so
+    a fork that died leaves nothing behind, and a restart goes on. None for the genesis block.
+    """
+    if not bank.parent_slot:
+        return []
+    found = (_vote_in(bank, validator) for validator in VALIDATORS)
+    return [vote for vote in found if vote is not None]
+
+
+def _vote_in(bank: Bank, validator: Validator) -> Submitted | None:
+    info = vote_account(bank, validator.vote)
+    if info is None:  # closed: its key is public
+        return None
+    votes = [[each["slot"], each["confirmationCount"]] for each in info["votes"]]
+    tower = Tower(votes, info["rootSlot"])
+    if votes and votes[-1][0] >= bank.parent_slot:
+        return None
+    tower.vote(bank.parent_slot)
+    identity = validator.identity
+    instruction = Instruction(
+        VOTE_PROGRAM,
+        tower_sync(tower, bank.bank_hash, bank.block_time),
+        [AccountMeta(validator.vote, False, True), AccountMeta(identity.pubkey(), True, False)],
+    )
+    signed = Transaction.new_signed_with_payer(
+        [instruction], identity.pubkey(), [identity], bank.previous_blockhash
+    )
+    return read_transaction(bytes(signed), verify=False)
+
+
+def tower_sync(tower: Tower, bank_hash: bytes, now: UnixTimestamp) -> bytes:
+    """The instruction's data: the whole tower, each slot as its distance from the one before."""
+    parts = [
+        struct.pack("<IQ", _TOWER_SYNC, U64_MAX if tower.root is None else tower.root),
+        _varint(len(tower.votes)),
+    ]
+    before = tower.root or 0
+    for slot, confirmations in tower.votes:
+        parts.append(_varint(slot - before) + bytes((confirmations,)))
+        before = slot
+    parts.append(bank_hash + struct.pack("<?q", True, now))
+    return b"".join(parts) + bytes(32)  # no block id: there are no shreds
+
+
+def shown_votes(bank: Bank) -> list[dict[str, Any]]:
+    """The votes of the block's own validators that succeeded, as voteSubscribe gives them."""
+    shown = []
+    for vote in bank.votes:
+        status = bank.statuses.get(vote.signature)
+        if status is not None and status.err is None:
+            shown.append(_shown(vote))
+    return shown
+
+
+def _shown(vote: Submitted) -> dict[str, Any]:
+    keys, (instruction,) = vote.message.account_keys, vote.message.instructions
+    slots, bank_hash, now = read_tower_sync(bytes(instruction.data))
+    return {
+        "hash": str(Hash(bank_hash)),
+        "signature": str(vote.transaction.signatures[0]),
+        "slots": slots,
+        "timestamp": now,
+        "votePubkey": str(keys[instruction.accounts[0]]),
+    }
+
+
+def read_tower_sync(data: bytes) -> tuple[Sequence[Slot], bytes, int]:
+    """What `tower_sync` wrote: the slots, the bank's hash and the time."""
+    root = int.from_bytes(data[4:12], "little")
+    count, place = _read_varint(data, 12)
+    slot, slots = 0 if root == U64_MAX else root, []
+    for _ in range(count):
+        distance, place = _read_varint(data, place)
+        slot, place = slot + distance, place + 1
+        slots.append(Slot(slot))
+    (now,) = struct.unpack_from("<q", data, place + 33)
+    return slots, data[place : place + 32], now
+
+
+def _varint(number: int) -> bytes:
+    written = bytearray()
+    while number > 127:
+        written.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*written, number))
+
+
+def _read_varint(data: bytes, place: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[place]
+        number |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return number, place
