@@ -64,7 +64,8 @@ def given(files: Path, localnet: Localnet) -> Iterator[tuple[Localnet, Keypair, 
             *("--account", "-", str(files / "account.json")),
             *("--bpf-program", str(program), str(files / "memo.so")),
             *("--bpf-program", str(files / "keypair.json"), str(files / "memo.so")),
-            *("--clone", str(owner.pubkey()), "--clone", TOKEN_2022, "--url", localnet.url),
+            *("--clone", str(owner.pubkey()), "--url", localnet.url),
+            *("--clone-upgradeable-program", TOKEN_2022),
             *("--slots-per-epoch", "100", "--ticks-per-slot", "4", "--warp-slot", "1234567"),
             "--quiet",
         )
@@ -130,6 +131,13 @@ def test_the_chain_jumps_to_slots_and_epochs(given: tuple[Localnet, Keypair, Pub
     running.wait_for_slot(400_000_000)
     assert running.call("getEpochInfo")["epoch"] == 4_000_000
     done(running, [Instruction(MEMO, b"still here", [])], owner)
+    # What is counted slot by slot ends where a validator's memory does.
+    made = running.call("getBlockProduction")["value"]["range"]
+    assert made["firstSlot"] == 400_000_000 <= made["lastSlot"]
+    error = running.answer("getBlockProduction", {"range": {"firstSlot": 0}})["error"]
+    assert error["message"].startswith("firstSlot, 0, is too small; min 39")
+    for sample in running.call("getRecentPerformanceSamples"):
+        assert sample["numSlots"] < 600
     for wrong, text in (
         (5, "cannot warp to slot 5: the chain's next free slot is "),
         (2**63, f"cannot warp to slot {2**63}: the highest is "),

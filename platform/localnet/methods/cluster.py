@@ -25,6 +25,7 @@ _SHRED_VERSION = 50_093
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _MOST_SLOT_LEADERS = 5_000
 _MOST_SAMPLES = 720
+_SAMPLED_SLOTS = 600
 # What the stake program answers to GetMinimumDelegation.
 _LEAST_STAKE = LAMPORTS_PER_SOL
 
@@ -192,7 +193,9 @@ def get_recent_performance_samples(call: Node, limit: U64 | None = None) -> list
     if limit is not None and limit > _MOST_SAMPLES:
         raise BadParams(f"Invalid limit; max {_MOST_SAMPLES}")
     ledger = call.ledger
-    slots = ledger.storage.last_slots(60)
+    # Not those before a warp: the sample's seconds are a u16 for clients.
+    newest = ledger.storage.last_slots(60)
+    slots = [slot for slot in newest if slot > newest[0] - _SAMPLED_SLOTS]
     if limit == 0 or len(slots) < 2:
         return []
     transactions = ledger.storage.transaction_count(slots[-1], slots[0])

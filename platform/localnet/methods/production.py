@@ -16,6 +16,8 @@ from localnet.methods.table import ContextConfig, Node, bank_for, in_context, me
 # Confirmations that a vote can have: the length of the commitment's list.
 _MOST_CONFIRMATIONS = 32
 _LARGEST = 20
+# As many as the sysvar SlotHistory has: a chain that was warped may have skipped far more.
+_REMEMBERED_SLOTS = 1_048_576
 
 
 @methods.add("getBlockCommitment")
@@ -52,11 +54,11 @@ def get_block_production(
     """
     bank, ledger = bank_for(call, config), call.ledger
     identity = None if config.identity is None else _pubkey(config.identity)
-    first, last = ledger.schedule.first_slot(bank.epoch), bank.slot
+    oldest = max(ledger.storage.first_slot() or 0, bank.slot + 1 - _REMEMBERED_SLOTS)
+    first, last = max(ledger.schedule.first_slot(bank.epoch), Slot(oldest)), bank.slot
     if config.range is not None:
         first = Slot(config.range.first_slot)
         last = bank.slot if config.range.last_slot is None else Slot(config.range.last_slot)
-        oldest = ledger.storage.first_slot() or Slot(0)
         if first > last:
             raise BadParams(f"lastSlot, {last}, cannot be less than firstSlot, {first}")
         if first < oldest:

@@ -30,9 +30,11 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # it needs no database
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--reset", action="store_true", help="delete the chain and start again")
         parser.add_argument(
-            "--accounts",
+            "--reset", "-r", action="store_true", help="delete the chain and start again"
+        )
+        parser.add_argument(
+            *("--accounts", "--account-dir"),
             action="append",
             type=Path,
             default=[],
@@ -66,7 +68,7 @@ class Command(BaseCommand):
         _add_contents(parser)
         parser.add_argument(
             "--slots-per-epoch",
-            type=_up_to(10_000_000, 32),
+            type=_up_to(1_000_000, 32),
             metavar="SLOTS",
             help="of a new chain; one that has begun must have the same",
         )
@@ -118,7 +120,8 @@ def _add_contents(parser: ArgumentParser) -> None:
     ):
         parser.add_argument(name, action="append", nargs=2, default=[], metavar=metavar, help=what)
     parser.add_argument(
-        "--clone",
+        *("--clone", "-c", "--clone-upgradeable-program"),
+        dest="clone",
         action="append",
         default=[],
         metavar="ADDRESS",
