@@ -19,17 +19,9 @@ from benchmarks import machine  # noqa: E402
 # Short ones first.
 PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
-    *("sealing_codec", "sealing", "ledger_sealing"),
-    *(
-        "bundles",
-        "landing",
-        "slots_to_land",
-        "open_streams",
-        "subscriptions",
-        "yellowstone",
-        "ingest",
-    ),
-    "admin_pages",
+    *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
+    *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions", "yellowstone"),
+    *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )
 

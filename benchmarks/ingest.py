@@ -29,7 +29,7 @@ def main() -> None:
 
 def flood(run_dir: Path, *, slots: int) -> None:
     """Account writes a second when the stream is as fast as it is read."""
-    with _running(run_dir, slots, 0.0) as run:
+    with running(run_dir, slots, 0.0) as run:
         run.wait_for(1)
         began, first = time.monotonic(), run.newest()
         run.wait_for(slots - 2)  # the last two are never finalized
@@ -46,7 +46,7 @@ def flood(run_dir: Path, *, slots: int) -> None:
 
 def paced(run_dir: Path, *, slots: int) -> None:
     """Slots behind the finalized head at 2,500 transactions a second."""
-    with _running(run_dir, slots, _SLOT_SECONDS) as run:
+    with running(run_dir, slots, _SLOT_SECONDS) as run:
         run.wait_for(3)
         behind: list[int] = []
         memory: dict[str, list[float]] = {}
@@ -72,19 +72,16 @@ def paced(run_dir: Path, *, slots: int) -> None:
         print(f"memory in MB, a quarter in and at the end: {told}", flush=True)
 
 
-class _Run:
+class Run:
     def __init__(self, source: subprocess.Popen[str], processes: dict[str, Any]) -> None:
-        from django.conf import settings
+        from django.db import connection
 
-        self.finalized = 0
+        self.finalized = self.newest_seen = 0
         self.writes = 0
         self._source = source
         self._processes = {name: psutil.Process(each.pid) for name, each in processes.items()}
         self._before: dict[str, float] = {}
-        options = settings.DATABASES["default"]
-        self._connection = psycopg.connect(
-            host=options["HOST"], dbname=options["NAME"], user=options["USER"], autocommit=True
-        )
+        self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
         postgres = psutil.Process(self._connection.info.backend_pid).parent()
         assert postgres is not None
         self._processes["postgres"] = postgres
@@ -99,7 +96,16 @@ class _Run:
     def newest(self) -> int:
         row = self._connection.execute("SELECT max(slot) FROM rewind_archivedslot").fetchone()
         assert row is not None
-        return int(row[0] or 0)
+        self.newest_seen = int(row[0] or 0)
+        return self.newest_seen
+
+    def is_sealing(self) -> bool:
+        """Whether a segment is being made."""
+        row = self._connection.execute(
+            "SELECT EXISTS (SELECT FROM rewind_sealedsegment WHERE state = 0)"
+        ).fetchone()
+        assert row is not None
+        return bool(row[0])
 
     def wait_for(self, slots: int) -> None:
         """Until so many slots are stored."""
@@ -140,11 +146,14 @@ class _Run:
 
 
 @contextmanager
-def _running(run_dir: Path, slots: int, slot_seconds: float) -> Iterator[_Run]:
-    """A source, a follower and a writer on empty tables."""
+def running(
+    run_dir: Path, blocks: int, block_seconds: float, *more: str, step: int = 1
+) -> Iterator[Run]:
+    """A source, a follower and a writer on empty tables; `more` are other lines of the Procfile."""
     _empty()
+    numbers = map(str, (blocks, block_seconds, step))
     source = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.stream_source", str(slots), str(slot_seconds)],
+        [sys.executable, "-m", "benchmarks.stream_source", *numbers],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -161,10 +170,10 @@ def _running(run_dir: Path, slots: int, slot_seconds: float) -> Iterator[_Run]:
     }
     started = {
         name: subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
-        for name, command in _commands().items()
+        for name, command in _commands("ingest", "follower", *more).items()
     }
     try:
-        run = _Run(source, {"source": source, **started})
+        run = Run(source, {"source": source, **started})
         run.writes = int(writes)
         yield run
     finally:
@@ -177,25 +186,43 @@ def _running(run_dir: Path, slots: int, slot_seconds: float) -> Iterator[_Run]:
 
 def _empty() -> None:
     """As if nothing had been stored: tables of earlier runs, and what waits in Redis."""
-    from django.core.management import call_command
+    from django.apps import apps
+    from django.db import connection
 
     from shared_state.redis_client import client
 
     client().flushdb()
-    call_command("flush", interactive=False, verbosity=0)
+    tables = [
+        model._meta.db_table
+        for name in ("rewind", "historical", "ingest")
+        for model in apps.get_app_config(name).get_models()
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {', '.join(tables)} CASCADE")
 
 
-def _commands() -> dict[str, list[str]]:
-    """The Procfile's own lines for the two."""
+def _commands(*names: str) -> dict[str, list[str]]:
+    """The Procfile's own lines."""
     from honcho.environ import parse_procfile
 
     lines = parse_procfile((ROOT / "Procfile").read_text(encoding="utf-8")).processes
     folder = Path(sys.executable).parent
     return {
-        name: [str(folder / word) if at == 0 else word for at, word in enumerate(command.split())]
-        for name in ("ingest", "follower")
+        name: [
+            str(folder / word) if at == 0 else expanded(word)
+            for at, word in enumerate(command.split())
+        ]
+        for name in names
         if (command := lines[name])
     }
+
+
+def expanded(word: str) -> str:
+    """A word of the Procfile with the setting's default: ${NAME:-default}."""
+    if not word.startswith("${"):
+        return word
+    name, _, default = word[2:-1].partition(":-")
+    return os.environ.get(name, default)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""simulateHistoricalTransaction of token transfers through all of it, and the engine's part."""
+"""simulateHistoricalTransaction of token transfers through all of it, and the engine's part; on
+sealed state against rows.
+"""
 
 import statistics
 import tempfile
@@ -24,22 +26,82 @@ from simulator import addresses
 
 BLOCKS, TRANSFERS = 20, 50
 _BEGAN = UnixTimestamp(1_790_000_000)
-_SECONDS = 4.0
+_SECONDS, _ROUNDS = 4.0, 7
+# The second half of the blocks is so many slots above the first.
+_APART = 72_000
 MINT = Pubkey(bytes([2]) * 32)
 PAYERS = [Keypair.from_seed(number.to_bytes(32)) for number in range(1, TRANSFERS + 1)]
 
 
 def main() -> None:
     with database(), tempfile.TemporaryDirectory() as folder:
-        records = chain_of_transfers(Path(folder))
+        records = chain_of_transfers(Path(folder), apart=_APART)
         record(records)
-        transactions = [
-            VersionedTransaction.from_bytes(entry.wire)
-            for record in records[BLOCKS // 2 :]
-            for entry in record.transactions
-        ]
-        raw = _raw(transactions)
-        _served(transactions, raw)
+        half = BLOCKS // 2 + 1
+        early, late = (
+            [
+                VersionedTransaction.from_bytes(each.wire)
+                for block in part
+                for each in block.transactions
+            ]
+            for part in (records[2:half], records[half + 1 :])
+        )
+        raw = _raw(late)
+        _served(late, raw)
+        _seal()
+        _on_sealed(early, late)
+
+
+def _seal() -> None:
+    """The first half of the blocks."""
+    from django.utils import timezone
+
+    from rewind.sealed_models import SealedSegment
+    from rewind.services.sealing import Policy, seal_step
+    from rewind.services.segments import index_next
+
+    while seal_step(Policy(margin=_APART // 2), now=timezone.now()):
+        pass
+    while index_next() is not None:
+        pass
+    assert SealedSegment.objects.filter(state=1).count() == 1
+
+
+def _on_sealed(early: list[VersionedTransaction], late: list[VersionedTransaction]) -> None:
+    """Transactions of sealed slots and of slots as rows at their own places, in turns."""
+    key = new_key()
+    sealed, rows = (
+        [_replay(key, each, {"anchor": {"signature": str(each.signatures[0])}}) for each in part]
+        for part in (early, late)
+    )
+    with served("config.wsgi:application") as ours:
+        rounds = []
+        for each in (sealed, rows):
+            assert b'"fidelity":"verified"' in load.exchange(ours, each[0])
+            load.run(ours, each, connections=1, seconds=1.0)
+        for _ in range(_ROUNDS):
+            of_sealed, of_rows = (
+                load.run(ours, each, connections=1, seconds=_SECONDS / 2) for each in (sealed, rows)
+            )
+            rounds.append(
+                (
+                    of_sealed.p50,
+                    of_rows.p50,
+                    of_sealed.p50 / of_rows.p50,
+                    of_sealed.p99 / of_rows.p99,
+                )
+            )
+        told = [statistics.median(column) for column in zip(*rounds, strict=True)]
+        print(
+            f"simulateHistoricalTransaction on sealed state: p50 {told[0] * 1e3:.2f} ms, on rows"
+            f" {told[1] * 1e3:.2f} ms; ratio of p50 {told[2]:.2f}, of p99 {told[3]:.2f}",
+            flush=True,
+        )
+
+
+def _replay(key: str, transaction: VersionedTransaction, config: dict[str, Any]) -> bytes:
+    params = [b64encode(bytes(transaction)), config]
+    return rpc_request(key, "simulateHistoricalTransaction", params, path="/rewind")
 
 
 def _served(transactions: list[VersionedTransaction], raw: float) -> None:
@@ -49,19 +111,11 @@ def _served(transactions: list[VersionedTransaction], raw: float) -> None:
     key = new_key()
     places: dict[str, Callable[[VersionedTransaction], dict[str, Any]]] = {
         "at its own place": lambda each: {"anchor": {"signature": str(each.signatures[0])}},
-        "at another slot": lambda each: {"slot": BLOCKS},
+        "at another slot": lambda each: {"slot": _APART + BLOCKS},
     }
     with served("config.wsgi:application") as ours:
         for name, config in places.items():
-            requests = [
-                rpc_request(
-                    key,
-                    "simulateHistoricalTransaction",
-                    [b64encode(bytes(each)), config(each)],
-                    path="/rewind",
-                )
-                for each in transactions
-            ]
+            requests = [_replay(key, each, config(each)) for each in transactions]
             answer = load.exchange(ours, requests[0])
             assert b'"fidelity":"verified"' in answer, answer[:2000]
             for connections in (1, 8):
@@ -104,8 +158,8 @@ def record(records: list[SlotRecord]) -> None:
     record_slots(records, source="benchmark", now=now)
 
 
-def chain_of_transfers(folder: Path) -> list[SlotRecord]:
-    """Blocks of token transfers, run by the engine."""
+def chain_of_transfers(folder: Path, *, apart: int = 0) -> list[SlotRecord]:
+    """Blocks of token transfers, run by the engine, the second half `apart` slots higher."""
     from localnet.bank import Ran
     from localnet.opening import open_chain
     from localnet.storage import Storage
@@ -120,7 +174,8 @@ def chain_of_transfers(folder: Path) -> list[SlotRecord]:
     assert genesis is not None
     records, bank, engine = [genesis], chain.root, Engine()
     for number in range(1, BLOCKS + 1):
-        after = bank.child(Slot(number), now=UnixTimestamp(_BEGAN + number))
+        slot = Slot(number if number <= BLOCKS // 2 else apart + number)
+        after = bank.child(slot, now=UnixTimestamp(_BEGAN + number))
         after.begin()
         for place, payer in enumerate(PAYERS):
             moved = token_transfer(place, (place + number) % TRANSFERS, 1 + number)

@@ -34,6 +34,8 @@ _SYSVARS = [
     (b58decode("SysvarRecentB1ockHashes11111111111111111111"), 6_008),
 ]
 _SYSVAR_OWNER = b58decode("Sysvar1111111111111111111111111111111111111")
+# Of a block.
+WRITES = TRANSACTIONS * sum(_WRITES_PER_TRANSACTION) // len(_WRITES_PER_TRANSACTION) + len(_SYSVARS)
 
 
 class SampleChain:
@@ -52,7 +54,7 @@ class SampleChain:
         self.writes = 0
         self.bytes = 0
 
-    def slot(self, slot: Slot) -> SlotRecord:
+    def slot(self, slot: Slot, parent: Slot | None = None) -> SlotRecord:
         """The next block."""
         previous, self._blockhash = self._blockhash, hashlib.sha256(b"%d" % slot).digest()
         chosen = iter(
@@ -75,7 +77,7 @@ class SampleChain:
         self.bytes += sum(len(write.data) for write in writes)
         return SlotRecord(
             slot=slot,
-            parent_slot=Slot(slot - 1),
+            parent_slot=Slot(slot - 1) if parent is None else parent,
             blockhash=str(Hash.from_bytes(self._blockhash)),
             previous_blockhash=str(Hash.from_bytes(previous)),
             block_time=UnixTimestamp(1_750_000_000 + (slot - FIRST_SLOT) * 2 // 5),

@@ -1,8 +1,9 @@
 """A Geyser server that costs next to nothing: messages made beforehand, sent in full frames.
 
 Run as a process of its own, so that what the follower costs is not mixed with what a validator
-would: `python -m benchmarks.stream_source SLOTS SLOT_SECONDS` (0: as fast as they are read).
-It prints its two ports, then one line for every slot that it finalized: `slot seconds`.
+would: `python -m benchmarks.stream_source BLOCKS BLOCK_SECONDS [STEP]` (0: as fast as they are
+read). With a STEP blocks are so many slots apart, and each is made when it is sent. It prints its
+two ports, then one line for every slot that it finalized: `slot seconds`.
 """
 
 import json
@@ -11,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import h2.exceptions  # noqa: E402
 
 from benchmarks.sample_chain import (  # noqa: E402
     FIRST_SLOT,
+    WRITES,
     SampleChain,
     messages_of,
     slot_message,
@@ -41,11 +43,25 @@ _PARTS = 20  # a slot's messages are sent in so many parts, spread over its time
 class Source:
     """The chain, what of it is finalized, and the stream's bytes slot by slot."""
 
-    def __init__(self, slots: int) -> None:
-        chain = SampleChain()
-        self.slots = [_framed(chain, Slot(FIRST_SLOT + n)) for n in range(slots)]
-        self.writes = chain.writes
+    def __init__(self, count: int, step: int) -> None:
+        self._count, self._step = count, step
+        self._made = list(self._make()) if step == 1 else []
+        self.writes = count * WRITES
         self.finalized = FIRST_SLOT - 1
+        # Of a day in fast motion the follower is told to be behind: it catches up at any speed.
+        self.head = 0 if step == 1 else self.slot(count)
+
+    def slot(self, number: int) -> Slot:
+        """The slot of the block of this number."""
+        return Slot(FIRST_SLOT + number * self._step)
+
+    def blocks(self) -> Iterable[list[bytes]]:
+        return self._made or self._make()
+
+    def _make(self) -> Iterator[list[bytes]]:
+        chain = SampleChain()
+        for number in range(self._count):
+            yield _framed(chain, self.slot(number), Slot(self.slot(number) - self._step))
 
     def statuses(self, number: int) -> bytes:
         """What is told after the slot of this number: the one before is confirmed, and the one
@@ -53,18 +69,14 @@ class Source:
         """
         told = []
         if number >= 1:
-            told.append(
-                slot_message(Slot(FIRST_SLOT + number - 1), schema.SlotStatus.SLOT_CONFIRMED)
-            )
+            told.append(slot_message(self.slot(number - 1), schema.SlotStatus.SLOT_CONFIRMED))
         if number >= 2:
-            told.append(
-                slot_message(Slot(FIRST_SLOT + number - 2), schema.SlotStatus.SLOT_FINALIZED)
-            )
+            told.append(slot_message(self.slot(number - 2), schema.SlotStatus.SLOT_FINALIZED))
         return b"".join(map(_prefixed, told))
 
 
-def _framed(chain: SampleChain, slot: Slot) -> list[bytes]:
-    packed = [_prefixed(message) for message in messages_of(chain.slot(slot))]
+def _framed(chain: SampleChain, slot: Slot, parent: Slot) -> list[bytes]:
+    packed = [_prefixed(message) for message in messages_of(chain.slot(slot, parent))]
     size = -(-len(packed) // _PARTS)
     return [b"".join(packed[at : at + size]) for at in range(0, len(packed), size)]
 
@@ -104,7 +116,7 @@ class _Stream:
             self._stream, [(":status", "200"), ("content-type", "application/grpc")]
         )
         began = time.monotonic()
-        for number, parts in enumerate(source.slots):
+        for number, parts in enumerate(source.blocks()):
             for place, part in enumerate(parts):
                 due = began + slot_seconds * (number + place / len(parts))
                 if (early := due - time.monotonic()) > 0:
@@ -112,7 +124,7 @@ class _Stream:
                 self._send(part)
             self._send(source.statuses(number))
             if number >= 2:
-                source.finalized = FIRST_SLOT + number - 2
+                source.finalized = source.slot(number - 2)
                 print(source.finalized, time.time(), flush=True)
         while True:
             self._listen()
@@ -192,7 +204,7 @@ def _answer(source: Source, body: dict[str, Any]) -> dict[str, Any]:
         case "getGenesisHash":
             return {"result": _GENESIS}
         case "getSlot":
-            return {"result": source.finalized}
+            return {"result": max(source.finalized, source.head)}
         case "getVersion":
             return {"result": {"solana-core": "4.1.2", "feature-set": 1}}
         case "getHealth":
@@ -210,7 +222,7 @@ def _between(low: int, high: int) -> Iterator[int]:
 
 
 def main() -> None:
-    source = Source(int(sys.argv[1]))
+    source = Source(int(sys.argv[1]), int((sys.argv[3:] or ["1"])[0]))
     door = socket.create_server(("127.0.0.1", 0))
     node = ThreadingHTTPServer(("127.0.0.1", 0), node_handler(source))
     threading.Thread(target=node.serve_forever, daemon=True).start()

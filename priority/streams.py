@@ -7,7 +7,7 @@ server's event loop, so that an open stream holds no thread.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
@@ -140,13 +140,10 @@ class Streams:
         StreamUnavailable, TooManyStreams, and what Redis and the database raise.
         """
         streams = cls.of(worker)
-        await streams._begin(worker)
         if len(streams.listeners) >= MOST_STREAMS:
             raise TooManyStreams(MOST_STREAMS)
         # Before anything is read: what happens meanwhile waits here.
-        here = streams.feed.place
-        wanted = frozenset(bytes(each) for each in signatures)
-        subscription = streams.feed.subscribe(listener.customer, wanted)
+        subscription, here = await streams.subscribe(worker, listener.customer, signatures)
         streams.listeners[listener] = subscription
         try:
             first, here = await streams._beginning(listener, place, here, signatures, subscription)
@@ -154,6 +151,18 @@ class Streams:
             streams._forget(listener)
             raise
         return subscription, first, here
+
+    async def subscribe(
+        self, worker: Worker, customer: int, signatures: Iterable[Signature]
+    ) -> tuple[Subscription, Place]:
+        """A subscription to what happens from now on, and the place that this is behind. Raises
+        StreamUnavailable.
+        """
+        await self._begin(worker)
+        here = self.feed.place
+        assert here is not None
+        wanted = frozenset(bytes(each) for each in signatures)
+        return self.feed.subscribe(customer, wanted), here
 
     def close(self, listener: Listener) -> None:
         """The stream is over."""
@@ -236,14 +245,13 @@ class Streams:
         self,
         listener: Listener,
         place: Place | None,
-        here: Place | None,
+        here: Place,
         signatures: list[Signature],
         subscription: Subscription,
     ) -> tuple[bytes, Place]:
         """The first events, and the place after them: what happened after the client's place; else
         the current fates of the signatures that it asked for.
         """
-        assert here is not None
         chunks = [b"retry: 2000\n\n"]
         if place is not None:
             keys = await self.in_thread(keys_of_the_customer, listener.key_id)

@@ -40,13 +40,18 @@ __all__ = [
 ]
 
 
-# WebSockets at `/` have the same one.
+# WebSockets at `/` have the same one; FATES_POLICY is that of those at `/priority`.
 ROOT_POLICY = EndpointPolicy("proxy", EVERY, scopes={"simulateBundle": "simulate"})
 
 
 def root_endpoint(page: Page, socket: Page) -> Any:
     """`/`: RPC calls and WebSockets on every host, and the page for browsers."""
     return RpcEndpoint.as_view(methods=methods, policy=ROOT_POLICY, page=page, socket=socket)
+
+
+def landing_endpoint(socket: Page) -> Any:
+    """`/priority`: RPC calls, and WebSockets."""
+    return RpcEndpoint.as_view(methods=landing_methods, policy=_LANDING, socket=socket)
 
 
 block_engine_methods.include(bundle_methods)
@@ -56,7 +61,7 @@ _BUNDLES = EndpointPolicy(
     "bundle", LANDING, error_format=ErrorFormat.PLAIN_TEXT, quotas={"sendBundle": "bundles"}
 )
 
-_FATES = EndpointPolicy("priority", LANDING, key_required=True, error_format=ErrorFormat.WORD)
+FATES_POLICY = EndpointPolicy("priority", LANDING, key_required=True, error_format=ErrorFormat.WORD)
 _TIP_FLOOR = EndpointPolicy("priority", LANDING, error_format=ErrorFormat.WORD)
 _BUNDLE_FATES = EndpointPolicy("bundle", LANDING, error_format=ErrorFormat.WORD)
 
@@ -64,15 +69,14 @@ _block_engine = RpcEndpoint.as_view(methods=block_engine_methods, policy=_BUNDLE
 _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, policy=_LANDING)
 
 urlpatterns = [
-    path("priority", RpcEndpoint.as_view(methods=landing_methods, policy=_LANDING)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, policy=_BUNDLES)),
     path(
         "priority/ping",
         Ping.as_view(policy=replace(_LANDING, scope="", error_format=ErrorFormat.WORD)),
     ),
-    path("priority/fate/<str:signature>", views.TransactionFate.as_view(policy=_FATES)),
-    path("priority/fates", views.NewestFates.as_view(policy=_FATES)),
-    path("priority/fates/stream", FateStream.as_view(policy=_FATES)),
+    path("priority/fate/<str:signature>", views.TransactionFate.as_view(policy=FATES_POLICY)),
+    path("priority/fates", views.NewestFates.as_view(policy=FATES_POLICY)),
+    path("priority/fates/stream", FateStream.as_view(policy=FATES_POLICY)),
     path("priority/tipfloor", views.LandedTips.as_view(policy=_TIP_FLOOR)),
     path("bundle/fate/<str:bundle_id>", views.BundleFateView.as_view(policy=_BUNDLE_FATES)),
     # The paths that clients of a block engine call, with the base /bundle or /api/v1.

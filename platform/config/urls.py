@@ -7,17 +7,19 @@ from django.views.generic import RedirectView
 from config.admin_home import live
 from config.front import front_page
 from gateway.sign_in import limited_sign_in
-from priority.urls import ROOT_POLICY, root_endpoint
+from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
 from staff.views.own_password import change_password
 from staff.views.sign_in import enter_code, sign_in
 from staff.views.two_factor import two_factor
+from subscriptions.fates import FateSocket
 from subscriptions.views import SubscriptionSocket
 
 admin.autodiscover()
 
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=ROOT_POLICY))),
+    path("priority", landing_endpoint(FateSocket.as_view(policy=FATES_POLICY))),
     path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),

@@ -28,9 +28,10 @@ from livefeed.messages import (
     Received,
     Rooted,
     Want,
+    asks_channel,
     channel_of,
-    channels,
     encode,
+    hello_channel,
     read_ask,
 )
 from livefeed.slots import Slot, SlotTracker
@@ -62,8 +63,6 @@ _REACHED = {
     Level.FINALIZED: "root",
 }
 _REMEMBERED_SLOTS = 2_000
-# A bank so far below the newest one is of the past: the stream catches up.
-_NEW_SLOTS = 64
 
 
 class LiveFeed:
@@ -142,8 +141,8 @@ class LiveFeed:
                     settings.REDIS_URL, socket_timeout=_LISTEN_SECONDS + 2
                 ) as connection:
                     pubsub = connection.pubsub(ignore_subscribe_messages=True)
-                    pubsub.subscribe(channels(settings.REDIS_URL).asks)
-                    connection.publish(channels(settings.REDIS_URL).hello, b"")
+                    pubsub.subscribe(asks_channel())
+                    connection.publish(hello_channel(), b"")
                     while not self._stopping.is_set():
                         message = pubsub.get_message(timeout=_LISTEN_SECONDS)
                         if message is not None:
@@ -174,7 +173,6 @@ class Selection:
         self._heard_at: dict[str, float] = {}
         self._numbers: dict[str, int] = defaultdict(int)
         self._out: list[tuple[str, bytes]] = []
-        self._opened: dict[int, None] = {}
         self._newest = 0
         self._final = 0
         self._said: dict[tuple[int, int], None] = {}
@@ -231,7 +229,7 @@ class Selection:
             # From the beginning, for a process that missed something.
             self._numbers[process] = 0
         elif process not in self._heard_at:
-            self._out.append((channels(settings.REDIS_URL).hello, process.encode()))
+            self._out.append((hello_channel(), process.encode()))
             return
         self._heard_at[process] = now
         self._wanted.drop(process, ask.drop)
@@ -294,11 +292,12 @@ class Selection:
             self._update(update.slot, update.parent, name, now, error=update.dead_error)
 
     def _open(self, slot: int, parent: int | None) -> None:
-        """Once a slot; of a stream that does not say when banks are created, when it is done."""
-        if parent is None or slot in self._opened or slot < self._newest - _NEW_SLOTS:
-            return
-        self._newest = max(self._newest, slot)
-        _remember(self._opened, slot)
+        """Once a slot, ascending; of a stream that does not say when banks are created, when it is
+        done.
+        """
+        if parent is None or slot <= self._newest:
+            return  # said, or of the past: the stream catches up
+        self._newest = slot
         for process in self._wanted.of_kind(Kind.SLOTS):
             self._put(process, Opened(slot, parent, self._tracker.root))
 

@@ -15,7 +15,8 @@ from upstream.geyser.updates import (
 )
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
-# Seconds that a slot's messages may come after its status. Then it counts as it is.
+# Seconds that a slot's messages may come after its status, and after those of the slots below it: a
+# stream that catches up may send statuses long before. Then the slot counts as it is.
 LATE_SECONDS = 2.0
 # Slots that are not final: more are of no chain that a client follows live.
 _MOST_OPEN = 2_000
@@ -58,6 +59,8 @@ class Slot:
     number: int
     parent: int | None = None
     parts: dict[int, Part] = field(default_factory=dict)
+    # When something of it, not its status, came last (monotonic).
+    heard_at: float = 0.0
     wanted: int = -1
     level: int = -1
     wanted_at: float = 0.0
@@ -114,6 +117,8 @@ class SlotTracker:
         # Of final slots that are not kept any more: {signature: error and index}.
         self._signatures: deque[tuple[int, dict[bytes, tuple[bytes, int]]]] = deque()
         self._is_changed = False
+        # `heard_at` of the newest final slot.
+        self._heard_at = 0.0
 
     def take(self, number: int, update: Update, *, now: float, at: float) -> bool:
         """Takes a message of the stream of that number; `now` is monotonic, `at` Unix seconds.
@@ -126,6 +131,7 @@ class SlotTracker:
             slot = self._slots[update.slot] = Slot(update.slot)
         if isinstance(update, SlotUpdate):
             return self._moved(slot, update, now)
+        slot.heard_at = now
         part = slot.parts.get(number)
         if part is None:
             part = slot.parts[number] = Part()
@@ -172,17 +178,21 @@ class SlotTracker:
 
     def steps(self, now: float) -> Iterator[Step]:
         """The levels that slots reached, ascending. A slot that misses something is waited for, and
-        what its chain reached above it too, LATE_SECONDS at most.
+        what its chain reached above it too, LATE_SECONDS at most once nothing comes of it and of
+        those below it.
         """
         if not self._is_changed:
             return
         self._is_changed = False
-        is_held = False
+        is_held, heard_at = False, self._heard_at
         for number in sorted(self._slots):
             slot = self._slots.get(number)
-            if slot is None or slot.wanted <= slot.level:
+            if slot is None:
                 continue
-            is_ready = slot.is_whole or now - slot.wanted_at > LATE_SECONDS
+            heard_at = max(heard_at, slot.heard_at)
+            if slot.wanted <= slot.level:
+                continue
+            is_ready = slot.is_whole or now - max(slot.wanted_at, heard_at) > LATE_SECONDS
             if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
                 self._is_changed = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED
@@ -197,6 +207,7 @@ class SlotTracker:
     def _finish(self, slot: Slot) -> None:
         """The slot is final: what is left below is of no chain."""
         self.root = slot.number
+        self._heard_at = max(self._heard_at, slot.heard_at)
         for number in [each for each in self._slots if each <= slot.number]:
             del self._slots[number]
         best = slot.best()

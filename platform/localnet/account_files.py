@@ -2,6 +2,7 @@
 
 import binascii
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from solders.account import Account
@@ -24,7 +25,7 @@ class _Account(msgspec.Struct, rename="camel"):
     data: tuple[str, str]
     owner: str
     executable: bool
-    rent_epoch: int = U64_MAX
+    rent_epoch: Annotated[int, msgspec.Meta(ge=0)] = U64_MAX
 
 
 class _File(msgspec.Struct):
@@ -51,6 +52,8 @@ def _account(path: Path) -> tuple[Pubkey, Account]:
             raise BadAccountFile(path, f"data in {encoding!r}; expected base64")
         if not (0 <= found.account.lamports <= U64_MAX):
             raise BadAccountFile(path, "lamports: expected a u64")
+        if found.account.rent_epoch > U64_MAX:
+            raise BadAccountFile(path, "rentEpoch: expected a u64")
         if found.account.owner == str(sysvars.OWNER):
             raise BadAccountFile(path, "a sysvar: localnet keeps its own")
         return (
@@ -60,8 +63,7 @@ def _account(path: Path) -> tuple[Pubkey, Account]:
                 b64decode(data),
                 Pubkey.from_string(found.account.owner),
                 found.account.executable,
-                # What a node makes of every account since rent is no longer collected.
-                U64_MAX,
+                found.account.rent_epoch,
             ),
         )
     except BadAccountFile:

@@ -10,6 +10,7 @@ from chain.rent import rent_exempt
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
 from localnet.identities import FAUCET, TIP_ACCOUNTS, VALIDATORS, Validator
+from localnet.native_mints import native_mints
 from simulator import defaults
 
 FAUCET_LAMPORTS = 500_000_000 * LAMPORTS_PER_SOL
@@ -27,11 +28,12 @@ COMMISSION = 100
 def genesis_accounts(
     epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp
 ) -> dict[Pubkey, Account]:
-    """Programs, sysvars, the faucet, the tip accounts, and each validator's identity, vote and
-    stake account.
+    """Programs, sysvars, the native mints, the faucet, the tip accounts, and each validator's
+    identity, vote and stake account.
     """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, genesis_hash, now))
+    accounts.update(native_mints())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.

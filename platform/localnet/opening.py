@@ -15,6 +15,7 @@ from localnet.feed import EntryMade
 from localnet.genesis import STAKE_LAMPORTS, genesis_accounts
 from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
+from localnet.native_mints import native_mints
 from localnet.state import FinalizedAccounts
 from localnet.storage import Storage
 
@@ -58,6 +59,11 @@ def open_chain(
     ground = _ground(storage, genesis_hash, FinalizedAccounts(storage.accounts()))
     root = Bank(state, None, ground)
     root.confirmed = True
+    loading = dict(given or {})
+    for mint, account in native_mints().items():
+        # A chain of before these were part of genesis.
+        if mint not in loading and root.load(mint) is None:
+            loading[mint] = account
     missed = 0
     if state.slot:
         epoch = ground.schedule.epoch_slots
@@ -68,7 +74,7 @@ def open_chain(
         schedule=ground.schedule,
         accounts=ground.accounts,
         first_free_slot=Slot(max(state.slot + missed, storage.number("last_slot")) + 1),
-        accounts_to_load={} if begins else dict(given or {}),
+        accounts_to_load={} if begins else loading,
     )
 
 

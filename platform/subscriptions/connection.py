@@ -17,13 +17,13 @@ from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
 from jsonrpc.errors import InvalidRequest, MethodNotFound, RpcError
+from jsonrpc.methods import MethodTable
 from jsonrpc.wire import encode
 from livefeed.messages import Answer
 from subscriptions.calls import Batch, is_notice
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
 from subscriptions.kinds import SignatureSubscription, Subscription
 from subscriptions.members import Member
-from subscriptions.methods import methods
 from subscriptions.reader import Reader
 from webserver.upgrades import Channel
 
@@ -62,12 +62,15 @@ class Connection:
     __slots__ = (
         *("_allowance", "_asked_at", "_bytes", "_channel", "_ending", "_heard_at", "_hub"),
         *("_paid_at", "_pieces", "_protocol", "_queue", "_waiters"),
-        *("caller", "is_ended", "member", "open"),
+        *("caller", "is_ended", "member", "methods", "open"),
     )
 
-    def __init__(self, channel: Channel, hub: "Hub", member: Member, caller: Caller) -> None:
+    def __init__(
+        self, channel: Channel, hub: "Hub", member: Member, caller: Caller, methods: MethodTable
+    ) -> None:
         self.member = member
         self.caller = caller
+        self.methods = methods
         self.open: dict[int, Subscription] = {}
         self.is_ended = False
         self._channel = channel
@@ -140,6 +143,10 @@ class Connection:
         if subscription.memory is not None:
             shown = b"null" if index is None else b"%d" % index
             place = b',"slot":%d,"transactionIndex":%b' % (slot, shown)
+        self.send_at(name, subscription, result, place)
+
+    def send_at(self, name: str, subscription: Subscription, result: bytes, place: bytes) -> None:
+        """A message of a subscription; `place` has more members of params, with their commas."""
         message = b'{"jsonrpc":"2.0","method":"%b","params":{"result":%b,"subscription":%d%b}}' % (
             name.encode(),
             result,
@@ -260,7 +267,7 @@ class Connection:
             self._call(request, partial(batch.answer, position))
 
     def _call(self, request: dispatch.Request, answer: Any) -> None:
-        method = methods.get(request.method)
+        method = self.methods.get(request.method)
         try:
             if request.error is not None:
                 raise request.error
@@ -281,7 +288,7 @@ class Connection:
         answer(dispatch.result_head(request.id) + encode(result) + b"}")
 
     def _fail(self, request: dispatch.Request, error: RpcError, answer: Any) -> None:
-        known = methods.get(request.method) is not None
+        known = self.methods.get(request.method) is not None
         self._count(request.method if known else "unknown", error.reason)
         answer(dispatch.failure(error, request.id))
 
@@ -304,12 +311,14 @@ class Connection:
             self._count(request.method, "ok")
             answer(dispatch.result_head(request.id) + b"%d}" % subscription.number)
 
-        if subscription.memory is None:
+        reading = subscription.reading(self._hub, self)
+        if subscription.memory is not None:
+            reading = Reader(subscription, subscription.memory, self._hub, self).run()
+        if reading is None:
             self._hub.open(subscription, ready)
         else:
             ready(Answer(0, 0, 0, None))
-            reader = Reader(subscription, subscription.memory, self._hub, self)
-            subscription.memory.task = asyncio.get_running_loop().create_task(reader.run())
+            subscription.task = asyncio.get_running_loop().create_task(reading)
 
     def unsubscribe(self, number: int) -> bool:
         """Raises SubscriptionUnknown."""
@@ -321,8 +330,8 @@ class Connection:
 
     def _close(self, subscription: Subscription) -> None:
         self.open.pop(subscription.number, None)
-        if subscription.memory is not None and subscription.memory.task is not None:
-            subscription.memory.task.cancel()
+        if subscription.task is not None:
+            subscription.task.cancel()
         self._hub.close(subscription)
 
     def _count(self, method: str, status: str) -> None:

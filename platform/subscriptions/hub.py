@@ -56,7 +56,8 @@ class Hub:
 
     _all: "WeakKeyDictionary[Worker, Hub]" = WeakKeyDictionary()
 
-    def __init__(self, redis_url: str) -> None:
+    def __init__(self, worker: "Worker", redis_url: str) -> None:
+        self.worker = worker
         self.link = FeedLink(redis_url, self._put, self._lost)
         self._threads = DatabaseThreads("subscriptions")
         self.in_thread = self._threads.run
@@ -77,7 +78,7 @@ class Hub:
         """The worker's hub, which the first call starts. On its loop."""
         found = cls._all.get(worker)
         if found is None:
-            found = cls._all[worker] = cls(settings.REDIS_URL)
+            found = cls._all[worker] = cls(worker, settings.REDIS_URL)
             found._start()
             worker.at_stop.append(found.stop)
         return found

@@ -1,6 +1,6 @@
 """Subscriptions: what each kind wants of the chain, and its notifications of a slot's content."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,10 @@ from subscriptions.content import Content, Ran, Written
 from subscriptions.votes import vote_of
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from subscriptions.connection import Connection
+    from subscriptions.hub import Hub
     from subscriptions.past import Memory
 
 encode = msgspec.json.Encoder().encode
@@ -43,6 +47,8 @@ class Subscription:
     is_open: bool = False
     is_done: bool = False
     memory: "Memory | None" = None
+    # What sends its notifications where the hub does not.
+    task: "asyncio.Task[None] | None" = None
     send: Callable[["Subscription", bytes, int, int | None], None] = field(
         default=lambda _subscription, _result, _slot, _index: None, repr=False
     )
@@ -57,6 +63,10 @@ class Subscription:
     def mints(self, content: Content) -> Iterable[Pubkey]:
         """Accounts that `load` should have for the content."""
         return ()
+
+    def reading(self, hub: "Hub", connection: "Connection") -> "Coroutine[None, None, None] | None":
+        """What sends its notifications until it is cancelled; None where the hub does."""
+        return None
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

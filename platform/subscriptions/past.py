@@ -27,7 +27,6 @@ class Memory:
         self.after = (-1, -1)
         self.from_signature = from_signature
         self.is_live = False
-        self.task: asyncio.Task[None] | None = None
         self.lost = asyncio.Event()
         self._waiting: deque[tuple[int, list[Result]]] = deque()
         self._delivered: dict[int, None] = {}

@@ -18,11 +18,13 @@ from gateway.endpoint_policy import ErrorFormat
 from gateway.exception_handler import error_of
 from gateway.refusals import body_of, headers_of, status_of
 from gateway.views import Endpoint, Switching
+from jsonrpc.methods import MethodTable
 from shared_state.outages import AWAY
 from subscriptions.connection import Connection
 from subscriptions.errors import HandshakeInvalid, SocketsUnavailable
 from subscriptions.hub import Hub
 from subscriptions.members import USAGE_NAME, Member, log
+from subscriptions.methods import methods
 from webserver.requests import WORKER
 from webserver.upgrades import Channel
 from webserver.worker import Worker
@@ -36,6 +38,8 @@ class SubscriptionSocket(Endpoint):
     """WebSockets at an endpoint's path."""
 
     name = USAGE_NAME
+    # What may be called by it.
+    methods: MethodTable = methods
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
@@ -96,7 +100,7 @@ class SubscriptionSocket(Endpoint):
             raise SocketsUnavailable from None
 
         def upgrade(channel: Channel) -> Connection:
-            return Connection(channel, hub, member, caller)
+            return Connection(channel, hub, member, caller, self.methods)
 
         headers = {"Sec-WebSocket-Accept": accept_key(key), "X-Request-Id": request.request_id}
         return Switching(upgrade, headers=headers)

@@ -36,10 +36,13 @@ class Place(NamedTuple):
 
 
 class FateMessage(NamedTuple):
-    """One change as it is sent to the key's customer: its place, and the event's bytes."""
+    """One change as it is sent to the key's customer: its place, the fate as JSON, and the bytes of
+    the server-sent event.
+    """
 
     place: Place
     signature: bytes
+    data: bytes
     text: bytes
 
 
@@ -74,8 +77,8 @@ def event_text(name: str, data: bytes, identity: str = "") -> bytes:
 
 
 def _message(place: Place, change: FateChange) -> FateMessage:
-    text = event_text("fate", encode(event(change)), str(place))
-    return FateMessage(place, change.signature, text)
+    data = encode(event(change))
+    return FateMessage(place, change.signature, data, event_text("fate", data, str(place)))
 
 
 async def since(redis: Redis, key_ids: Sequence[int], place: Place) -> History:

@@ -145,6 +145,29 @@ def newest(key_id: int, *, limit: int, before: int | None) -> list[Submission]:
     return sorted(found, key=lambda row: -row.pk)[:limit]
 
 
+def accepted_after(key_id: int, row: int, *, limit: int) -> list[Submission]:
+    """Submissions of the key's customer above the row, ascending."""
+    found: list[Submission] = []
+    for owned in keys_of_the_customer(key_id):
+        rows = Submission.objects.filter(key=owned, id__gt=row).select_related("bundle")
+        found += rows.order_by("id")[:limit]
+    return sorted(found, key=lambda row: row.pk)[:limit]
+
+
+def row_of(key_id: int, signature: bytes) -> int | None:
+    """The row of a submission of the key's customer."""
+    keys = keys_of_the_customer(key_id)
+    rows = Submission.objects.filter(signature=signature, key__in=keys)
+    return rows.values_list("pk", flat=True).first()
+
+
+def row_before(moment: datetime) -> int:
+    """The row below the first submission that was accepted at the moment or later."""
+    rows = Submission.objects.filter(accepted_at__gte=moment).order_by("accepted_at")
+    first = rows.values_list("pk", flat=True).first()
+    return 2**62 if first is None else first - 1
+
+
 def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     rows = Submission.objects.order_by("bundle_index").prefetch_related("attempts")
     return (

@@ -8,6 +8,7 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from historical.models import Block, Import
+from tests.cluster import one_machine
 
 BLOCKS = "/admin/historical/block/"
 
@@ -180,6 +181,7 @@ def test_the_list_of_imports_tells_a_failures_first_line_and_the_page_its_moment
     assert "2026-11-21 00:39:05 UTC" in page
 
 
+@one_machine
 def test_the_home_tells_the_ledger_the_imports_and_the_servers(
     admin_client: Any, no_blocks: None, django_assert_max_num_queries: Any
 ) -> None:

@@ -39,10 +39,10 @@ def elsewhere(django_db_setup: None, django_db_blocker: Any) -> Iterator[Elsewhe
     """
     with django_db_blocker.unblock(), ThreadPoolExecutor(1) as thread:
         yield lambda function, *args, **options: thread.submit(function, *args, **options).result()
-        thread.submit(_clean).result()
+        thread.submit(clean).result()
 
 
-def _clean() -> None:
+def clean() -> None:
     Submission.objects.all().delete()
     ApiKey.objects.all().delete()
     Customer.objects.all().delete()
@@ -50,8 +50,7 @@ def _clean() -> None:
     connection.close()
 
 
-@pytest.fixture
-def issue(elsewhere: Elsewhere) -> Issue:
+def issuing(elsewhere: Elsewhere) -> Issue:
     """`issue(requests_burst=10, customer="Ada", scopes=[…])`: a new key."""
 
     def make(*, customer: str = "", requests_burst: int = 1_000, **options: Any) -> keys.IssuedKey:
@@ -61,6 +60,11 @@ def issue(elsewhere: Elsewhere) -> Issue:
         return keys.issue_key(owner, tier=tier, name="test", **options)
 
     return lambda **options: elsewhere(make, **options)
+
+
+@pytest.fixture
+def issue(elsewhere: Elsewhere) -> Issue:
+    return issuing(elsewhere)
 
 
 @pytest.fixture

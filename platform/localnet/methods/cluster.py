@@ -4,7 +4,7 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
-from chain.units import Epoch
+from chain.units import LAMPORTS_PER_SOL, Epoch
 from jsonrpc.params import U64, Config
 from localnet.errors import BadParams, NoSnapshot
 from localnet.genesis import COMMISSION, STAKE_LAMPORTS
@@ -24,6 +24,8 @@ _SHRED_VERSION = 50_093
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _MOST_SLOT_LEADERS = 5_000
 _MOST_SAMPLES = 720
+# What the stake program answers to GetMinimumDelegation.
+_LEAST_STAKE = LAMPORTS_PER_SOL
 
 
 @methods.add("getHealth")
@@ -273,7 +275,7 @@ def get_stake_minimum_delegation(
     call: Node,
     config: ContextConfig = ContextConfig(),
 ) -> dict[str, Any]:
-    return in_context(bank_for(call, config), 1)
+    return in_context(bank_for(call, config), _LEAST_STAKE)
 
 
 @methods.add("getHighestSnapshotSlot")

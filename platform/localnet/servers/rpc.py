@@ -10,6 +10,7 @@ import localnet.methods.accounts
 import localnet.methods.blocks
 import localnet.methods.cluster
 import localnet.methods.own
+import localnet.methods.production
 import localnet.methods.submitting
 import localnet.methods.token_accounts
 import localnet.methods.transactions  # noqa: F401
