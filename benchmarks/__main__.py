@@ -21,8 +21,7 @@ PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions", "yellowstone"),
-    "ingest",
-    "admin_pages",
+    *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )
 

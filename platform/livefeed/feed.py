@@ -28,9 +28,10 @@ from livefeed.messages import (
     Received,
     Rooted,
     Want,
+    asks_channel,
     channel_of,
-    channels,
     encode,
+    hello_channel,
     read_ask,
 )
 from livefeed.slots import Slot, SlotTracker
@@ -140,8 +141,8 @@ class LiveFeed:
                     settings.REDIS_URL, socket_timeout=_LISTEN_SECONDS + 2
                 ) as connection:
                     pubsub = connection.pubsub(ignore_subscribe_messages=True)
-                    pubsub.subscribe(channels(settings.REDIS_URL).asks)
-                    connection.publish(channels(settings.REDIS_URL).hello, b"")
+                    pubsub.subscribe(asks_channel())
+                    connection.publish(hello_channel(), b"")
                     while not self._stopping.is_set():
                         message = pubsub.get_message(timeout=_LISTEN_SECONDS)
                         if message is not None:
@@ -228,7 +229,7 @@ class Selection:
             # From the beginning, for a process that missed something.
             self._numbers[process] = 0
         elif process not in self._heard_at:
-            self._out.append((channels(settings.REDIS_URL).hello, process.encode()))
+            self._out.append((hello_channel(), process.encode()))
             return
         self._heard_at[process] = now
         self._wanted.drop(process, ask.drop)

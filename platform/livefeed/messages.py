@@ -1,37 +1,30 @@
 """The messages between the follower's live feed and the processes that have subscribers."""
 
 from enum import IntEnum
-from functools import cache
-from typing import NamedTuple
 
 import msgspec
-from redis.connection import parse_url
 
 from livefeed.filters import AccountFilter
-from shared_state.redis_client import NAMESPACE
+from shared_state.redis_client import channel
 
 # A process states that it is there at least so often; one that is silent for longer is forgotten.
 ALIVE_SECONDS = 1.0
 FORGOTTEN_SECONDS = 10.0
 
 
-class Channels(NamedTuple):
-    """Pub/Sub channels: what processes want, and that they should say it again."""
-
-    asks: str
-    hello: str
+def asks_channel() -> str:
+    """Where processes say what they want."""
+    return channel("live:asks")
 
 
-@cache
-def channels(redis_url: str) -> Channels:
-    """Those of one database of Redis: Pub/Sub itself knows no databases."""
-    database = parse_url(redis_url).get("db", 0)  # type: ignore[no-untyped-call]
-    return Channels(f"{NAMESPACE}live:asks:{database}", f"{NAMESPACE}live:hello:{database}")
+def hello_channel() -> str:
+    """Where a feed asks for it: of all processes, or of the one that the message names."""
+    return channel("live:hello")
 
 
 def channel_of(process: str) -> str:
     """The channel of one process."""
-    return f"{NAMESPACE}live:to:{process}"
+    return channel(f"live:to:{process}")
 
 
 class Level(IntEnum):

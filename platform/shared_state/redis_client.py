@@ -32,3 +32,9 @@ def client() -> redis.Redis:
         retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis.from_pool(pool)
+
+
+def channel(name: str) -> str:
+    """The Pub/Sub channel of the name: unlike keys, a server has its channels for all databases."""
+    database = client().connection_pool.connection_kwargs.get("db") or 0
+    return f"{NAMESPACE}{database}:{name}"

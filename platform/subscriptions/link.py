@@ -20,9 +20,10 @@ from livefeed.messages import (
     Body,
     Envelope,
     Want,
+    asks_channel,
     channel_of,
-    channels,
     encode,
+    hello_channel,
     read_envelope,
 )
 from shared_state.outages import AWAY
@@ -52,7 +53,6 @@ class FeedLink:
     ) -> None:
         self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._redis: Redis = Redis.from_url(redis_url, socket_timeout=_READ_SECONDS + 5)
-        self._channels = channels(redis_url)
         self._on_body = on_body
         self._on_lost = on_lost
         self._counts: Counter[Want] = Counter()
@@ -146,7 +146,7 @@ class FeedLink:
             else:
                 ask = self._changes()
             try:
-                await self._redis.publish(self._channels.asks, encode(ask))
+                await self._redis.publish(asks_channel(), encode(ask))
             except AWAY as error:
                 log.warning("the live feed cannot be asked: %s", error)
                 self.restate()
@@ -192,7 +192,7 @@ class FeedLink:
         while not self._is_stopped:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as pubsub:
-                    await pubsub.subscribe(channel_of(self.process), self._channels.hello)
+                    await pubsub.subscribe(channel_of(self.process), hello_channel())
                     self._is_listening = True
                     self.restate()
                     while not self._is_stopped:
@@ -210,7 +210,7 @@ class FeedLink:
 
     def _hear(self, message: dict[str, Any]) -> None:
         data: bytes = message["data"]
-        if message["channel"].decode() == self._channels.hello:
+        if message["channel"].decode() == hello_channel():
             if data in (b"", self.process.encode()) and not self._restating:
                 self.restate()
             return

@@ -16,13 +16,16 @@ from upstream.protobuf import geyser_pb2 as schema
 from yellowstone.content import Content, content_of
 from yellowstone.matching import updates, wants_of
 
-KEYS = [bytes([number]) * 32 for number in range(1, 6)]
+KEYS = [bytes([number]) * 32 for number in range(1, 4)]
 TEXTS = [str(Pubkey(key)) for key in KEYS]
 TOKEN = bytes(108) + b"\1" + bytes(56)
 
 keys = st.sampled_from(KEYS)
-texts = st.lists(st.sampled_from(TEXTS), max_size=2)
-flags = st.none() | st.booleans()
+# Mostly nothing: filters with many conditions match hardly anything.
+texts = st.integers(0, 2).flatmap(
+    lambda n: st.just([]) if n else st.lists(st.sampled_from(TEXTS), min_size=1, max_size=2)
+)
+flags = st.sampled_from([None, None, False, True])
 states = st.sampled_from(
     [
         {"datasize": 3},
@@ -43,7 +46,7 @@ account_filters = st.builds(
     given_only,
     account=texts,
     owner=texts,
-    filters=st.lists(states, max_size=2).filter(
+    filters=st.lists(states, max_size=1).filter(
         lambda found: sum("datasize" in each for each in found) < 2
     ),
     nonempty_txn_signature=flags,
@@ -55,7 +58,7 @@ transaction_filters = st.builds(
     account_include=texts,
     account_exclude=texts,
     account_required=texts,
-    token_accounts=st.sampled_from([None, 0, 1]),
+    token_accounts=st.sampled_from([None, None, 0, 1]),
 )
 block_filters = st.builds(
     given_only, account_include=texts, include_transactions=flags, include_accounts=flags
@@ -71,7 +74,7 @@ requests = st.builds(
     accounts=named(account_filters),
     transactions=named(transaction_filters),
     transactions_status=named(transaction_filters),
-    blocks=named(block_filters),
+    blocks=st.integers(0, 2).flatmap(lambda n: st.just({}) if n else named(block_filters)),
     blocks_meta=named(st.just({})),
     slots=named(st.builds(given_only, filter_by_commitment=flags)),
     commitment=st.sampled_from([0, 1, 2]),
@@ -81,18 +84,18 @@ requests = st.builds(
 @st.composite
 def slots(draw: Any) -> Part:
     part = Part()
-    for number, pubkey in enumerate(draw(st.lists(keys, unique=True))):
+    for number, pubkey in enumerate(draw(st.lists(keys, unique=True, min_size=2))):
         info = schema.SubscribeUpdateAccountInfo(
             pubkey=pubkey,
             owner=draw(keys),
             lamports=draw(st.integers(0, 3)),
-            data=draw(st.sampled_from([b"", b"\1ab", b"xyz", TOKEN])),
+            data=draw(st.sampled_from([b"\1ab", b"\1ab", b"", TOKEN])),
             write_version=number,
             txn_signature=draw(st.sampled_from([None, bytes(64)])),
         )
         packed = schema.SubscribeUpdate(account={"slot": 7, "account": info}).SerializeToString()
         part.accounts[pubkey] = AccountUpdate(7, pubkey, number, b"", packed, info.owner)  # type: ignore[arg-type]
-    for index in range(draw(st.integers(0, 4))):
+    for index in range(draw(st.integers(2, 4))):
         owners = draw(st.lists(st.sampled_from(TEXTS), max_size=2))
         balances: Any = [
             {"account_index": at, "owner": owner, "ui_token_amount": {"amount": "1"}}
@@ -141,10 +144,10 @@ def content(part: Part, level: Level, accounts: Any, transactions: Any) -> Conte
     )
 
 
-@settings(max_examples=examples(300), deadline=None)
-@given(requests, slots(), st.sampled_from(Level))
-def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part, level: Level) -> None:
-    filters = Filters(request)
+@settings(max_examples=examples(600), deadline=None)
+@given(requests, slots())
+def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part) -> None:
+    filters, level = Filters(request), Level(request.commitment)
     wanted = Wanted()
     wanted.add("here", wants_of(filters))
     picked = wanted.of_slot(part, level)["here"]
@@ -159,9 +162,8 @@ def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part, level
     assert found == updates(filters, whole)
     # The same without any index.
     by_name: dict[str, set[bytes]] = {}
-    if int(level) == request.commitment:
-        for name, each in filters.accounts:
-            by_name[name] = {m.write.pubkey for m in whole.accounts if each.matches(m.write)}
+    for name, each in filters.accounts:
+        by_name[name] = {m.write.pubkey for m in whole.accounts if each.matches(m.write)}
     parsed = [schema.SubscribeUpdate.FromString(each) for each in found]
     for name, expected in by_name.items():
         sent = {

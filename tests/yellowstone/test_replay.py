@@ -129,9 +129,7 @@ def test_owners_are_replayed_as_far_as_the_feed_keeps_slots(geyser: Geyser) -> N
 
 def test_a_stream_goes_on_after_what_was_lost(geyser: Geyser) -> None:
     """The feed is another one, again and again: with from_slot nothing is lost or twice."""
-    from django.conf import settings
-
-    from livefeed.messages import channels
+    from livefeed.messages import hello_channel
     from shared_state.redis_client import client
 
     first = first_stored(geyser) + 2
@@ -144,7 +142,7 @@ def test_a_stream_goes_on_after_what_was_lost(geyser: Geyser) -> None:
         found = []
         for _ in range(8):
             found += [next(iter(stream)) for _ in range(6)]
-            client().publish(channels(settings.REDIS_URL).hello, b"")
+            client().publish(hello_channel(), b"")
         last = found[-1].block_meta.slot
         found += stream.until(lambda each: each.block_meta.slot >= last + 30)
         error = other.refusal()
