@@ -152,7 +152,7 @@ class SampleChain:
 def messages_of(record: SlotRecord) -> Iterator[bytes]:
     """The stream's messages for a block, up to its being processed."""
     status = schema.SlotStatus
-    yield slot_message(record.slot, status.SLOT_CREATED_BANK)
+    yield slot_message(record.slot, status.SLOT_CREATED_BANK, record.parent_slot)
     writes = iter(record.account_writes or [])
     write = next(writes, None)
     for index, transaction in enumerate(record.transactions):
@@ -170,7 +170,7 @@ def messages_of(record: SlotRecord) -> Iterator[bytes]:
     meta = schema.SubscribeUpdate(filters=["b"])
     meta.block_meta.CopyFrom(messages.block_meta(record, entry_count=1))
     yield meta.SerializeToString()
-    yield slot_message(record.slot, status.SLOT_PROCESSED)
+    yield slot_message(record.slot, status.SLOT_PROCESSED, record.parent_slot)
 
 
 def _account_message(slot: Slot, write: AccountWrite) -> bytes:
@@ -180,10 +180,10 @@ def _account_message(slot: Slot, write: AccountWrite) -> bytes:
     return bytes(update.SerializeToString())
 
 
-def slot_message(slot: Slot, status: schema.SlotStatus) -> bytes:
-    """A slot's status, as the stream tells it."""
+def slot_message(slot: Slot, status: schema.SlotStatus, parent: Slot | None = None) -> bytes:
+    """A slot's status; its parent is the slot below it unless another is given."""
     update = schema.SubscribeUpdate(filters=["s"])
     update.slot.slot = slot
-    update.slot.parent = slot - 1
+    update.slot.parent = slot - 1 if parent is None else parent
     update.slot.status = status
     return bytes(update.SerializeToString())

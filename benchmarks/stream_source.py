@@ -69,10 +69,14 @@ class Source:
         """
         told = []
         if number >= 1:
-            told.append(slot_message(self.slot(number - 1), schema.SlotStatus.SLOT_CONFIRMED))
+            told.append(self._status(number - 1, schema.SlotStatus.SLOT_CONFIRMED))
         if number >= 2:
-            told.append(slot_message(self.slot(number - 2), schema.SlotStatus.SLOT_FINALIZED))
+            told.append(self._status(number - 2, schema.SlotStatus.SLOT_FINALIZED))
         return b"".join(map(_prefixed, told))
+
+    def _status(self, number: int, status: schema.SlotStatus) -> bytes:
+        slot = self.slot(number)
+        return slot_message(slot, status, Slot(slot - self._step))
 
 
 def _framed(chain: SampleChain, slot: Slot, parent: Slot) -> list[bytes]:
