@@ -129,7 +129,9 @@ class _Stream:
             self._send(source.statuses(number))
             if number >= 2:
                 source.finalized = source.slot(number - 2)
-                print(source.finalized, time.time(), flush=True)
+                # In one piece: a repair has a stream of its own.
+                sys.stdout.write(f"{source.finalized} {time.time()}\n")
+                sys.stdout.flush()
         while True:
             self._listen()
 
