@@ -37,6 +37,7 @@ from subscriptions.kinds import (
 )
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
+from subscriptions.stored_outcomes import StoredOutcomes
 from subscriptions.threads import DatabaseThreads
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Hub:
         self.on_lost: dict[Any, Callable[[], None]] = {}
         # Called when everything up to a final slot was dealt out.
         self.on_root: dict[Any, Callable[[int], None]] = {}
+        self._outcomes = StoredOutcomes(self.in_thread, self._signatures, self._notify_stored)
 
     @classmethod
     def of(cls, worker: "Worker") -> "Hub":
@@ -88,6 +90,7 @@ class Hub:
         self._tasks = [
             asyncio.create_task(self._deal()),
             asyncio.create_task(self.members.watch()),
+            asyncio.create_task(self._outcomes.run()),
         ]
 
     async def stop(self) -> None:
@@ -142,13 +145,26 @@ class Hub:
     def _notify_known(self, known: Known) -> None:
         """The transaction was there before its subscription."""
         error = transaction_error_json(known.error) if known.error else None
+        self._notify_outcome(known.signature, known.level, known.slot, error, known.index)
+
+    def _notify_stored(self, signature: bytes, slot: int, error: Any) -> None:
+        """The feed missed the transaction's slot, and the ledger has it."""
+        self._notify_outcome(signature, Level.FINALIZED, slot, error, None)
+
+    def _notify_outcome(
+        self, signature: bytes, reached: Level, slot: int, error: Any, index: int | None
+    ) -> None:
         for level in Level:
-            for each in self._of(Kind.SIGNATURE, level, known.signature):
+            for each in self._of(Kind.SIGNATURE, level, signature):
                 assert isinstance(each, SignatureSubscription)
-                if known.level >= each.level and not each.is_done:
-                    self._notify_received(each, known.slot)
+                if reached >= each.level and not each.is_done:
+                    self._notify_received(each, slot)
                     each.is_done = True
-                    each.send(each, each.processed(known.slot, error), known.slot, known.index)
+                    each.send(each, each.processed(slot, error), slot, index)
+
+    def _signatures(self) -> set[bytes]:
+        """Those whose outcome someone waits for."""
+        return {key for kind, _, key in self._index if kind is Kind.SIGNATURE}
 
     @staticmethod
     def _notify_received(subscription: SignatureSubscription, slot: int) -> None:
@@ -174,6 +190,7 @@ class Hub:
         self.link.restate()
 
     def _lost(self) -> None:
+        self._outcomes.look()
         for lost in list(self.on_lost.values()):
             lost()
 
