@@ -240,8 +240,10 @@ class ArchiveStoreUnavailable(RpcError):
     code = -32019
     reason = "archive_store_unavailable"
 
-    def __init__(self, fault: str) -> None:
-        super().__init__(f"Cold storage cannot be read: {fault}")
+    def __init__(self, fault: str, slots: tuple[Slot, Slot] | None = None) -> None:
+        where = "" if slots is None else f" where slots {slots[0]} to {slots[1]} lie"
+        data = None if slots is None else {"firstSlot": slots[0], "lastSlot": slots[1]}
+        super().__init__(f"Cold storage{where} cannot be read: {fault}", data=data)
         self.fault = fault
 
 

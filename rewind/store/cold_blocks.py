@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from chain.units import Slot
 from columns.raw_queries import fetch_together
-from rewind.errors import ArchiveDamaged
+from rewind.errors import ArchiveDamaged, ArchiveStoreUnavailable
 from rewind.store import cold_store
 from rewind.store.cold_store import Range
 from upstream.old_faithful.range_cache import RangeCache
@@ -15,9 +16,18 @@ _MOST_AT_ONCE = 4 << 20
 _BRIDGED = 32 << 10
 
 _PLACES = "SELECT id, segment_id, bucket, at, size FROM rewind_sealedblock WHERE id = ANY($1)"
-_NAMES = "SELECT id, cold_name FROM rewind_sealedsegment WHERE cold_name <> ''"
+_NAMES = (
+    "SELECT id, cold_name, first_slot, last_slot FROM rewind_sealedsegment WHERE cold_name <> ''"
+)
 
 _cache: RangeCache | None = None
+
+
+class _Moved(NamedTuple):
+    """A segment that lies in the store."""
+
+    name: str
+    slots: tuple[Slot, Slot]
 
 
 class Place(NamedTuple):
@@ -28,6 +38,7 @@ class Place(NamedTuple):
     object: str
     at: int
     size: int
+    slots: tuple[Slot, Slot]
 
     @property
     def key(self) -> tuple[str, int]:
@@ -48,8 +59,8 @@ def packed(blocks: Iterable[int], *, keep: bool = True) -> dict[int, bytes]:
     if len(rows) != len(wanted):
         raise ArchiveDamaged(0, min(set(wanted) - {row[0] for row in rows}), "it is gone")
     places = [
-        Place(block, segment, object_name(name, bucket), at, size)
-        for block, segment, name, bucket, at, size in rows
+        Place(block, segment, object_name(of.name, bucket), at, size, of.slots)
+        for block, segment, of, bucket, at, size in rows
     ]
     cache = _opened()
     found: dict[int, bytes] = {}
@@ -62,7 +73,7 @@ def packed(blocks: Iterable[int], *, keep: bool = True) -> dict[int, bytes]:
             found[place.block] = known
     if missing:
         runs = list(_runs(missing))
-        parts = cold_store.fetched([_range_of(run) for run in runs])
+        parts = _fetched(runs)
         for run, part in zip(runs, parts, strict=True):
             found |= _cut(run, part, cache if keep else None)
     return found
@@ -72,15 +83,26 @@ def drop(block: int) -> bool:
     """The block is damaged: the next read fetches it again. False where it is not in the store."""
     rows = [row for row in _places([block]) if row[4] is not None]
     if _cache is not None:
-        _cache.drop([(object_name(name, bucket), at) for _, _, name, bucket, at, _ in rows])
+        _cache.drop([(object_name(of.name, bucket), at) for _, _, of, bucket, at, _ in rows])
     return bool(rows)
 
 
 def _places(blocks: Sequence[int]) -> list[tuple[Any, ...]]:
-    """(block, segment, its name in the store, bucket, begin, size) of those that there are."""
+    """(block, segment, that as it is in the store, bucket, begin, size) of those that there are."""
     rows, named = fetch_together([(_PLACES, blocks), (_NAMES,)])
-    names = dict(named)
-    return [(block, segment, names.get(segment, ""), *rest) for block, segment, *rest in rows]
+    moved = {segment: _Moved(name, (first, last)) for segment, name, first, last in named}
+    nowhere = _Moved("", (Slot(0), Slot(0)))
+    return [(block, segment, moved.get(segment, nowhere), *rest) for block, segment, *rest in rows]
+
+
+def _fetched(runs: Sequence[Sequence[Place]]) -> list[bytes | None]:
+    """One part for each run. Raises ArchiveStoreUnavailable with the slots of their segments."""
+    try:
+        return cold_store.fetched([_range_of(run) for run in runs])
+    except ArchiveStoreUnavailable as error:
+        slots = [place.slots for run in runs for place in run]
+        whole = min(first for first, _ in slots), max(last for _, last in slots)
+        raise ArchiveStoreUnavailable(error.fault, whole) from None
 
 
 def forget() -> None:

@@ -284,6 +284,7 @@ def test_without_the_store_only_cold_slots_fail(rpc: Rpc, history: Any, folder: 
     open_blocks.forget()
     error = rpc("/rewind", "getAccountInfo", pubkey, {"slot": cold})["error"]
     assert (error["code"], error["data"]["reason"]) == (-32019, "archive_store_unavailable")
+    assert error["data"]["firstSlot"] <= cold <= error["data"]["lastSlot"] < warm
     assert "folder" in error["message"]
     assert str(folder) not in str(error)
     for slot in (warm, hot):
