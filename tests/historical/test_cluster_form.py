@@ -3,10 +3,13 @@ Citus takes. Every test that is named here runs as in its own file.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.cluster_statements import looked_at
+from tests.conftest import Rpc
+from tests.historical import test_sealing
 from tests.historical.test_addresses import *  # noqa: F403
 from tests.historical.test_any_sealing import (  # noqa: F401
     rolled_back,
@@ -14,9 +17,23 @@ from tests.historical.test_any_sealing import (  # noqa: F401
 )
 from tests.historical.test_sealing import *  # noqa: F403
 
+# On real blocks, and long: apart.
+del test_every_read_returns_the_same_half_sealed_and_sealed  # noqa: F821
+del test_late_blocks_are_read_and_merged  # noqa: F821
+
 
 @pytest.fixture(autouse=True)
 def _in_the_form_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with looked_at(monkeypatch) as faults:
         yield
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.soak
+def test_real_blocks_read_the_same_sealed(rpc: Rpc, topped: Path) -> None:
+    test_sealing.test_every_read_returns_the_same_half_sealed_and_sealed(rpc, topped)
+
+
+@pytest.mark.soak
+def test_late_real_blocks_are_read_and_merged(rpc: Rpc, topped: Path, fixtures: Path) -> None:
+    test_sealing.test_late_blocks_are_read_and_merged(rpc, topped, fixtures)
