@@ -56,8 +56,10 @@ LOCALNET_RPC_PORT = env.integer("LOCALNET_RPC_PORT", 8899, minimum=1, maximum=65
 LOCALNET_GEYSER_PORT = env.integer("LOCALNET_GEYSER_PORT", 10_000, minimum=1, maximum=65_535)
 LOCALNET_TPU_PORT = env.integer("LOCALNET_TPU_PORT", 8_009, minimum=1, maximum=65_535)
 LOCALNET_BLOCK_ENGINE_PORT = env.integer(
-    "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_535
+    "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_534
 )
+# Its gRPC is on the next port, and asks for tokens with this.
+LOCALNET_BLOCK_ENGINE_AUTH = env.boolean("LOCALNET_BLOCK_ENGINE_AUTH", False)
 # Slot length, slots to finality, slots of 100 without a block, slots of an epoch, votes in blocks.
 LOCALNET_SLOT_MS = env.integer("LOCALNET_SLOT_MS", 400, minimum=10, maximum=60_000)
 LOCALNET_FINALIZED_AFTER = env.integer("LOCALNET_FINALIZED_AFTER", 4, minimum=1, maximum=64)
@@ -139,6 +141,8 @@ BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
 # A node's keypair file (64 numbers in JSON) with which we go to leaders' ports, where a stake may
 # stand behind it; by default one made from the seed, without a stake.
 TPU_IDENTITY_FILE = env.text("TPU_IDENTITY_FILE", "")
+# The same of the key that block engines are shown by gRPC; none: they are shown none.
+BLOCK_ENGINE_KEYPAIR_FILE = env.text("BLOCK_ENGINE_KEYPAIR_FILE", "")
 # A transaction on a durable nonce is sent again until it lands, but no longer than this.
 NONCE_PATIENCE_SECONDS = env.integer("NONCE_PATIENCE_SECONDS", 600, minimum=1)
 # How long submissions, their tries and fates can be looked up.
