@@ -31,7 +31,7 @@ class _Kept(NamedTuple):
 
 
 class Authority:
-    """Gives tokens to whoever signs a challenge with its key."""
+    """Gives tokens to a caller who signs a challenge with its key."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
