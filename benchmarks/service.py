@@ -123,7 +123,8 @@ def listening(
     process = subprocess.Popen(
         command(port),
         cwd=cwd,
-        env={**os.environ, **environment},
+        # The next port may be taken: an ephemeral one was asked for alone.
+        env={**os.environ, "WEBSOCKET_NEXT_PORT": "false", **environment},
         start_new_session=True,
     )
     try:

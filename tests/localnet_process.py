@@ -61,6 +61,11 @@ class Localnet:
         return f"http://127.0.0.1:{self.block_engine_port}"
 
     @property
+    def searcher_address(self) -> str:
+        """The block engine's gRPC, as gRPC clients take it."""
+        return f"127.0.0.1:{self.block_engine_port + 1}"
+
+    @property
     def environment(self) -> dict[str, str]:
         """The environment of a process that shall find this localnet by the settings."""
         return {

@@ -40,8 +40,7 @@ TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
 # The node version whose words the ledger's answers speak (`context.apiVersion`).
 LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.1.2")
-# /readyz answers 503 when the newest block is older than this; 0 where blocks are only imported,
-# whose age says nothing.
+# /readyz answers 503 when the newest block is older; 0 where blocks are only imported.
 READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
 # Texts of blocks and transactions kept in each web process: a large block is 6 MB, and the newest
 # ones are asked for by many callers at once. 0 keeps none.
@@ -50,14 +49,15 @@ LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
 # --- the chain ------------------------------------------------------------------------------------
 
 # localnet, the small Solana of `make run`: JSON-RPC on this port and its WebSocket on the next, as
-# clients expect of a node; the stream, the TPU (UDP) and the block engine on ports of their own.
+# clients expect; the stream, the TPU (UDP) and the block engine (its gRPC is on the next) apart.
 LOCALNET_HOST = env.text("LOCALNET_HOST", "127.0.0.1")
 LOCALNET_RPC_PORT = env.integer("LOCALNET_RPC_PORT", 8899, minimum=1, maximum=65_534)
 LOCALNET_GEYSER_PORT = env.integer("LOCALNET_GEYSER_PORT", 10_000, minimum=1, maximum=65_535)
 LOCALNET_TPU_PORT = env.integer("LOCALNET_TPU_PORT", 8_009, minimum=1, maximum=65_535)
 LOCALNET_BLOCK_ENGINE_PORT = env.integer(
-    "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_535
+    "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_534
 )
+LOCALNET_BLOCK_ENGINE_AUTH = env.boolean("LOCALNET_BLOCK_ENGINE_AUTH", False)
 # Slot length, slots to finality, slots of 100 without a block, slots of an epoch, votes in blocks.
 LOCALNET_SLOT_MS = env.integer("LOCALNET_SLOT_MS", 400, minimum=10, maximum=60_000)
 LOCALNET_FINALIZED_AFTER = env.integer("LOCALNET_FINALIZED_AFTER", 4, minimum=1, maximum=64)
@@ -129,16 +129,16 @@ TIP_MINIMUM_LAMPORTS = env.integer("TIP_MINIMUM_LAMPORTS", 1_000_000, minimum=1)
 TIP_MAX_COUNT = env.integer("TIP_MAX_COUNT", 16, minimum=1, maximum=1_000)
 # What expired so long ago is swept: a transaction that was sent in time may still land meanwhile.
 TIP_SWEEP_AFTER_SECONDS = env.integer("TIP_SWEEP_AFTER_SECONDS", 20 if LOCALNET else 300)
-# What was accepted waits in Redis until a lander takes it; with more entries than this nothing more
-# is accepted, so that an installation without a lander does not fill Redis.
+# What was accepted waits in Redis for a lander; with more entries nothing more is accepted.
 ACCEPTED_MOST = env.integer("ACCEPTED_MOST", 200_000, minimum=1)
-# What would be sent later than this is refused: four leaders' turns, time to restart a lander.
+# What would be sent later is refused: four leaders' turns, time to restart a lander.
 LANDING_BEHIND_SLOTS = env.integer("LANDING_BEHIND_SLOTS", 16, maximum=150)
 # A bundle is tried before it is accepted, and refused with its error when it must fail.
 BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
-# A node's keypair file (64 numbers in JSON) with which we go to leaders' ports, where a stake may
-# stand behind it; by default one made from the seed, without a stake.
+# Keypair files: the identity that leaders see, which may have stake, by default made from the seed;
+# and the key that block engines are shown by gRPC, by default none.
 TPU_IDENTITY_FILE = env.text("TPU_IDENTITY_FILE", "")
+BLOCK_ENGINE_KEYPAIR_FILE = env.text("BLOCK_ENGINE_KEYPAIR_FILE", "")
 # A transaction on a durable nonce is sent again until it lands, but no longer than this.
 NONCE_PATIENCE_SECONDS = env.integer("NONCE_PATIENCE_SECONDS", 600, minimum=1)
 # How long submissions, their tries and fates can be looked up.

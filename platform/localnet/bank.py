@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from solders.account import Account
 from solders.hash import Hash
@@ -37,6 +38,13 @@ class Ran:
     record: TransactionRecord
     writes: list[AccountWrite]
     found_by: IndexedTransaction
+
+
+class FailedRun(NamedTuple):
+    """A bundle's transaction that failed, and its error as the node's JSON has it."""
+
+    signature: bytes
+    error: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +247,14 @@ class Bank:
         )
         return self._take(submitted, outcome) if outcome.charged else outcome
 
-    def run_bundle(self, engine: Engine, bundle: Sequence[Submitted]) -> Outcome | list[Ran]:
-        """Runs transactions that all succeed, or not one of them: then the outcome that failed."""
+    def run_bundle(self, engine: Engine, bundle: Sequence[Submitted]) -> list[Ran] | FailedRun:
+        """Runs transactions that all succeed, or not one of them: then the one that failed."""
         transactions = [submitted.transaction for submitted in bundle]
         outcomes = engine.execute_bundle(
             transactions, load=self.load, moment=self.moment, verify=False
         )
         if outcomes[-1].err is not None:
-            return outcomes[-1]
+            return FailedRun(bundle[len(outcomes) - 1].signature, outcomes[-1].err)
         return [self._take(*each) for each in zip(bundle, outcomes, strict=True)]
 
     def _take(self, submitted: Submitted, outcome: Outcome) -> Ran:

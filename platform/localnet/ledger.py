@@ -329,6 +329,7 @@ class Ledger:
         for item in self._forked:
             if isinstance(item, Bundle):
                 item.state, item.slot, item.error = BundleState.PENDING, None, None
+                item.failed = None
         self._queue.extendleft(reversed(self._forked))
         self._forked = []
 

@@ -27,7 +27,13 @@ class Options:
     warp_slot: Slot | None
     reset: bool
     votes: bool
+    searcher_tokens: bool  # the block engine's gRPC asks for them
     accounts: dict[Pubkey, Account]
+
+    @property
+    def searcher_port(self) -> int:
+        """Where the block engine's gRPC is."""
+        return self.block_engine_port + 1
 
     @property
     def pubsub_port(self) -> int:

@@ -11,6 +11,7 @@ import uvloop
 
 from chain.units import UnixTimestamp
 from embedded.notify import progress
+from localnet.auction import Auction
 from localnet.clock import Clock
 from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
@@ -20,7 +21,7 @@ from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
-from localnet.servers import block_engine, geyser, pubsub, rpc, tpu
+from localnet.servers import block_engine, geyser, pubsub, rpc, searcher, tpu
 from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ async def _run(options: Options, storage: Storage) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ledger.stop)
     host, node = options.host, Node(ledger, faults, options, clock)
+    auction = Auction(ledger)
     async with AsyncExitStack() as stack:
         # The JSON-RPC last: once it says that the node is healthy, all of it listens.
         for name, port, server in (
@@ -103,7 +105,14 @@ async def _run(options: Options, storage: Storage) -> None:
             (
                 "block engine",
                 options.block_engine_port,
-                block_engine.serve(ledger, host, options.block_engine_port),
+                block_engine.serve(auction, host, options.block_engine_port),
+            ),
+            (
+                "block engine's gRPC",
+                options.searcher_port,
+                searcher.serve(
+                    auction, host, options.searcher_port, needs_tokens=options.searcher_tokens
+                ),
             ),
             ("WebSocket", options.pubsub_port, pubsub.serve(node, host, options.pubsub_port)),
             ("JSON-RPC", options.rpc_port, rpc.serve(node, host, options.rpc_port)),
@@ -111,7 +120,7 @@ async def _run(options: Options, storage: Storage) -> None:
             await _enter(stack, name, host, port, server)
         log.info(
             "localnet %s %s: JSON-RPC on %s port %d, WebSocket %d, Geyser %d,"
-            " TPU %d, block engine %d",
+            " TPU %d, block engine %d, its gRPC %d",
             ledger.genesis_hash,
             f"goes on after slot {ledger.root.slot}" if ledger.root.slot else "begins",
             host,
@@ -120,6 +129,7 @@ async def _run(options: Options, storage: Storage) -> None:
             options.geyser_port,
             options.tpu_port,
             options.block_engine_port,
+            options.searcher_port,
         )
         turning = asyncio.create_task(_report_progress(options.folder / HEARTBEAT))
         await ledger.run()

@@ -86,7 +86,8 @@ def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
         for each in ran:
             _show_ran(bank, feed, each)
     else:
-        bundle.state, bundle.error = BundleState.FAILED, ran.err
+        bundle.state, bundle.error = BundleState.FAILED, ran.error
+        bundle.failed = ran.signature
 
 
 def _show_ran(bank: Bank, feed: Feed, ran: Ran) -> None:

@@ -39,12 +39,15 @@ class BundleState(Enum):
 
 @dataclass(slots=True)
 class Bundle:
-    """Transactions that land all in one slot, in order, or not at all; `error` says why not."""
+    """Transactions that land all in one slot, in order, or not at all; `error` says why not, and
+    `failed` is the signature of the one that failed.
+    """
 
     transactions: list[Submitted]
     state: BundleState = BundleState.PENDING
     slot: Slot | None = None
     error: object | None = None
+    failed: bytes | None = None
 
     @property
     def bundle_id(self) -> str:

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from solders.pubkey import Pubkey
@@ -11,7 +11,42 @@ from upstream.http_posts import Poster
 from upstream.submitting import NoAnswer, SubmitError, call, start_call
 
 MOST_TRANSACTIONS = 5
+# Engines at these are called by gRPC (searcher.py), at others by JSON-RPC.
+GRPC_URLS = ("grpc://", "grpcs://")
 _PATH = "/api/v1/bundles"
+_DROPPED = frozenset({"Failed"})
+
+
+class BundleWord(NamedTuple):
+    """What an engine says of a bundle; `is_dropped` where it will not land this time."""
+
+    text: str
+    is_dropped: bool = False
+
+
+class Engine(Protocol):
+    """What a block engine does, by JSON-RPC or gRPC. For one event loop."""
+
+    @property
+    def name(self) -> str:
+        """The engine's host, for people."""
+
+    def start_bundle(
+        self, wires: Sequence[bytes], done: Callable[[str | SubmitError], None]
+    ) -> None:
+        """Sends; `done` is called once with the bundle's id with the engine, which means that it is
+        in the auction, or with why it is not; never before this has returned.
+        """
+
+    async def tip_accounts(self) -> list[Pubkey]:
+        """The accounts on which a tip counts. Raises SubmitError."""
+
+    async def inflight(self, bundle_ids: Sequence[str]) -> dict[str, BundleWord]:
+        """What is known of each bundle. At most 5. Raises SubmitError."""
+
+    async def warm(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class _Inflight(msgspec.Struct):
@@ -24,7 +59,7 @@ class _InflightAnswer(msgspec.Struct):
 
 
 class BlockEngine:
-    """One block engine, at the address of its host. For one event loop."""
+    """One block engine's JSON-RPC, at the address of its host: an Engine."""
 
     def __init__(self, url: str, *, seconds: float) -> None:
         self._poster = Poster(url)
@@ -61,7 +96,7 @@ class BlockEngine:
         except ValueError:  # msgspec's is one too
             raise NoAnswer("getTipAccounts answered no addresses") from None
 
-    async def inflight(self, bundle_ids: Sequence[str]) -> dict[str, str]:
+    async def inflight(self, bundle_ids: Sequence[str]) -> dict[str, BundleWord]:
         """How far each bundle has come, in the engine's words: Pending, Failed, Landed, Invalid.
         At most 5. Raises SubmitError.
         """
@@ -70,7 +105,11 @@ class BlockEngine:
             answer = msgspec.convert(found, _InflightAnswer)
         except msgspec.ValidationError:
             raise NoAnswer("getInflightBundleStatuses answered no statuses") from None
-        return {each.bundle_id: each.status for each in answer.value if each is not None}
+        return {
+            each.bundle_id: BundleWord(each.status, each.status in _DROPPED)
+            for each in answer.value
+            if each is not None
+        }
 
     async def warm(self) -> None:
         await self._poster.warm(2, seconds=self._seconds)

@@ -27,6 +27,7 @@ from staff.actions import AdminAction
 from staff.columns import column
 from staff.formatting import badge, duration, utc
 from staff.pages import StaffAdmin
+from upstream.block_engine import GRPC_URLS
 
 Kind = Upstream.Kind
 
@@ -60,7 +61,8 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {
             "name": "Callers choose by it; “bundle” is reserved",
             "url": "URL of the node or the block engine; for leaders, of the node with the leader"
-            " schedule. Empty: those of the followed chain (the block engine: localnet's)",
+            " schedule. grpc:// or grpcs://: the gRPC of a block engine. Empty: those of the"
+            " followed chain (the block engine: localnet's)",
             "weight": "Percent of submissions without chosen upstreams that go to it as well",
             "own_tip_lamports": "Block engines: what this service tips the engine, in a transaction"
             " of its own after the bundle's; 0 leaves tipping to the bundle",
@@ -84,12 +86,17 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
             return url
         try:
             parts = urlsplit(url)
-            is_good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+            is_good = parts.scheme in {"http", "https", "grpc", "grpcs"} and bool(parts.hostname)
             is_good = is_good and (parts.port is None or parts.port > 0)
+            if url.startswith(GRPC_URLS):
+                is_good = is_good and not (parts.path or parts.query or parts.username)
         except ValueError:
             is_good = False
         if not is_good:
-            raise forms.ValidationError("Expected http://host:port or https://host/path")
+            raise forms.ValidationError(
+                "Expected http://host:port or https://host/path; grpc://host:port or"
+                " grpcs://host:port for a block engine's gRPC"
+            )
         return url
 
     def clean(self) -> dict[str, Any]:
@@ -97,6 +104,10 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         kind = cleaned.get("kind")
         if kind and "url" in cleaned and not cleaned["url"] and not derived_url(kind):
             self.add_error("url", _missing(kind))
+        if kind and kind != Kind.BLOCK_ENGINE and cleaned.get("url", "").startswith(GRPC_URLS):
+            self.add_error(
+                "url", "Only block engines are called by gRPC: enter http:// or https://"
+            )
         tip = cleaned.get("own_tip_lamports")
         if kind and kind != Kind.BLOCK_ENGINE and tip:
             self.add_error("own_tip_lamports", "Only block engines are tipped: set it to 0")

@@ -11,22 +11,21 @@ from priority.lander.active_submissions import ActiveSubmission
 from priority.lander.chain_view import Chain
 from priority.lander.engine_tips import FeePayer, OwnTip, is_good
 from priority.lander.senders import Delivery, Done, NotNow
-from upstream.block_engine import MOST_TRANSACTIONS, BlockEngine
+from upstream.block_engine import MOST_TRANSACTIONS, Engine
 from upstream.submitting import SubmitError
 
 _ACCOUNTS_SECONDS = 600.0
 # Engines limit requests: status checks are rare, to leave them for bundles.
 _ASK_SECONDS = 2.0
-_DROPPED = frozenset({"Failed"})
 
 
 class EngineSender:
-    """Uses the engine's JSON-RPC; adds a tip of `tip_lamports`, if any."""
+    """Adds a tip of `tip_lamports`, if any."""
 
     def __init__(
         self,
         name: str,
-        engine: BlockEngine,
+        engine: Engine,
         *,
         tip_lamports: int,
         fee_payer: FeePayer,
@@ -109,8 +108,8 @@ class EngineSender:
 
     async def _ask(self, submission: ActiveSubmission, bundle_id: str) -> None:
         try:
-            status = (await self._engine.inflight([bundle_id])).get(bundle_id)
+            word = (await self._engine.inflight([bundle_id])).get(bundle_id)
         except SubmitError:
             return
-        if status in _DROPPED and not submission.is_on_chain:
-            submission.explain_bundle(f"engine_dropped: {self._name} says {status}")
+        if word is not None and word.is_dropped and not submission.is_on_chain:
+            submission.explain_bundle(f"engine_dropped: {self._name} says {word.text}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, assert_never
 
+from solders.keypair import Keypair
+
 from priority.lander.breakers import Breaker
 from priority.lander.chain_view import Chain
 from priority.lander.engine_sender import EngineSender
@@ -17,7 +19,7 @@ from priority.lander.windows import Window
 from priority.models import Upstream
 from priority.store import upstreams as store
 from priority.store.upstreams import UpstreamRow
-from upstream.block_engine import BlockEngine
+from upstream.block_engine import GRPC_URLS, BlockEngine, Engine
 from upstream.http_posts import BadAddress
 from upstream.node import Node
 from upstream.submitting import SubmittingNode
@@ -32,10 +34,13 @@ _NODE_SECONDS = 4.0
 
 
 class Defaults(NamedTuple):
-    """URLs for upstreams without one of their own; empty for none."""
+    """URLs for upstreams without one of their own, empty for none; and the key that block engines
+    are shown by gRPC, None to show none.
+    """
 
     node_url: str
     engine_url: str
+    engine_keypair: Keypair | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -185,7 +190,7 @@ class Upstreams:
                     raise Unusable("it has no URL, and the followed chain has no block engine")
                 return EngineSender(
                     row.name,
-                    BlockEngine(url, seconds=seconds),
+                    self._engine(url, seconds),
                     tip_lamports=row.own_tip_lamports,
                     fee_payer=self._fee_payer,
                     chain=self._chain,
@@ -200,6 +205,14 @@ class Upstreams:
                 return LeadersSender(node, self._client, self._chain, seconds=seconds)
             case _:
                 assert_never(kind)  # mypy: a new kind needs a case above that returns its Sender
+
+    def _engine(self, url: str, seconds: float) -> Engine:
+        if url.startswith(GRPC_URLS):
+            # Imported where it is used: grpcio takes memory.
+            from upstream.searcher import SearcherEngine
+
+            return SearcherEngine(url, seconds=seconds, keypair=self._defaults.engine_keypair)
+        return BlockEngine(url, seconds=seconds)
 
     def _node_url(self, row: UpstreamRow) -> str:
         url = row.url or self._defaults.node_url

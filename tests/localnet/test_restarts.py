@@ -106,6 +106,7 @@ def test_reset_begins_another_chain() -> None:
         ("Geyser", "geyser_port", socket.SOCK_STREAM, 0),
         ("TPU", "tpu_port", socket.SOCK_DGRAM, 0),
         ("block engine", "block_engine_port", socket.SOCK_STREAM, 0),
+        ("block engine's gRPC", "block_engine_port", socket.SOCK_STREAM, 1),
     ],
 )
 def test_a_port_that_is_taken_is_named(

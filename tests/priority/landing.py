@@ -104,7 +104,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
         redis_url=settings.REDIS_URL,
         identity=Keypair(),
         payer=fields.pop("payer", Keypair()),
-        defaults=Defaults(node_url, engine_url),
+        defaults=Defaults(node_url, engine_url, fields.pop("engine_keypair", None)),
         nonce_patience_seconds=fields.pop("nonce_patience_seconds", 600),
         with_faucet=fields.pop("with_faucet", True),
     )

@@ -137,6 +137,11 @@ def test_an_upstream_is_added_and_what_is_wrong_with_it_is_said(admin_client: An
         ({"name": "MINE"}, "There is an upstream named “mine” already"),
         ({"url": "node.example"}, "Expected http://host:port or https://host/path"),
         ({"url": "http://x:99999"}, "Expected http://host:port or https://host/path"),
+        ({"url": "grpc://node.example:1"}, "Only block engines are called by gRPC"),
+        (
+            {"kind": "block_engine", "url": "grpc://node.example:1/path"},
+            "grpcs://host:port for a block engine",
+        ),
         ({"own_tip_lamports": "5"}, "Only block engines are tipped"),
         ({"weight": "0"}, "greater than or equal to 1"),
         ({"timeout_ms": "1"}, "greater than or equal to 50"),

@@ -10,15 +10,15 @@ from solders.signature import Signature
 
 from chain.commitment import Commitment
 from chain.encodings import b58decode, b64decode
-from chain.transactions import BadTransaction, decode_wire
+from chain.transactions import BadTransaction
 from jsonrpc import dispatch
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import Config
+from localnet.auction import MOST_TRANSACTIONS, Auction
 from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.ledger import Ledger, QueueFull
-from localnet.servers.tips import announced_tip, writes_tip_account
 from localnet.submissions import (
     MAX_WIRE_BYTES,
     Bundle,
@@ -28,9 +28,7 @@ from localnet.submissions import (
     read_transaction,
 )
 
-MOST_TRANSACTIONS = 5
 MOST_IDS = 5
-LEAST_TIP = 1_000
 
 _LONGEST_TEXT = 1_800  # base58 of the largest transaction has 1,683 characters
 _MAX_BATCH = 100
@@ -42,13 +40,17 @@ transactions = MethodTable()
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: the ledger, whether a transaction shall land as a bundle alone, and the headers
-    of the answer.
+    """One request: where bundles go, whether a transaction shall land as a bundle alone, and the
+    headers of the answer.
     """
 
-    ledger: Ledger
+    auction: Auction
     bundle_only: bool
     headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.auction.ledger
 
 
 class EncodingConfig(Config, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ _BASE58 = EncodingConfig()
 
 
 @asynccontextmanager
-async def serve(ledger: Ledger, host: str, port: int) -> AsyncIterator[int]:
+async def serve(auction: Auction, host: str, port: int) -> AsyncIterator[int]:
     """Listens while inside, and gives the port, which port 0 leaves open; OSError where it is
     taken.
     """
@@ -67,7 +69,7 @@ async def serve(ledger: Ledger, host: str, port: int) -> AsyncIterator[int]:
 
     def route(path: str, methods: MethodTable) -> None:
         async def post(request: web.Request) -> web.Response:
-            return await _post(request, ledger, methods)
+            return await _post(request, auction, methods)
 
         application.router.add_post(path, post)
 
@@ -88,16 +90,13 @@ async def serve(ledger: Ledger, host: str, port: int) -> AsyncIterator[int]:
 @bundles.add("sendBundle")
 def send_bundle(call: Call, wanted: list[str], config: EncodingConfig = _BASE58) -> str:
     """The bundle's id: it is in the auction, which is no promise that it lands."""
-    if not wanted:
-        raise BadParams("bundle contains no transactions")
+    # Before they are read: each takes a signature's check.
     if len(wanted) > MOST_TRANSACTIONS:
         raise BadParams(f"bundle exceeds {MOST_TRANSACTIONS} transactions: {len(wanted)}")
     submitted = [
         _read(text, config, f"transaction #{number}") for number, text in enumerate(wanted)
     ]
-    if len({each.signature for each in submitted}) < len(submitted):
-        raise BadParams("bundle contains duplicate transactions")
-    return _submit_bundle(call, submitted)
+    return call.auction.submit(submitted)
 
 
 @bundles.add("getBundleStatuses")
@@ -135,7 +134,7 @@ def send_transaction(call: Call, text: str, config: EncodingConfig = _BASE58) ->
     """
     submitted = _read(text, config, "transaction")
     if call.bundle_only:
-        _submit_bundle(call, [submitted])
+        call.auction.submit([submitted])
     else:
         try:
             call.ledger.submit(submitted.wire)
@@ -143,23 +142,6 @@ def send_transaction(call: Call, text: str, config: EncodingConfig = _BASE58) ->
             raise NodeBehind from None
     call.headers["x-bundle-id"] = Bundle([submitted]).bundle_id
     return str(Signature(submitted.signature))
-
-
-def _submit_bundle(call: Call, submitted: list[Submitted]) -> str:
-    decoded = [decode_wire(each.wire) for each in submitted]
-    if not writes_tip_account(decoded):
-        raise BadParams(
-            "Bundles must write lock at least one tip account to be eligible for the auction."
-        )
-    tip = announced_tip(decoded)
-    if tip is not None and tip < LEAST_TIP:
-        raise BadParams(f"bundle must tip at least {LEAST_TIP} lamports, found {tip}")
-    if any(call.ledger.seen(each.signature) for each in submitted):
-        raise BadParams("bundle contains an already processed transaction")
-    try:
-        return call.ledger.submit_bundle([each.wire for each in submitted])
-    except QueueFull:
-        raise NodeBehind from None
 
 
 def _read(text: str, config: EncodingConfig, what: str) -> Submitted:
@@ -201,9 +183,9 @@ def _in_context(call: Call, value: Any) -> dict[str, Any]:
     return {"context": {"slot": call.ledger.latest(Commitment.PROCESSED).slot}, "value": value}
 
 
-async def _post(request: web.Request, ledger: Ledger, methods: MethodTable) -> web.Response:
+async def _post(request: web.Request, auction: Auction, methods: MethodTable) -> web.Response:
     body = await request.read()
-    call = Call(ledger, bundle_only=request.query.get("bundleOnly") == "true")
+    call = Call(auction, bundle_only=request.query.get("bundleOnly") == "true")
     try:
         requests = dispatch.read(body, max_batch=_MAX_BATCH)
         chunks = dispatch.answer(requests, methods, call, _unobserved)

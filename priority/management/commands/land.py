@@ -49,7 +49,7 @@ class Command(BaseCommand):
             redis_url=settings.REDIS_URL,
             identity=_identity(seed),
             payer=derived_keypair(seed, "bundle tips"),
-            defaults=Defaults(settings.UPSTREAM_RPC_URL, _engine_url()),
+            defaults=Defaults(settings.UPSTREAM_RPC_URL, _engine_url(), _engine_keypair()),
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
             limits=limits(),
@@ -89,10 +89,19 @@ def _engine_url() -> str:
 
 def _identity(seed: bytes) -> Keypair:
     """What leaders see of us; it never appears in a transaction."""
-    file = settings.TPU_IDENTITY_FILE
-    if not file:
+    if not settings.TPU_IDENTITY_FILE:
         return derived_keypair(seed, "tpu identity")
+    return _keypair_of("TPU_IDENTITY_FILE")
+
+
+def _engine_keypair() -> Keypair | None:
+    """The key that block engines know us by; it never appears in a transaction."""
+    return _keypair_of("BLOCK_ENGINE_KEYPAIR_FILE") if settings.BLOCK_ENGINE_KEYPAIR_FILE else None
+
+
+def _keypair_of(setting: str) -> Keypair:
+    file = getattr(settings, setting)
     try:
         return Keypair.from_json(Path(file).read_text())
     except (OSError, ValueError) as error:
-        raise CommandError(f"TPU_IDENTITY_FILE={file}: {error}") from None
+        raise CommandError(f"{setting}={file}: {error}") from None

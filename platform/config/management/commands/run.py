@@ -177,6 +177,7 @@ def _ports(host: str, port: int) -> list[Port]:
         (settings.LOCALNET_GEYSER_PORT, "LOCALNET_GEYSER_PORT", 0, False),
         (settings.LOCALNET_TPU_PORT, "LOCALNET_TPU_PORT", 0, True),
         (settings.LOCALNET_BLOCK_ENGINE_PORT, "LOCALNET_BLOCK_ENGINE_PORT", 0, False),
+        (settings.LOCALNET_BLOCK_ENGINE_PORT + 1, "LOCALNET_BLOCK_ENGINE_PORT", 1, False),
     ):
         ports.append(Port(where, number, ("LOCALNET_HOST", name), offset, udp))
     return ports

@@ -46,7 +46,7 @@ class Command(BaseCommand):
             ("rpc", settings.LOCALNET_RPC_PORT, 65_534),  # the WebSocket is on the next
             ("geyser", settings.LOCALNET_GEYSER_PORT, 65_535),
             ("tpu", settings.LOCALNET_TPU_PORT, 65_535),
-            ("block-engine", settings.LOCALNET_BLOCK_ENGINE_PORT, 65_535),
+            ("block-engine", settings.LOCALNET_BLOCK_ENGINE_PORT, 65_534),  # gRPC on the next
         ):
             parser.add_argument(
                 f"--{name}-port", type=_up_to(highest), default=port, metavar="PORT"
@@ -56,6 +56,12 @@ class Command(BaseCommand):
             action=BooleanOptionalAction,
             default=settings.LOCALNET_VOTES,
             help="whether each validator votes for every block, by a transaction in the next one",
+        )
+        parser.add_argument(
+            "--block-engine-auth",
+            action=BooleanOptionalAction,
+            default=settings.LOCALNET_BLOCK_ENGINE_AUTH,
+            help="whether the block engine's gRPC asks searchers for tokens of their keys",
         )
         speed = parser.add_mutually_exclusive_group()
         speed.add_argument("--slot-ms", type=_up_to(60_000), default=settings.LOCALNET_SLOT_MS)
@@ -105,6 +111,7 @@ class Command(BaseCommand):
                     warp_slot=options["warp_slot"],
                     reset=options["reset"],
                     votes=options["votes"],
+                    searcher_tokens=options["block_engine_auth"],
                     accounts=accounts,
                 )
             )
