@@ -129,11 +129,13 @@ class SearcherEngine:
             stream = self._opened().unary_stream(
                 "/searcher.SearcherService/SubscribeBundleResults",
                 request_serializer=_serialized,
-                response_deserializer=bundle_pb2.BundleResult.FromString,
             )(searcher_pb2.SubscribeBundleResultsRequest(), metadata=metadata)
-            async for result in stream:
-                self._note(result)
-        except (SubmitError, grpc.aio.AioRpcError, DecodeError) as error:
+            async for data in stream:
+                self._note(bundle_pb2.BundleResult.FromString(data))
+        except (SubmitError, DecodeError) as error:
+            log.debug("the results of %s ended: %s", self.name, error)
+        except grpc.aio.AioRpcError as error:
+            self._forget_token(error)
             log.debug("the results of %s ended: %s", self.name, error)
         await asyncio.sleep(_AGAIN_SECONDS)
 
@@ -156,9 +158,15 @@ class SearcherEngine:
         return self._channel
 
     async def _call(self, method: str, request: Message, answer: Any) -> Any:
-        """Raises SubmitError."""
-        metadata = await self._metadata()
-        return await self._asked("searcher.SearcherService", method, request, answer, metadata)
+        """Raises SubmitError. A token that the engine has forgotten is renewed once."""
+        service = "searcher.SearcherService"
+        token, metadata = self._access, await self._metadata()
+        try:
+            return await self._asked(service, method, request, answer, metadata)
+        except Unwilling:
+            if token is None or self._access is not None:
+                raise
+        return await self._asked(service, method, request, answer, await self._metadata())
 
     async def _asked(
         self, service: str, method: str, request: Message, answer: Any, metadata: Any = ()
@@ -166,14 +174,18 @@ class SearcherEngine:
         call = self._opened().unary_unary(
             f"/{service}/{method}",
             request_serializer=_serialized,
-            response_deserializer=answer.FromString,
         )
         try:
-            return await call(request, metadata=metadata, timeout=self._seconds)
+            return answer.FromString(await call(request, metadata=metadata, timeout=self._seconds))
         except grpc.aio.AioRpcError as error:
-            if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                self._access = None
+            self._forget_token(error)
             raise _fault(method, error) from None
+        except DecodeError:
+            raise NoAnswer(f"{method}: the answer is no {answer.DESCRIPTOR.name}") from None
+
+    def _forget_token(self, error: Any) -> None:
+        if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+            self._access = self._refresh = None
 
     async def _metadata(self) -> tuple[tuple[str, str], ...]:
         """The access token, where a key is to be proven. Raises SubmitError."""
