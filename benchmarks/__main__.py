@@ -20,7 +20,8 @@ from benchmarks import machine  # noqa: E402
 PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
-    *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions", "yellowstone"),
+    *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions"),
+    *("program_stream", "yellowstone"),
     *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )

@@ -1,10 +1,12 @@
 """WebSockets with subscriptions: what each costs, and how long a notification takes."""
 
 import asyncio
+import gc
 import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,17 +16,26 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 import psutil  # noqa: E402
+from solders.hash import Hash  # noqa: E402
 from solders.keypair import Keypair  # noqa: E402
+from solders.message import Message  # noqa: E402
 from solders.pubkey import Pubkey  # noqa: E402
-from websockets.asyncio.client import ClientConnection, connect  # noqa: E402
+from solders.system_program import TransferParams, transfer  # noqa: E402
+from solders.transaction import Transaction  # noqa: E402
 
-_CONNECTIONS = 1_000
-_OF_ONE = 2
+from benchmarks.websocket_clients import WebSocket  # noqa: E402
+
+# Each with a subscription to an account and one to a signature.
+_CONNECTIONS = int(os.environ.get("CONNECTIONS", "5000"))
 _PER_SECOND = 40
 _SECONDS = 20.0
-_OPENED_AT_ONCE = 50
+_OPENED_AT_ONCE = 100
+# Signatures are subscribed to so long before they are sent.
+_BEFORE_SECONDS = 2.0
 # Notified last: sees that all were.
 _SETTLE_SECONDS = 6.0
+_SOL = 1_000_000_000
+_NODE_CONNECTIONS = 4
 
 
 def main() -> None:
@@ -33,110 +44,221 @@ def main() -> None:
     os.environ.setdefault("TIDEMARK_RUN_DIR", tempfile.mkdtemp(prefix="tidemark-bench-"))
     from tests.clients import service as services
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     # An empty one: the service makes its own.
     services._copy_of_migrated = lambda run_dir: None
     with services.running_service(
-        LOCALNET="true", WEB_WORKERS="2", MAX_CONNECTIONS_PER_ADDRESS="5000"
+        LOCALNET="true", WEB_WORKERS="2", MAX_CONNECTIONS_PER_ADDRESS=str(2 * _CONNECTIONS)
     ) as service:
-        asyncio.run(_measure(service))
-
-
-async def _measure(service: Any) -> None:
-    ours = f"ws://{service.host}:{service.port}/?api_key={service.key}"
-    accounts = [Pubkey.new_unique() for _ in range(_CONNECTIONS * _OF_ONE)]
-    first = await connect(ours, compression=None)
-    await asyncio.sleep(2.0)
-    before = _memory(service.port)
-    seen: dict[str, list[float]] = {}
-    began = time.perf_counter()
-    sockets: list[ClientConnection] = []
-    for start in range(0, _CONNECTIONS, _OPENED_AT_ONCE):
-        some = range(start, min(start + _OPENED_AT_ONCE, _CONNECTIONS - 1))
-        sockets += await asyncio.gather(
-            *(_subscribed(ours, accounts[n * _OF_ONE : (n + 1) * _OF_ONE], seen) for n in some)
+        command = (
+            "from access.models import Tier; Tier.objects.update(requests_per_second=100_000,"
+            " requests_burst=100_000, stream_connections=100_000,"
+            " stream_subscriptions=100_000, stream_notifications_per_second=None,"
+            " stream_bytes_per_month=None)"
         )
-    opened = time.perf_counter() - began
-    await asyncio.sleep(2.0)
-    grown = _memory(service.port) - before
-    known = accounts[: len(sockets) * _OF_ONE]
-    direct: dict[str, list[float]] = {}
-    node = await _subscribed(service.websocket_url, known, direct)
-    cpu = _cpu_times(service.port)
-    sent = await asyncio.to_thread(_pay, service, known)
-    await asyncio.sleep(_SETTLE_SECONDS)
-    spent = sum(_cpu_times(service.port)) - sum(cpu)
-    late = [
-        1_000 * (ours_at - node_at)
-        for account in direct
-        for ours_at, node_at in zip(seen.get(account, ()), direct[account], strict=False)
-    ]
-    notified = sum(map(len, seen.values()))
-    cuts = statistics.quantiles(late, n=100)
-    print(
-        f"{len(sockets):,} connections with {len(known):,} subscriptions, opened"
-        f" {len(sockets) / opened:,.0f} a second: {grown / len(sockets) / 1_024:.1f} kB each;"
-        f" {sent} transfers, {notified} notified ({sum(map(len, direct.values()))} by the node),"
-        f" after the node's own WebSocket p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms;"
-        f" web processes took {spent / (_SECONDS + _SETTLE_SECONDS) * 100:.0f} % of a core"
-    )
-    for each in (first, node, *sockets):
-        await each.close()
+        subprocess.run(
+            [sys.executable, "manage.py", "shell", "-c", command],
+            cwd=ROOT,
+            env=service.environment,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        time.sleep(3.0)  # limits are read again
+        asyncio.run(_Measurement(service).run())
 
 
-async def _subscribed(
-    url: str, accounts: list[Pubkey], seen: dict[str, list[float]]
-) -> ClientConnection:
-    """A connection that notes when each account was notified."""
-    socket = await connect(url, compression=None, max_size=None)
-    config = {"commitment": "processed", "encoding": "base64"}
-    names: dict[int, str] = {}
-    for number, account in enumerate(accounts):
-        call = {"jsonrpc": "2.0", "id": number, "method": "accountSubscribe"}
-        await socket.send(json.dumps({**call, "params": [str(account), config]}))
-        answer = json.loads(await socket.recv())
-        names[answer["result"]] = str(account)
+class _Client:
+    """One connection; notes when each account and signature was notified."""
 
-    async def listen() -> None:
-        async for message in socket:
-            now = time.perf_counter()
-            account = names[json.loads(message)["params"]["subscription"]]
-            seen.setdefault(account, []).append(now)
+    def __init__(self, seen: dict[str, list[float]]) -> None:
+        self.seen = seen
+        self.socket: WebSocket | None = None
+        self._names: dict[int, str] = {}
+        self._asked: dict[int, tuple[str, asyncio.Future[None]]] = {}
+        self._early: list[tuple[int, float]] = []
+        self._numbers = 0
 
-    socket.listening = asyncio.create_task(_until_closed(listen()))  # type: ignore[attr-defined]
-    return socket
+    async def open(self, host: str, port: int, path: str) -> None:
+        self.socket = await WebSocket.open(host, port, path, self._take)
+
+    async def subscribe(self, method: str, name: str, config: dict[str, str]) -> None:
+        self._numbers += 1
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._asked[self._numbers] = (name, answered)
+        call = {"jsonrpc": "2.0", "id": self._numbers, "method": method}
+        assert self.socket is not None
+        self.socket.send(json.dumps({**call, "params": [name, config]}).encode())
+        await answered
+
+    def _take(self, text: bytes, now: float) -> None:
+        message = json.loads(text)
+        if "id" in message:
+            name, answered = self._asked.pop(message["id"])
+            self._names[message["result"]] = name
+            answered.set_result(None)
+        else:
+            self.seen.setdefault(self._names[message["params"]["subscription"]], []).append(now)
 
 
-async def _until_closed(listening: Any) -> None:
-    try:
-        await listening
-    except Exception:
-        return
+class _Measurement:
+    def __init__(self, service: Any) -> None:
+        self._service = service
+        self._ours: dict[str, list[float]] = {}
+        self._direct: dict[str, list[float]] = {}
+        self._clients: list[_Client] = []
+        self._accounts = [str(Pubkey.new_unique()) for _ in range(_CONNECTIONS)]
+
+    async def run(self) -> None:
+        service = self._service
+        path = f"/?api_key={service.key}"
+        first = _Client({})
+        await first.open(service.host, service.port, path)
+        await asyncio.sleep(2.0)
+        before = _memory(service.port)
+        began = time.perf_counter()
+        for start in range(0, _CONNECTIONS, _OPENED_AT_ONCE):
+            some = self._accounts[start : start + _OPENED_AT_ONCE]
+            self._clients += await asyncio.gather(*(self._opened(path, each) for each in some))
+        opened = time.perf_counter() - began
+        await asyncio.sleep(2.0)
+        grown = _memory(service.port) - before
+        nodes = await self._node_clients()
+        gc.disable()  # the client's own pauses are not the service's
+        cpu = sum(_cpu_times(service.port)), time.process_time()
+        began = time.perf_counter()
+        signatures = await self._pay(nodes)
+        await asyncio.sleep(_SETTLE_SECONDS)
+        seconds = time.perf_counter() - began
+        spent, own = sum(_cpu_times(service.port)) - cpu[0], time.process_time() - cpu[1]
+        closed = [
+            each.socket.closed for each in self._clients if each.socket and each.socket.closed
+        ]
+        print(
+            f"{len(self._clients):,} connections with {2 * len(self._clients):,} subscriptions,"
+            f" opened {len(self._clients) / opened:,.0f} a second:"
+            f" {grown / len(self._clients) / 1_024:.1f} kB each; {len(signatures)} transfers;"
+            f" web processes took {spent / seconds * 100:.0f} % of a core, the client"
+            f" {own / seconds * 100:.0f} %; closed: {len(closed)} {closed[:1]}"
+        )
+        self._show("accounts", self._accounts)
+        self._show("signatures", signatures)
+
+    def _show(self, what: str, names: list[str]) -> None:
+        """Of what the node itself notified: how much came, how often twice, how much later."""
+        expected = {name: self._direct[name] for name in names if name in self._direct}
+        notified = sum(len(self._ours.get(name, ())) for name in expected)
+        missing = sum(not self._ours.get(name) for name in expected)
+        late = [
+            1_000 * (ours - node)
+            for name, moments in expected.items()
+            for ours, node in zip(self._ours.get(name, ()), moments, strict=False)
+        ]
+        cuts = statistics.quantiles(late, n=100)
+        print(
+            f"{what}: {notified} of {sum(map(len, expected.values()))} notified, {missing} names"
+            f" missing; after the node's own WebSocket p50 {cuts[49]:.1f} ms, p99 {cuts[98]:.1f} ms"
+        )
+
+    async def _opened(self, path: str, account: str) -> _Client:
+        client = _Client(self._ours)
+        await client.open(self._service.host, self._service.port, path)
+        config = {"commitment": "processed", "encoding": "base64"}
+        await client.subscribe("accountSubscribe", account, config)
+        nothing = str(Keypair().sign_message(b"never sent"))
+        await client.subscribe("signatureSubscribe", nothing, {"commitment": "processed"})
+        return client
+
+    async def _node_clients(self) -> list[_Client]:
+        """The same accounts at localnet itself: the floor."""
+        host, _, port = self._service.websocket_url.removeprefix("ws://").rpartition(":")
+        found = []
+        for number in range(_NODE_CONNECTIONS):
+            client = _Client(self._direct)
+            await client.open(host, int(port.rstrip("/")), "/")
+            config = {"commitment": "processed", "encoding": "base64"}
+            for account in self._accounts[number::_NODE_CONNECTIONS]:
+                await client.subscribe("accountSubscribe", account, config)
+            found.append(client)
+        return found
+
+    async def _pay(self, nodes: list[_Client]) -> list[str]:
+        """Transfers to one account after the other; each signature is subscribed to before."""
+        node = _Node(int(self._service.environment["LOCALNET_RPC_PORT"]))
+        payer = Keypair()
+        await node.fund(payer, 4_000)
+        loop = asyncio.get_running_loop()
+        began = time.perf_counter()
+        sent: list[str] = []
+        pending: set[asyncio.Task[None]] = set()
+        blockhash = await node.blockhash()
+        while time.perf_counter() - began < _SECONDS:
+            number = len(sent)
+            if number % _PER_SECOND == 0:
+                blockhash = await node.blockhash()
+            to = Pubkey.from_string(self._accounts[number % len(self._accounts)])
+            transaction = _payment(payer, to, _SOL // 100 + number, blockhash)
+            signature = str(transaction.signatures[0])
+            task = loop.create_task(self._send(node, bytes(transaction), signature, number, nodes))
+            pending.add(task)
+            task.add_done_callback(pending.discard)
+            sent.append(signature)
+            await asyncio.sleep(max(0.0, began + len(sent) / _PER_SECOND - time.perf_counter()))
+        await asyncio.gather(*pending)
+        return sent
+
+    async def _send(
+        self, node: "_Node", wire: bytes, signature: str, number: int, nodes: list[_Client]
+    ) -> None:
+        config = {"commitment": "processed"}
+        client = self._clients[-1 - number % len(self._clients)]
+        await client.subscribe("signatureSubscribe", signature, config)
+        await nodes[number % len(nodes)].subscribe("signatureSubscribe", signature, config)
+        await asyncio.sleep(_BEFORE_SECONDS)
+        await node.send(wire)
 
 
-def _pay(service: Any, accounts: list[Pubkey]) -> int:
-    from tests.localnet.wallets import SOL, pay, send, signed, wallet
-    from tests.localnet_process import Localnet
+class _Node:
+    """localnet's JSON-RPC, over one connection at a time."""
 
-    ports = {name: int(service.environment[f"LOCALNET_{name}_PORT"])
-             for name in ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")}  # fmt: skip
-    localnet = Localnet(
-        service.run_dir,
-        rpc_port=ports["RPC"],
-        geyser_port=ports["GEYSER"],
-        tpu_port=ports["TPU"],
-        block_engine_port=ports["BLOCK_ENGINE"],
-        settings={},
-    )
-    payer: Keypair = wallet(localnet, 5_000 * SOL)
-    began, sent = time.perf_counter(), 0
-    while time.perf_counter() - began < _SECONDS:
-        instruction = pay(payer, accounts[sent % len(accounts)], SOL // 100 + sent)
-        send(localnet, signed(localnet, [instruction], payer), skipPreflight=True)
-        sent += 1
-        time.sleep(max(0.0, began + sent / _PER_SECOND - time.perf_counter()))
-    return sent
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}"
+
+    async def fund(self, payer: Keypair, sol: int) -> None:
+        await self._call("requestAirdrop", str(payer.pubkey()), sol * _SOL)
+        while not (await self._call("getBalance", str(payer.pubkey())))["value"]:
+            await asyncio.sleep(0.2)
+
+    async def blockhash(self) -> Hash:
+        found = await self._call("getLatestBlockhash", {"commitment": "confirmed"})
+        return Hash.from_string(found["value"]["blockhash"])
+
+    async def send(self, wire: bytes) -> None:
+        import base64
+
+        text = base64.b64encode(wire).decode()
+        await self._call("sendTransaction", text, {"encoding": "base64", "skipPreflight": True})
+
+    async def _call(self, method: str, *params: Any) -> Any:
+        import urllib.request
+
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
+
+        def ask() -> Any:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return json.load(response)
+
+        answer = await asyncio.to_thread(ask)
+        if "error" in answer:
+            raise SystemExit(f"{method}: {answer['error']}")
+        return answer["result"]
+
+
+def _payment(payer: Keypair, to: Pubkey, lamports: int, blockhash: Hash) -> Transaction:
+    pay = TransferParams(from_pubkey=payer.pubkey(), to_pubkey=to, lamports=lamports)
+    message = Message.new_with_blockhash([transfer(pay)], payer.pubkey(), blockhash)
+    return Transaction([payer], message, blockhash)
 
 
 def _processes(port: int) -> list[psutil.Process]:
