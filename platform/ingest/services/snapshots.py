@@ -119,7 +119,9 @@ class _CheckedSnapshot:
         manifest, base = self._snapshot.manifest, self._snapshot.declared_base
         if manifest is None or not manifest.blockhash:
             return Origin(base_slot=base)
-        return Origin(manifest.blockhash, manifest.block_height, manifest.capitalization, base)
+        return Origin(
+            manifest.blockhash, manifest.bank.block_height, manifest.bank.capitalization, base
+        )
 
 
 def _genesis_of_file(manifest: Manifest | None, given: str | None) -> str:
