@@ -10,7 +10,8 @@ from django.utils.safestring import SafeString
 from chain.blocks import Granularity
 from gaps.admin import GapAdmin
 from rewind.admin import account_history
-from rewind.models import ArchivedSlot, Baseline, Gap
+from rewind.baseline_models import Baseline
+from rewind.models import ArchivedSlot, Gap
 from rewind.services.gaps import archive_gaps
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, in_full, shortened

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from columns.raw_queries import fetch_one
-from rewind.models import Baseline
+from rewind.baseline_models import Baseline
 
 
 class Around(NamedTuple):

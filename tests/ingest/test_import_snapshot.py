@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from rewind.models import AccountChange, Baseline
+from rewind.baseline_models import Baseline
+from rewind.models import AccountChange
 from rewind.services.recording import record_slots
 from tests.rewind.samples import block
 from tests.upstream.manifests import KEYS
