@@ -48,13 +48,31 @@ def newest(limit: int) -> list[Baseline]:
     return list(Baseline.objects.order_by("-slot")[:limit])
 
 
+def of_slot(slot: int) -> QuerySet[Baseline]:
+    return Baseline.objects.filter(slot=slot)
+
+
 def keep(
-    slot: int, source: str, values: Mapping[str, Any], *, now: datetime, replace: bool
-) -> None:
-    """The baseline's row; with `replace` an earlier one of the source takes the values."""
-    Baseline.objects.update_or_create(
-        slot=slot,
-        source=source,
-        defaults=values if replace else {},
-        create_defaults={**values, "recorded_at": now},
-    )
+    slot: int,
+    source: str,
+    values: Mapping[str, Any],
+    proved: Mapping[str, Any],
+    *,
+    now: datetime,
+    replace: bool,
+) -> Baseline:
+    """The baseline's row; with `replace` an earlier one of the source takes the values. What was
+    `proved` it takes unless it is proven already, and this is not.
+    """
+    known = Baseline.objects.select_for_update().filter(slot=slot, source=source).first()
+    if known is None:
+        return Baseline.objects.create(
+            slot=slot, source=source, recorded_at=now, **values, **proved
+        )
+    taken = dict(values) if replace else {}
+    if proved["proven"] or not known.proven:
+        taken |= proved
+    for name, value in taken.items():
+        setattr(known, name, value)
+    known.save(update_fields=list(taken))
+    return known
