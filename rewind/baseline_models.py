@@ -58,7 +58,7 @@ class Baseline(models.Model):
 
 class EpochStake(models.Model):
     """What a vote account's votes weigh in an epoch, as a snapshot's manifest has it. No hash
-    covers it: whoever counts stake by it believes the snapshot.
+    covers it: a share of stake counted by it rests on the snapshot's word.
     """
 
     pk = models.CompositePrimaryKey("epoch", "vote_account")
