@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from solders.hash import Hash
-
 from chain.accounts import AccountWrite
+from chain.encodings import b58decode
 from chain.units import I64_MAX, Slot
 from upstream.archives.account_json import LARGEST_ACCOUNT
 from upstream.archives.bincode import Misfit
@@ -91,10 +90,8 @@ class Snapshot:
         accounts, or one of an older kind. None where it has none.
         """
         named = _NAMED_HASH.fullmatch(self.path.name)
-        try:
-            return None if named is None else bytes(Hash.from_string(named[1]))
-        except ValueError:
-            return None
+        found = b"" if named is None else b58decode(named[1])
+        return found if len(found) == 32 else None
 
     @property
     def is_whole(self) -> bool:
