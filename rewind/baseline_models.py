@@ -68,7 +68,9 @@ class EpochStake(models.Model):
     voter = PubkeyColumn(
         max_length=32, null=True, help_text="Who may sign its votes in the epoch; null: not known"
     )
-    baseline = models.ForeignKey(Baseline, on_delete=models.CASCADE, help_text="Whose manifest")
+    baseline = models.ForeignKey(
+        Baseline, on_delete=models.CASCADE, db_constraint=False, help_text="Whose manifest"
+    )
 
     def __str__(self) -> str:
         return f"stake of {self.vote_account} in epoch {self.epoch}"

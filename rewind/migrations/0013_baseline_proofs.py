@@ -89,6 +89,7 @@ class Migration(migrations.Migration):
                 (
                     "baseline",
                     models.ForeignKey(
+                        db_constraint=False,
                         help_text="Whose manifest",
                         on_delete=django.db.models.deletion.CASCADE,
                         to="rewind.baseline",

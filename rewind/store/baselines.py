@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from chain.units import I64_MAX
 from columns.raw_queries import fetch_one
 from rewind.baseline_models import Baseline
 
@@ -44,8 +45,10 @@ def slots_of_whole_ones(limit: int) -> list[int]:
     return list(found.values_list("slot", flat=True)[:limit])
 
 
-def newest(limit: int) -> list[Baseline]:
-    return list(Baseline.objects.order_by("-slot")[:limit])
+def newest(limit: int, first: int = 0, last: int = I64_MAX) -> list[Baseline]:
+    """Those of the slots, newest first, without their sums."""
+    found = Baseline.objects.filter(slot__range=(first, last)).order_by("-slot", "-pk")
+    return list(found.defer("lattice")[:limit])
 
 
 def of_slot(slot: int) -> QuerySet[Baseline]:

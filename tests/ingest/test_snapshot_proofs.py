@@ -134,6 +134,19 @@ def test_a_real_snapshot_and_its_increment_are_proven(fixtures):
     assert run(base) == run(base)
 
 
+def test_coverage_and_the_admin_say_what_is_proven(rpc, admin_client, fixtures):
+    run(fixture(fixtures, "snapshot-1"))
+    run(fixture(fixtures, "incremental-snapshot-1-4"))
+    Baseline.objects.filter(slot=1).update(proven=False, why_unproven="made up")
+    banks = {each.slot: str(each.bank_hash) for each in Baseline.objects.all()}
+    first = {"slot": 1, "proven": False, "whyUnproven": "made up", "bankHash": banks[1]}
+    second = {"slot": 4, "baseSlot": 1, "proven": True, "bankHash": banks[4]}
+    for window, listed in (({}, [second, first]), ({"toSlot": 3}, [first]), ({"fromSlot": 5}, [])):
+        assert rpc("/rewind", "getRewindCoverage", window)["result"]["baselines"] == listed
+    text = admin_client.get("/admin/rewind/baseline/").content.decode()
+    assert "unproven" in text and "made up" in text and ">proven<" in text
+
+
 def test_a_real_snapshot_of_the_older_kind_is_imported_as_unproven(fixtures):
     for start in ("snapshot-269", "incremental-snapshot-269-307"):
         assert run(fixture(fixtures, start), "--genesis", "mainnet") == (
