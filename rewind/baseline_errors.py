@@ -36,12 +36,16 @@ class WrongBankHash(BadBaseline):
 
 
 class OtherAccounts(BadBaseline):
-    """An account is recorded at the end of the slot with another state than the snapshot has."""
+    """An account is recorded at the end of the slot with another state than the snapshot has, or
+    one that the snapshot does not have; then `pubkey` is None.
+    """
 
-    def __init__(self, slot: int, pubkey: str) -> None:
+    def __init__(self, slot: int, pubkey: str | None) -> None:
         super().__init__(
-            f"account {pubkey} is recorded at the end of slot {slot} with another state than it has"
-            " here: what is recorded is not what the cluster had"
+            f"an account is recorded at the end of slot {slot} that it does not have"
+            if pubkey is None
+            else f"account {pubkey} is recorded at the end of slot {slot} with another state than"
+            " it has here: what is recorded is not what the cluster had"
         )
         self.slot = slot
         self.pubkey = pubkey

@@ -194,7 +194,8 @@ def _record(
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
         if proof.is_proven and new < accounts - gone and _others_are_of(slot, proof):
-            baseline_proof.require_same(staging, slot)
+            is_all = not found.owners and origin.base is None
+            baseline_proof.require_same(staging, slot, proof.lattice if is_all else None)
         _keep(found, proof, accounts - gone, now=now, replace_stakes=replace_stakes)
     return RecordedBaseline(
         accounts=new,

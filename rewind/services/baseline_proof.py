@@ -16,6 +16,7 @@ from chain.lattice import LatticeHash, account_lattice, bank_hash, lattice_of
 from chain.units import Slot
 from rewind.baseline_errors import FileChanged, OtherAccounts, WrongBankHash, WrongSum
 from rewind.positions import END_OF_SLOT, Position
+from rewind.store import baseline_rows, owners
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.snapshots import Staging
 from rewind.store.states import State, newest_states
@@ -165,10 +166,13 @@ def _put_over(total: LatticeHash, staging: Staging, slot: Slot, lattice: bytes) 
             )
 
 
-def require_same(staging: Staging, slot: Slot) -> None:
-    """Raises OtherAccounts if what is recorded at the end of the slot is not what is staged. Inside
-    a transaction.
+def require_same(staging: Staging, slot: Slot, lattice: bytes | None) -> None:
+    """Raises OtherAccounts if what is recorded at the end of the slot is not what is staged, or
+    where that is every account of the chain, does not sum to its lattice hash. Inside a
+    transaction.
     """
+    if lattice is not None and _sum_of_recorded(slot) == lattice:
+        return
     for states in _batches(staging.states()):
         recorded = {state.pubkey: state for state in _recorded([s.pubkey for s in states], slot)}
         for staged in states:
@@ -177,6 +181,17 @@ def require_same(staging: Staging, slot: Slot) -> None:
                 *(there.pubkey, there.lamports, there.owner, there.executable, there.data),
             ):
                 raise OtherAccounts(slot, str(Pubkey(staged.pubkey)))
+    if lattice is not None:
+        raise OtherAccounts(slot, None)
+
+
+def _sum_of_recorded(slot: Slot) -> bytes:
+    total = LatticeHash()
+    for each in baseline_rows.at_end_of(slot):
+        owner = owners.pubkeys_of((each.owner_id,))[each.owner_id]
+        parts = (each.pubkey, each.lamports, owner, each.data)
+        total.add(account_lattice(*parts, executable=each.executable))
+    return bytes(total)
 
 
 def _recorded(pubkeys: Iterable[bytes], slot: Slot) -> Iterator[State]:

@@ -165,10 +165,10 @@ class Staging:
 
     def lamports(self, base_slot: int | None) -> int:
         """What the staged accounts hold, and those of the base of that slot that are not among
-        them.
+        them. A write at the end of that slot took the place of its account's base.
         """
         slot = -1 if base_slot is None else base_slot
-        unsealing.copy_bases_of(slot)
+        unsealing.copy_at_end_of(slot)
         hot = "rewind_accountchange"
         with connection.cursor() as cursor:
             if is_clustered():
@@ -177,7 +177,7 @@ class Staging:
                 cursor.execute(f"DROP TABLE IF EXISTS {hot}")
                 cursor.execute(
                     f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
-                    " SELECT pubkey, slot, position, kind, lamports FROM rewind_accountchange"
+                    " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
                     " WHERE slot = %s AND position = %s",
                     [slot, END_OF_SLOT],
                 )
@@ -186,7 +186,7 @@ class Staging:
                 f" lamports FROM {self._table}"
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
                 " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
-                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
+                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
                 " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
                 f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
                 " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"

@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from solders.hash import Hash
@@ -26,8 +27,11 @@ from rewind.baseline_errors import (
 from rewind.baseline_models import Baseline, EpochStake
 from rewind.errors import BadBaseline
 from rewind.models import AccountChange
+from rewind.services.recording import record_slots
 from tests.examples import examples
 from tests.ingest.test_snapshot_chains import fixture, hashes, told
+from tests.rewind.samples import block, signature
+from tests.rewind.samples import write as written
 from tests.upstream.manifests import KEYS, NEW, manifest
 from tests.upstream.test_snapshots import (
     OWNER,
@@ -357,12 +361,39 @@ def test_a_base_of_the_older_kind_carries_an_increment_of_the_newer(tmp_path):
     assert run(path).startswith("proven: ")
 
 
+def test_a_write_at_the_end_of_the_bases_slot_stands_for_the_base(tmp_path):
+    run(write(tmp_path, "snapshot-90-x.tar", full(BASE)))
+    first = written(77, signature(90, 0), version=1)
+    last = account(1, lamports=50)._replace(write_version=9)
+    record_slots([block(90, writes=[first, last])], source="stream", now=timezone.now())
+    record_slots([block(99, parent=90)], source="stream", now=timezone.now())
+    assert AccountChange.objects.get(pubkey=last.pubkey).kind == AccountChange.Kind.WRITE
+    path = write(tmp_path, "incremental-snapshot-90-95-x.tar", over(BASE, MORE))
+    assert run(path).startswith("proven: ")
+
+
 def test_a_proven_one_is_not_mixed_with_other_accounts(tmp_path):
     false = {"90.1": BASE["90.1"] + entry(account(2, lamports=30, data=b"y" * 300))}
     run(write(tmp_path, "false.tar", told(false, 90)))
     fault = refused(write(tmp_path, "true.tar", full(BASE)))
     assert isinstance(fault, OtherAccounts)
     assert (fault.slot, fault.pubkey) == (90, str(Pubkey.from_bytes((2).to_bytes(32))))
+
+
+@pytest.mark.parametrize("extra", [entry(account(9)), entry(account(3, lamports=8))])
+def test_nor_with_an_account_that_it_does_not_have(tmp_path, extra):
+    run(write(tmp_path, "false.tar", told({**BASE, "90.2": extra}, 90)))
+    fault = refused(write(tmp_path, "true.tar", full(BASE)))
+    assert isinstance(fault, OtherAccounts)
+    assert (fault.slot, fault.pubkey) == (90, None)
+
+
+def test_one_that_was_imported_before_sums_were_kept_is_proven_when_it_comes_again(tmp_path):
+    path = write(tmp_path, "mine.tar", full(BASE))
+    run(path)
+    Baseline.objects.update(lattice=None, proven=False)
+    assert run(path).startswith("proven: ")
+    assert Baseline.objects.get().proven
 
 
 def test_a_proven_row_is_not_replaced_by_an_unproven_one(tmp_path):
