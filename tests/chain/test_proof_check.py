@@ -3,6 +3,7 @@
 import copy
 import json
 import struct
+from collections import defaultdict
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.keypair import Keypair
 
+from chain.bank_votes import votes_in
 from chain.encodings import b64decode, b64encode
 from chain.proof_check import (
     Disconnected,
@@ -20,12 +22,17 @@ from chain.proof_check import (
     WrongStake,
     WrongVote,
     check,
+    check_bank,
+    check_votes,
     read_stakes,
 )
-from chain.slot_proof import MalformedProof, read_proofs
+from chain.slot_proof import MalformedProof, Vote, read_proofs
+from chain.transactions import encode_wire
 from tests.chain.proofs import ACCOUNTS, STAKES, VOTERS, chain, text, tower_sync, vote
 from tests.chain.proofs import vote_transaction as signed
 from tests.examples import examples
+from upstream.archives.block_files import open_block_file
+from upstream.archives.snapshots import Snapshot
 
 (ONE,) = chain([5])
 CHAIN = chain([5, 6, 9, 10], fork_at=9)
@@ -271,6 +278,50 @@ def test_no_other_field_can_be_altered(data):
     else:
         assert not changed or name in BELIEVED
     assert found.bank_hash == OWN
+
+
+@pytest.mark.parametrize(
+    "name", ["mainnet-332254855.confirmedblock.pb.zst", "mainnet-254170887.base64.json.gz"]
+)
+def test_real_votes_for_one_bank_are_signed_and_of_different_accounts(fixtures, name):
+    with open_block_file(fixtures / "blocks" / name) as blocks:
+        (record,) = blocks
+    by_bank = defaultdict(list)
+    for each in record.transactions:
+        for found in votes_in(each.decoded):
+            by_bank[found.slot, found.bank_hash].append((found, each.signature, each.decoded))
+    (slot, bank), most = max(by_bank.items(), key=lambda item: len(item[1]))
+    votes = tuple(
+        Vote(each.vote_account, signed, record.slot, encode_wire(wire), wire, 5, each.signers[0])
+        for each, signed, wire in most
+    )
+    (proof,) = read_proofs(text(ONE))
+    proof = proof._replace(slot=slot, bank_hash=bank, votes=votes, total_stake=5 * len(votes))
+    assert check_votes(proof) == (len(most), 5 * len(most), 5 * len(most))
+    assert len(most) > 10
+    with pytest.raises(WrongVote):
+        check_votes(proof._replace(bank_hash=bytes(32)))
+
+
+@pytest.mark.parametrize("start", ["snapshot-1", "incremental-snapshot-1-4"])
+def test_the_banks_of_real_snapshots_hold(fixtures, start):
+    (path,) = (fixtures / "snapshots").glob(f"{start}-*.tar.zst")
+    with Snapshot(path) as snapshot:
+        list(snapshot)
+    manifest = snapshot.manifest
+    (proof,) = read_proofs(text(ONE))
+    proof = proof._replace(
+        slot=snapshot.slot,
+        bank_hash=manifest.bank.hash,
+        parent_bank_hash=manifest.bank.parent_hash,
+        signature_count=manifest.bank.signature_count,
+        blockhash=manifest.blockhash,
+        lattice=manifest.lattice,
+        checksum=snapshot.named_hash,
+    )
+    check_bank(proof)
+    with pytest.raises(WrongBankHash):
+        check_bank(proof._replace(signature_count=manifest.bank.signature_count + 1))
 
 
 def test_a_vote_for_the_same_slot_of_another_fork_does_not_count():
