@@ -9,7 +9,7 @@ from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
 from gaps.slot_gap import SlotGap
-from rewind import sealed_models  # noqa: F401  (Django looks for models here)
+from rewind import baseline_models, sealed_models  # noqa: F401  (Django looks for models here)
 from rewind.positions import END_OF_SLOT
 
 
@@ -134,35 +134,6 @@ class Gap(SlotGap):
 
     class Meta(SlotGap.Meta):
         verbose_name = "archive gap"
-
-
-class Baseline(models.Model):
-    """A snapshot that was brought in: each of its accounts is a row of kind base."""
-
-    slot = SlotColumn()
-    source = models.TextField()
-    accounts = models.BigIntegerField()
-    whole = models.BooleanField(
-        default=False, help_text="Every account of the chain: what is not in it did not exist then"
-    )
-    owners = ArrayField(
-        PubkeyColumn(max_length=32),
-        default=list,
-        help_text="Only accounts of these programs; empty where none were chosen",
-    )
-    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file has none")
-    block_height = models.BigIntegerField(null=True)
-    base_slot = SlotColumn(null=True, help_text="Of the full snapshot that it builds on")
-    recorded_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["-slot"]
-        constraints = [
-            models.UniqueConstraint(fields=["slot", "source"], name="one_baseline_per_snapshot")
-        ]
-
-    def __str__(self) -> str:
-        return f"baseline of slot {self.slot}"
 
 
 class ProgramBuild(models.Model):

@@ -20,7 +20,7 @@ class Group:
 
 
 GROUPS = (
-    Group("Guides", ("clients", "subscriptions", "grpc", "landing", "the-past", "ledger")),
+    Group("Guides", ("clients", "subscriptions", "grpc", "landing", "the-past", "proof", "ledger")),
     Group("Operation", ("operators", "deployment", "settings", "following", "localnet", "metrics")),
     Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )

@@ -10,7 +10,8 @@ from django.utils.safestring import SafeString
 from chain.blocks import Granularity
 from gaps.admin import GapAdmin
 from rewind.admin import account_history
-from rewind.models import ArchivedSlot, Baseline, Gap
+from rewind.baseline_models import Baseline
+from rewind.models import ArchivedSlot, Gap
 from rewind.services.gaps import archive_gaps
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, in_full, shortened
@@ -68,8 +69,8 @@ class ArchiveGapAdmin(GapAdmin):
 
 @admin.register(Baseline)
 class BaselineAdmin(LongListAdmin):
-    list_display = ("slot_number", "source", "number", "recorded")
-    fields = ("slot_number", "source", "number", "recorded")
+    list_display = ("slot_number", "source", "number", "proof", "recorded")
+    fields = ("slot_number", "source", "number", "proof", "base", "bank", "recorded")
     why_nothing = (
         "A baseline is every account of a snapshot, so that an account is known that was not"
         " written since. On the server: manage.py import_snapshot FILE"
@@ -77,4 +78,15 @@ class BaselineAdmin(LongListAdmin):
 
     slot_number = column("slot", lambda row: str(row.slot), "slot")
     number = column("accounts", lambda row: grouped(row.accounts), "accounts")
+    base = column("base", lambda row: "none" if row.base_slot is None else str(row.base_slot))
+    bank = column(
+        "bank hash", lambda row: "none" if row.bank_hash is None else in_full(row.bank_hash)
+    )
+
+    @admin.display(description="accounts are all of the chain", ordering="proven")
+    def proof(self, baseline: Baseline) -> SafeString:
+        if baseline.proven:
+            return badge("proven", "good", "They make the hash that the snapshot declares")
+        return badge("unproven", "warning", baseline.why_unproven)
+
     recorded = column("recorded", lambda row: ago(row.recorded_at), "recorded_at")

@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
 from jsonrpc.wire import Result
+from rewind.results.baselines import BaselineEntry
 
 
 class GapEntry(Result, frozen=True, kw_only=True):
@@ -67,6 +68,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     gaps: the runs of missing slots, lowest first; null where none were asked for
     truncated: whether there are more gaps than were listed
     storage: how the window's slots are stored, lowest first
+    baselines: the snapshots of the window's slots, newest first, at most 100
     filtered_owners: programs whose accounts the archive deliberately does not follow
     filtered_pubkeys: accounts that the archive deliberately does not follow
     note: what the counts mean, in a sentence
@@ -84,6 +86,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     gaps: list[GapEntry] | None
     truncated: bool
     storage: list[StorageBand]
+    baselines: list[BaselineEntry]
     filtered_owners: list[Pubkey]
     filtered_pubkeys: list[Pubkey]
     note: str

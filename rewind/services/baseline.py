@@ -1,46 +1,62 @@
 """Baselines: what every account was at one slot, from a snapshot or from account files."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
 from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
-from chain.units import I64_MAX, Slot
+from chain.lattice import LatticeHash, lattice_of
+from chain.units import I64_MAX, U64_MAX, Slot
+from rewind.baseline_errors import OtherStakes
 from rewind.errors import BadBaseline
-from rewind.store import baselines, partitions, snapshots, writing
+from rewind.services import baseline_proof
+from rewind.services.baseline_proof import Base, Declared, Proof
+from rewind.store import baselines, epoch_stakes, partitions, snapshots, writing
 from rewind.store import owners as owner_store
 from rewind.store import slots as store
+from rewind.store.epoch_stakes import Stake
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedBaseline:
-    """Accounts that were recorded, that were there already, and that are gone (0 lamports)."""
+    """Accounts that were recorded, that were there already, and that are gone (0 lamports); whether
+    they are all of the chain, and `shown`, which says so in a line.
+    """
 
     accounts: int
     present: int
     gone: int
+    proof: Proof = field(default_factory=Proof)
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a snapshot says of itself: the block of its slot, the lamports of all accounts, and the
-    slot of the full snapshot that an incremental one builds on.
+    """What a snapshot says of itself: the block of its slot, the lamports of all accounts, the full
+    snapshot that an incremental one builds on, the sum of all accounts, and the stakes of epochs by
+    vote account.
     """
 
     blockhash: bytes | None = None
     block_height: int | None = None
     capitalization: int | None = None
-    base_slot: Slot | None = None
+    base: Base | None = None
+    declared: Declared = field(default_factory=Declared)
+    stakes: Mapping[int, Mapping[bytes, Stake]] | None = None
+
+    @property
+    def base_slot(self) -> Slot | None:
+        return None if self.base is None else self.base.slot
 
 
 def require_base(
     base_slot: Slot, *, chosen_owners: Collection[bytes], blockhashes: Mapping[int, bytes]
-) -> bool:
-    """That the full snapshot of the slot was brought in, and is of this chain as far as recent
-    blockhashes (by number: height + 1) show; whether it is whole. Raises BadBaseline.
+) -> Base:
+    """The full snapshot of the slot, which was brought in, and is of this chain as far as recent
+    blockhashes (by number: height + 1) show. Raises BadBaseline.
     """
     found = [
         base
@@ -64,7 +80,10 @@ def require_base(
                 f"an incremental snapshot over another full one of slot {base_slot} than what is"
                 f" here ({base.source}): their blockhashes differ"
             )
-    return any(base.whole for base in found)
+    # A proven one first, then one whose sum is known.
+    best = max(found, key=lambda each: (each.whole, each.proven, each.lattice is not None))
+    lattice = None if best.lattice is None else bytes(best.lattice)
+    return Base(base_slot, best.whole, lattice)
 
 
 def record_baseline(
@@ -93,50 +112,72 @@ def record_snapshot(
     now: datetime,
     chosen_owners: Collection[bytes] = (),
     origin: Callable[[], Origin] = Origin,
+    again: baseline_proof.ReadAgain | None = None,
+    replace_stakes: bool = False,
 ) -> RecordedBaseline:
     """The same of an archive's stored accounts, where an account's highest slot counts; only those
     of the chosen owners, or all when none are chosen. `slot`, `whole` and `origin` are asked when
     all have been read. Where it builds on a base, accounts that are gone are recorded as such.
+
+    With `again`, which reads them once more, the sum of all accounts is held against what the file
+    declares: raises WrongSum and WrongBankHash, OtherAccounts where a proven one contradicts what
+    is recorded, and OtherStakes unless its stakes replace others.
     """
+    total = None if again is None else LatticeHash()
     with snapshots.Staging() as staging:
         try:
             with transaction.atomic():
                 writing.lift_timeouts()
-                staging.fill(_staged(stored, frozenset(chosen_owners)))
+                staging.fill(_staged(stored, frozenset(chosen_owners), total))
         except writing.NotAU64 as error:
             raise BadBaseline("a number of an account is no u64") from error
-        return _record(
-            staging,
-            slot(),
-            origin(),
-            whole=whole() and not chosen_owners,
-            owners=chosen_owners,
-            source=source,
-            now=now,
-        )
+        found = _Found(slot(), origin(), all_read=whole(), owners=chosen_owners, source=source)
+        _check(found.slot)
+        if not chosen_owners:
+            with transaction.atomic():
+                writing.lift_timeouts()
+                _require_all_lamports(staging, found.origin)
+        proof = Proof()
+        if total is not None and again is not None:
+            with transaction.atomic():
+                writing.lift_timeouts()
+                of = found.origin
+                proof = baseline_proof.prove(staging, total, of.declared, of.base, again)
+        return _record(staging, found, proof, now=now, replace_stakes=replace_stakes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was read beside the accounts; `all_read` says that the file has all that it names."""
+
+    slot: Slot
+    origin: Origin
+    all_read: bool
+    owners: Collection[bytes]
+    source: str
 
 
 def _staged(
-    stored: Iterable[tuple[Slot, AccountWrite]], chosen_owners: frozenset[bytes]
+    stored: Iterable[tuple[Slot, AccountWrite]],
+    chosen_owners: frozenset[bytes],
+    total: LatticeHash | None,
 ) -> Iterator[snapshots.Staged]:
+    """What is read is added to `total`."""
     for slot, account in stored:
         if len(account.pubkey) != 32 or len(account.owner) != 32:
             raise BadBaseline("an account's pubkey or owner has not 32 bytes")
+        if total is not None:
+            if not 0 <= account.lamports <= U64_MAX:
+                raise writing.NotAU64(slot)
+            total.add(lattice_of(account))
         wanted = not chosen_owners or account.owner in chosen_owners
         yield snapshots.Staged(slot, wanted, account)
 
 
 def _record(
-    staging: snapshots.Staging,
-    slot: Slot,
-    origin: Origin,
-    *,
-    whole: bool,
-    owners: Collection[bytes],
-    source: str,
-    now: datetime,
+    staging: snapshots.Staging, found: _Found, proof: Proof, *, now: datetime, replace_stakes: bool
 ) -> RecordedBaseline:
-    _check(slot)
+    slot, origin = found.slot, found.origin
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
         writing.lift_timeouts()
         # Owners before partitions, as all who lock both do.
@@ -150,20 +191,66 @@ def _record(
                 f"slot {slot} lies below the archive's window, which begins at"
                 f" {store.first_kept_slot()}"
             )
-        if not owners:
-            _require_all_lamports(staging, origin)
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
-        values = {
-            "accounts": accounts - gone,
-            "whole": whole,
-            "owners": [Pubkey(owner) for owner in sorted(owners)],
-            "blockhash": origin.blockhash,
-            "block_height": origin.block_height,
-            "base_slot": origin.base_slot,
-        }
-        baselines.keep(slot, source, values, now=now, replace=whole)
-    return RecordedBaseline(accounts=new, present=accounts - gone - new, gone=gone)
+        if proof.is_proven and new < accounts - gone and _others_are_of(slot, proof):
+            is_all = not found.owners and origin.base is None
+            baseline_proof.require_same(staging, slot, proof.lattice if is_all else None)
+        _keep(found, proof, accounts - gone, now=now, replace_stakes=replace_stakes)
+    return RecordedBaseline(
+        accounts=new,
+        present=accounts - gone - new,
+        gone=gone,
+        proof=proof,
+        shown=baseline_proof.shown(proof, origin.declared),
+    )
+
+
+def _others_are_of(slot: Slot, proof: Proof) -> bool:
+    """Whether accounts of another sum were recorded at the slot, or of one that is not known."""
+    return any(
+        each.lattice is None or bytes(each.lattice) != proof.lattice
+        for each in baselines.of_slot(slot)
+    )
+
+
+def _keep(
+    found: _Found, proof: Proof, accounts: int, *, now: datetime, replace_stakes: bool
+) -> None:
+    origin, bank = found.origin, found.origin.declared.bank
+    whole = found.all_read and not found.owners
+    values = {
+        "accounts": accounts,
+        "whole": whole,
+        "owners": [Pubkey(owner) for owner in sorted(found.owners)],
+        "blockhash": origin.blockhash,
+        "block_height": origin.block_height,
+        "base_slot": origin.base_slot,
+    }
+    # A sum over some of the accounts is of no use to what builds on it.
+    is_sum = proof.is_proven or found.all_read
+    proved = {
+        "proven": proof.is_proven,
+        "why_unproven": proof.why_unproven,
+        "lattice": proof.lattice if is_sum else None,
+        "bank_hash": None if bank is None else bank.hash,
+        "parent_hash": None if bank is None else bank.parent_hash,
+        "parent_slot": None if bank is None else bank.parent_slot,
+        "signature_count": None if bank is None else bank.signature_count,
+    }
+    kept = baselines.keep(found.slot, found.source, values, proved, now=now, replace=whole)
+    for epoch, stakes in (origin.stakes or {}).items():
+        known = epoch_stakes.of_epoch(epoch)
+        if known and not replace_stakes and _lamports(known) != _lamports(stakes):
+            theirs = epoch_stakes.baseline_of(epoch)
+            if theirs is not None and (theirs.proven or not kept.proven):
+                raise OtherStakes(epoch, theirs.source)
+        if stakes and known != stakes:
+            epoch_stakes.keep(kept, epoch, stakes)
+
+
+def _lamports(stakes: Mapping[bytes, Stake]) -> dict[bytes, int]:
+    return {account: stake.lamports for account, stake in stakes.items()}
 
 
 def _require_all_lamports(staging: snapshots.Staging, origin: Origin) -> None:

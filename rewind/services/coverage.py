@@ -2,12 +2,15 @@
 
 from chain.units import I64_MAX, Slot
 from rewind.errors import EmptyRange
+from rewind.results.baselines import BaselineEntry
 from rewind.results.coverage import Coverage, GapEntry, StorageBand
 from rewind.services import filters, storage
+from rewind.store import baselines
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
 
 MOST_GAPS = 10_000
+_MOST_BASELINES = 100
 
 
 def coverage(
@@ -46,6 +49,7 @@ def coverage(
         gaps=gaps,
         truncated=truncated,
         storage=_storage(found),
+        baselines=list(map(BaselineEntry.of, baselines.newest(_MOST_BASELINES, first, last))),
         filtered_owners=filters.filtered_owners(),
         filtered_pubkeys=filters.filtered_pubkeys(),
         note=_note(found),

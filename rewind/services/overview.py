@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from rewind.models import Baseline, Gap
+from rewind.baseline_models import Baseline
+from rewind.models import Gap
 from rewind.store import baselines
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store

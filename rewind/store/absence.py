@@ -7,7 +7,8 @@ from solders.sysvar import RENT
 
 from columns.clusters import is_clustered
 from columns.raw_queries import Query, fetch_all, fetch_one, fetch_together
-from rewind.models import ArchiveState, Baseline
+from rewind.baseline_models import Baseline
+from rewind.models import ArchiveState
 from rewind.positions import END_OF_SLOT, Position
 from rewind.sealed_models import SealedSegment
 from rewind.store import slot_lookup

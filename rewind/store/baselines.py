@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from chain.units import I64_MAX
 from columns.raw_queries import fetch_one
-from rewind.models import Baseline
+from rewind.baseline_models import Baseline
 
 
 class Around(NamedTuple):
@@ -44,17 +45,37 @@ def slots_of_whole_ones(limit: int) -> list[int]:
     return list(found.values_list("slot", flat=True)[:limit])
 
 
-def newest(limit: int) -> list[Baseline]:
-    return list(Baseline.objects.order_by("-slot")[:limit])
+def newest(limit: int, first: int = 0, last: int = I64_MAX) -> list[Baseline]:
+    """Those of the slots, newest first, without their sums."""
+    found = Baseline.objects.filter(slot__range=(first, last)).order_by("-slot", "-pk")
+    return list(found.defer("lattice")[:limit])
+
+
+def of_slot(slot: int) -> QuerySet[Baseline]:
+    return Baseline.objects.filter(slot=slot)
 
 
 def keep(
-    slot: int, source: str, values: Mapping[str, Any], *, now: datetime, replace: bool
-) -> None:
-    """The baseline's row; with `replace` an earlier one of the source takes the values."""
-    Baseline.objects.update_or_create(
-        slot=slot,
-        source=source,
-        defaults=values if replace else {},
-        create_defaults={**values, "recorded_at": now},
-    )
+    slot: int,
+    source: str,
+    values: Mapping[str, Any],
+    proved: Mapping[str, Any],
+    *,
+    now: datetime,
+    replace: bool,
+) -> Baseline:
+    """The baseline's row; with `replace` an earlier one of the source takes the values. What was
+    `proved` it takes unless it is proven already, and this is not.
+    """
+    known = Baseline.objects.select_for_update().filter(slot=slot, source=source).first()
+    if known is None:
+        return Baseline.objects.create(
+            slot=slot, source=source, recorded_at=now, **values, **proved
+        )
+    taken = dict(values) if replace else {}
+    if proved["proven"] or not known.proven:
+        taken |= proved
+    for name, value in taken.items():
+        setattr(known, name, value)
+    known.save(update_fields=list(taken))
+    return known

@@ -17,6 +17,8 @@ from chain.accounts import AccountWrite
 from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
+from columns.packed_data import unpack
+from columns.row_cursors import rows_of
 from rewind.positions import END_OF_SLOT
 from rewind.store import late_rows, unsealing
 from rewind.store.segments import keep_new, kept_terms
@@ -29,6 +31,9 @@ _COLUMNS = (
     "stored_slot, write_version, lamports, rent_epoch, wanted, executable, pubkey, owner, data"
 )
 _ROW = struct.Struct(">h iq iQ iQ iQ i? i? i32s i32s i".replace(" ", ""))
+_U64 = 2**64
+# Of rows without and with an account's data, which is up to 10 MiB.
+_MANY, _FEW = 5_000, 32
 
 
 class Staged(NamedTuple):
@@ -37,6 +42,16 @@ class Staged(NamedTuple):
     stored_slot: int
     wanted: bool
     account: AccountWrite
+
+
+class StagedState(NamedTuple):
+    """What of a staged account counts in the sum of all accounts."""
+
+    pubkey: bytes
+    lamports: int
+    owner: bytes
+    executable: bool
+    data: bytes
 
 
 class Staging:
@@ -105,12 +120,55 @@ class Staging:
             accounts, gone = cursor.fetchone()
             return accounts, gone
 
+    def pubkeys(self) -> Iterator[bytes]:
+        """Of all staged accounts, each once. Inside a transaction."""
+        sql = f"SELECT DISTINCT pubkey FROM {self._table}"
+        return (bytes(pubkey) for (pubkey,) in rows_of(sql, at_once=_MANY))
+
+    def states(self) -> Iterator[StagedState]:
+        """The newest states of wanted accounts that are not gone. Inside a transaction."""
+        newest = (
+            f"SELECT DISTINCT ON (pubkey) * FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC"
+        )
+        return self._states(f"({newest}) AS staged WHERE wanted AND lamports <> 0")
+
+    def superseded(self) -> Iterator[StagedState]:
+        """Wanted states above which the account has a newer one. Inside a transaction."""
+        return self._states(f"{self._table} AS staged JOIN {self._old()} WHERE wanted")
+
+    def superseded_unwanted(self) -> Iterator[tuple[int, bytes]]:
+        """Of such states that are not wanted, whose data are not here: the number in the order of
+        filling, the first is 1, and the pubkey; ascending. Inside a transaction.
+        """
+        sql = (
+            f"SELECT number, pubkey FROM {self._table} AS staged JOIN {self._old()}"
+            " WHERE NOT wanted AND lamports <> 0 ORDER BY number"
+        )
+        return ((number, bytes(pubkey)) for number, pubkey in rows_of(sql, at_once=_MANY))
+
+    def _old(self) -> str:
+        # Narrow rows are sorted: those of the table have the data in them.
+        return (
+            "(SELECT number FROM (SELECT number, row_number() OVER (PARTITION BY pubkey"
+            f" ORDER BY stored_slot DESC, number DESC) AS place FROM {self._table}) AS placed"
+            " WHERE place > 1) AS old USING (number)"
+        )
+
+    def _states(self, source: str) -> Iterator[StagedState]:
+        sql = f"SELECT pubkey, lamports, owner, executable, data FROM {source}"
+        for pubkey, lamports, owner, executable, data in rows_of(sql, at_once=_FEW):
+            yield StagedState(
+                *(bytes(pubkey), lamports % _U64, bytes(owner), executable),
+                unpack(bytes(data)),
+            )
+
     def lamports(self, base_slot: int | None) -> int:
         """What the staged accounts hold, and those of the base of that slot that are not among
-        them.
+        them. A write at the end of that slot took the place of its account's base.
         """
         slot = -1 if base_slot is None else base_slot
-        unsealing.copy_bases_of(slot)
+        unsealing.copy_at_end_of(slot)
         hot = "rewind_accountchange"
         with connection.cursor() as cursor:
             if is_clustered():
@@ -119,7 +177,7 @@ class Staging:
                 cursor.execute(f"DROP TABLE IF EXISTS {hot}")
                 cursor.execute(
                     f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
-                    " SELECT pubkey, slot, position, kind, lamports FROM rewind_accountchange"
+                    " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
                     " WHERE slot = %s AND position = %s",
                     [slot, END_OF_SLOT],
                 )
@@ -128,7 +186,7 @@ class Staging:
                 f" lamports FROM {self._table}"
                 " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
                 " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
-                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s AND kind = 1"
+                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
                 " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
                 f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
                 " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"

@@ -40,13 +40,6 @@ def copy_newest_below(low: bytes, high: bytes | None, edge: int) -> None:
     copy(list(same)[-1] for _, same in groupby(changes, key=lambda change: change.pubkey))
 
 
-def copy_bases_of(slot: int) -> None:
-    """The same of the sealed bases at the end of a slot: what snapshots brought in."""
-    segments = [row[0] for row in _covering(slot)]
-    changes = change_source.merged([], segments, first_slot=slot, last_slot=slot)
-    copy(each for each in changes if each.kind == 1 and each.position == END_OF_SLOT)
-
-
 def copy_at_end_of(slot: int) -> None:
     """The same of all that is sealed at the end of a slot."""
     segments = [row[0] for row in _covering(slot)]

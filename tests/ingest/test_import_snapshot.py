@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from rewind.models import AccountChange, Baseline
+from rewind.baseline_models import Baseline
+from rewind.models import AccountChange
 from rewind.services.recording import record_slots
 from tests.rewind.samples import block
 from tests.upstream.manifests import KEYS
@@ -39,11 +40,15 @@ def snapshot(tmp_path):
 
 
 def test_an_archive_becomes_a_baseline(db, snapshot):
-    assert run(snapshot) == f"{snapshot}: 1 account imported, 1 closed ones left out\n"
+    first, proof = run(snapshot).splitlines()
+    assert first == f"{snapshot}: 1 account imported, 1 closed ones left out"
+    assert proof.startswith("  proven: all accounts sum to ")
     row = AccountChange.objects.get()
     assert (row.slot, row.kind, row.lamports, row.executable) == (100, 1, 20, True)
     again = run(snapshot, "--slot", "100")
-    assert again == (f"{snapshot}: 0 accounts imported, 1 there already, 1 closed ones left out\n")
+    assert again == (
+        f"{snapshot}: 0 accounts imported, 1 there already, 1 closed ones left out\n{proof}\n"
+    )
     assert (Baseline.objects.get().slot, Baseline.objects.get().accounts) == (100, 1)
 
 
@@ -77,7 +82,9 @@ def test_account_files_need_their_slot(db, tmp_path):
     path.write_text(file_of())
     with pytest.raises(CommandError, match="give it with --slot"):
         run(path)
-    assert run(tmp_path, "--slot", "7") == f"{tmp_path}: 1 account imported\n"
+    assert run(tmp_path, "--slot", "7") == (
+        f"{tmp_path}: 1 account imported\n  unproven: account files carry no hash of all accounts\n"
+    )
     assert AccountChange.objects.get().slot == 7
 
 

@@ -11,7 +11,8 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from ingest import chain_identity
-from rewind.models import AccountChange, Baseline
+from rewind.baseline_models import Baseline
+from rewind.models import AccountChange
 from rewind.services.recording import record_slots
 from tests.rewind.samples import block
 from tests.upstream.manifests import KEYS, manifest

@@ -27,7 +27,7 @@ PAGES = (
 
 
 @pytest.fixture
-def text(client: Any, db: None) -> Any:
+def text(client: Any, db: None, empty_redis: None) -> Any:
     def read(path: str) -> str:
         answer = client.get(f"/docs/{path}", HTTP_HOST=HOST)
         assert answer.status_code == 200, path

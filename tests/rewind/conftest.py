@@ -9,7 +9,7 @@ import pytest
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
     *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
-    *("gap", "baseline", "archivestate", "accountsegments", "droppedaccount"),
+    *("gap", "baseline", "epochstake", "archivestate", "accountsegments", "droppedaccount"),
     *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
 )
 

@@ -4,8 +4,9 @@ import pytest
 from django.db import connection
 
 from chain.units import U64_MAX
+from rewind.baseline_models import Baseline
 from rewind.errors import BadBaseline
-from rewind.models import AccountChange, ArchivedSlot, Baseline
+from rewind.models import AccountChange, ArchivedSlot
 from rewind.positions import END_OF_SLOT
 from rewind.services import filters
 from rewind.services.baseline import record_baseline, record_snapshot

@@ -36,6 +36,7 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "gaps": [],
         "truncated": False,
         "storage": [],
+        "baselines": [],
         "filteredOwners": [],
         "filteredPubkeys": [],
         "note": "Nothing is archived yet.",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
 from chain.encodings import b58encode
+from chain.lattice import LatticeHash
 from tests.examples import examples
 from tests.upstream.manifests import manifest
 from upstream.archives.account_json import LARGEST_ACCOUNT, accounts_of
@@ -51,16 +52,38 @@ def tar_of(members):
     return out.getvalue()
 
 
-def held(storages):
-    """The lamports of all accounts, as far as they can be read."""
-    newest = {}
+def newest(storages):
+    """The newest state of each account, as far as they can be read."""
+    found = {}
     for _name, content in sorted(storages.items(), key=lambda item: int(item[0].split(".")[0])):
         at = 0
         while at + 136 <= len(content):
-            _, length, pubkey, lamports = struct.unpack_from("<QQ32sQ", content, at)
-            newest[pubkey] = lamports
+            version, length, pubkey, *rest = struct.unpack_from("<QQ32sQQ32sB", content, at)
+            lamports, rent_epoch, owner, executable = rest
+            data = content[at + 136 : at + 136 + length]
+            if executable < 2 and len(data) == length:
+                found[pubkey] = AccountWrite(
+                    *(pubkey, lamports, owner, data, executable == 1, rent_epoch, version, None)
+                )
             at += 136 + length + -length % 8
-    return sum(newest.values()) % 2**64
+    return found
+
+
+def held(*storages):
+    """The lamports of all accounts; those of later ones are over those of earlier ones."""
+    return sum(each.lamports for each in _over(storages).values()) % 2**64
+
+
+def lattice(*storages):
+    """The lattice hash of the same."""
+    return bytes(LatticeHash.of(_over(storages).values()))
+
+
+def _over(storages):
+    found = {}
+    for each in storages:
+        found |= newest(each)
+    return found
 
 
 def archive(storages, *, slot=100, version=b"1.2.0", told=None, lengths=None):
@@ -69,7 +92,12 @@ def archive(storages, *, slot=100, version=b"1.2.0", told=None, lengths=None):
     """
     if told is None:
         whole = {name: len(content) for name, content in storages.items()}
-        told = manifest(whole | (lengths or {}), slot=slot, capitalization=held(storages))
+        told = manifest(
+            whole | (lengths or {}),
+            slot=slot,
+            capitalization=held(storages),
+            lattice=lattice(storages),
+        )
     return tar_of(
         [
             ("version", version),

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain, islice
+from pathlib import Path
 
 from solders.hash import Hash
 
 from chain.accounts import AccountWrite
+from chain.lattice import hard_fork_data
 from chain.units import Slot
 from historical.services.blocks import blockhashes
 from historical.store.blocks import blocks_of_hashes
@@ -17,7 +19,10 @@ from rewind.errors import BadBaseline
 from rewind.services import baseline
 from rewind.services import slots as archive
 from rewind.services.baseline import Origin, RecordedBaseline
+from rewind.services.baseline_proof import Base, Declared, DeclaredBank
 from rewind.store import slots as archive_store
+from rewind.store.epoch_stakes import Stake
+from upstream.archives.manifest_stakes import EpochStakes
 from upstream.archives.snapshot_manifest import Manifest
 from upstream.archives.snapshots import Snapshot
 
@@ -46,9 +51,11 @@ def import_snapshot(
     owners: frozenset[bytes],
     genesis_hash: str | None,
     now: datetime,
+    replace_stakes: bool = False,
 ) -> RecordedBaseline:
     """Imports a validator's snapshot archive; an incremental one needs its base. The operator, the
-    manifest or a stored block must prove its chain. Raises BadBaseline, OtherChain, BadSnapshot.
+    manifest or a stored block must prove its chain. Raises BadBaseline (rewind.baseline_errors
+    where its accounts are not those that it declares), OtherChain, BadSnapshot.
     """
     if slot is not None:
         _refuse_the_future(slot)
@@ -66,12 +73,20 @@ def import_snapshot(
     return baseline.record_snapshot(
         checked.accounts(),
         slot=agreed,
-        whole=lambda: snapshot.is_whole and checked.is_base_whole,
+        whole=lambda: snapshot.is_whole and (checked.base is None or checked.base.whole),
         source=snapshot.path.name,
         now=now,
         chosen_owners=owners,
         origin=checked.origin,
+        again=lambda: _read_again(snapshot.path),
+        replace_stakes=replace_stakes,
     )
+
+
+def _read_again(path: Path) -> Iterator[AccountWrite]:
+    with Snapshot(path) as snapshot:
+        for stored in snapshot:
+            yield stored.account
 
 
 class _CheckedSnapshot:
@@ -81,7 +96,7 @@ class _CheckedSnapshot:
         self, snapshot: Snapshot, owners: frozenset[bytes], genesis_hash: str | None
     ) -> None:
         self.genesis_hash = ""
-        self.is_base_whole = True
+        self.base: Base | None = None
         self._snapshot = snapshot
         self._owners = owners
         self._given = genesis_hash
@@ -111,15 +126,38 @@ class _CheckedSnapshot:
         base = self._snapshot.declared_base
         if base is not None:
             recent = {} if manifest is None else manifest.blockhashes
-            self.is_base_whole = baseline.require_base(
-                base, chosen_owners=self._owners, blockhashes=recent
-            )
+            self.base = baseline.require_base(base, chosen_owners=self._owners, blockhashes=recent)
 
     def origin(self) -> Origin:
-        manifest, base = self._snapshot.manifest, self._snapshot.declared_base
-        if manifest is None or not manifest.blockhash:
-            return Origin(base_slot=base)
-        return Origin(manifest.blockhash, manifest.block_height, manifest.capitalization, base)
+        manifest, named = self._snapshot.manifest, self._snapshot.named_hash
+        if manifest is None or self._snapshot.slot is None or not manifest.blockhash:
+            return Origin(base=self.base, declared=Declared(named))
+        bank = manifest.bank
+        return Origin(
+            *(manifest.blockhash, bank.block_height, bank.capitalization, self.base),
+            Declared(named, manifest.lattice, _declared_bank(manifest, self._snapshot.slot)),
+            {each.epoch: _stakes(each) for each in manifest.epoch_stakes},
+        )
+
+
+def _declared_bank(manifest: Manifest, slot: Slot) -> DeclaredBank:
+    bank = manifest.bank
+    return DeclaredBank(
+        hash=bank.hash,
+        parent_hash=bank.parent_hash,
+        parent_slot=bank.parent_slot,
+        signature_count=bank.signature_count,
+        blockhash=manifest.blockhash,
+        hard_fork=hard_fork_data(bank.hard_forks, slot, bank.parent_slot),
+        delta_hash=bank.delta_hash if any(bank.delta_hash) else None,
+    )
+
+
+def _stakes(epoch: EpochStakes) -> dict[bytes, Stake]:
+    return {
+        account: Stake(lamports, epoch.voters.get(account))
+        for account, lamports in epoch.stakes.items()
+    }
 
 
 def _genesis_of_file(manifest: Manifest | None, given: str | None) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ingest.models import StoredChain
-from rewind.models import ArchiveState, Baseline
+from rewind.baseline_models import Baseline
+from rewind.models import ArchiveState
 
 
 def genesis_hash() -> str:

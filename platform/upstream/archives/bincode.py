@@ -28,6 +28,9 @@ class Bincode:
     def u64(self) -> int:
         return int.from_bytes(self._take(_WORD), "little")
 
+    def u32(self) -> int:
+        return int.from_bytes(self._take(4), "little")
+
     def flag(self) -> bool:
         """A bool, or whether an option's value follows: one byte, 0 or 1."""
         byte = self._take(1)[0]

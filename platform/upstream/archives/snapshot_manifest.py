@@ -1,20 +1,25 @@
-"""The manifest of a snapshot archive (`snapshots/<slot>/<slot>`) → the live length of each storage.
+"""The manifest of a snapshot archive (`snapshots/<slot>/<slot>`): its bank, storages' lengths.
 
-It is one bincode value: the bank's fields, the accounts database's, then extras that are not read.
-The order and the widths are those of `runtime/src/serde_snapshot.rs`, and of the types it names, as
-solana-labs/solana and anza-xyz/agave had them in the years of version 1.2.0 (1.x to 3.x); they were
-held against the states of firedancer's `fd_ssmanifest_parser.c`, which reads the same bytes. In all
-of them the bank's fields take the same bytes under changing names: epoch stakes became a map that
-is always empty, and only the tail grew. They were read as source: no snapshot of a real validator
-was at hand to try this on.
+It is one bincode value: the bank's fields, the accounts database's, then extras, of which each age
+wrote some more. The order and the widths are those of `runtime/src/serde_snapshot.rs`, and of the
+types it names, as solana-labs/solana and anza-xyz/agave had them in the years of version 1.2.0 (1.x
+to 4.x); they were held against the states of firedancer's `fd_ssmanifest_parser.c`, which reads the
+same bytes. In all of them the bank's fields take the same bytes under changing names: epoch stakes
+became a map that is always empty, and only the tail grew.
 """
 
 from typing import NamedTuple
 
+from chain.lattice import LATTICE_BYTES
 from chain.units import Slot
-from upstream.archives.account_json import LARGEST_ACCOUNT
-from upstream.archives.bincode import Bincode
+from upstream.archives.bincode import Bincode, Misfit
 from upstream.archives.compression import Source
+from upstream.archives.manifest_stakes import (
+    LEAST_EPOCH_STAKES,
+    EpochStakes,
+    read_epoch_stakes,
+    read_stakes,
+)
 
 # A storage is a file, accounts/<slot>.<id>.
 Storage = tuple[Slot, int]
@@ -26,35 +31,54 @@ _PUBKEY = 32
 _FEE_RATE_GOVERNOR = 4 * _U64 + 1
 _RENT = 2 * _U64 + 1
 _INFLATION = 6 * _U64
-_DELEGATION = _PUBKEY + 4 * _U64
 _BANK_HASH_STATS = 5 * _U64
-# What an account takes beside its data: lamports, length, owner, executable, rent_epoch.
-_ACCOUNT = 2 * _U64 + _PUBKEY + 1 + _U64
-_VOTE_ACCOUNT = _PUBKEY + _U64 + _ACCOUNT
-_STAKES = 5 * _U64
-_EPOCH_STAKES = _U64 + _STAKES + 3 * _U64
-_NODE = _PUBKEY + 2 * _U64
+# Of the full snapshot below an incremental one: slot, hash, capitalization, and two of the other.
+_PERSISTENCE = 3 * _U64 + 2 * _HASH
 
 # A validator keeps about one storage for each of the last 432,000 slots; some hundred bytes of
 # memory go for each.
 _MOST_STORAGES = 1 << 21
 # A validator keeps 301; some more do no harm.
 _MOST_BLOCKHASHES = 10_000
+# A cluster has had a handful.
+_MOST_HARD_FORKS = 1_000
+# A validator keeps those of six epochs.
+_MOST_EPOCHS = 64
 # AppendVec's own limit.
 _LARGEST_STORAGE = 1 << 34
 
 
+class Bank(NamedTuple):
+    """The bank of the snapshot's slot: its hash and what it is made of. `hard_forks` are pairs of
+    slot and count; `delta_hash` is of the accounts written in the slot, which went into the hash
+    before lattice hashes did, and zeros since.
+    """
+
+    hash: bytes
+    parent_hash: bytes
+    parent_slot: Slot
+    hard_forks: tuple[tuple[int, int], ...]
+    signature_count: int
+    block_height: int
+    capitalization: int
+    delta_hash: bytes = bytes(_HASH)
+
+
 class Manifest(NamedTuple):
     """What a manifest says of its chain: blockhashes by their number (of the newest 301 blocks),
-    the newest of them, the block's height, the lamports of all accounts, and how many bytes of each
-    storage are accounts; what is behind them is nothing.
+    the newest of them, the bank, how many bytes of each storage are accounts (what is behind them
+    is nothing), the stakes of the epochs that it knows, lowest first, and the lattice hash of all
+    accounts, 2,048 bytes, None where it has none. `tail_fault` says why what is behind the
+    storages could not be followed: then it has no lattice hash, and stakes perhaps.
     """
 
     blockhashes: dict[int, bytes]
     blockhash: bytes
-    block_height: int
-    capitalization: int
+    bank: Bank
     lengths: dict[Storage, int]
+    epoch_stakes: tuple[EpochStakes, ...] = ()
+    lattice: bytes | None = None
+    tail_fault: str | None = None
 
     @property
     def genesis_hash(self) -> bytes | None:
@@ -62,28 +86,52 @@ class Manifest(NamedTuple):
         return self.blockhashes.get(0)
 
 
+class _Tail(NamedTuple):
+    delta_hash: bytes = bytes(_HASH)
+    epoch_stakes: tuple[EpochStakes, ...] = ()
+    lattice: bytes | None = None
+    fault: str | None = None
+
+
 def read_manifest(manifest: Source, size: int, slot: Slot) -> Manifest:
     """Raises Misfit when the manifest, `size` bytes, is not of the form that is known, or is of
-    another slot.
+    another slot; what is behind the accounts database may be of any.
     """
     data = Bincode(manifest, size)
     blockhashes, blockhash = _blockhash_queue(data)
-    block_height, capitalization = _pass_bank(data, slot)
+    bank, old_stakes = _bank(data, slot)
     lengths = _storages(data, slot)
-    _pass_rest_of_database(data, slot)
-    return Manifest(blockhashes, blockhash, block_height, capitalization, lengths)
+    delta_hash = _rest_of_database(data, slot)
+    try:
+        stakes, lattice = _extras(data)
+        fault = None
+    except Misfit as misfit:
+        stakes, lattice, fault = (), None, str(misfit)
+    by_epoch = {each.epoch: each for each in (*old_stakes, *stakes)}
+    return Manifest(
+        blockhashes,
+        blockhash,
+        bank._replace(delta_hash=delta_hash),
+        lengths,
+        tuple(by_epoch[epoch] for epoch in sorted(by_epoch)),
+        lattice,
+        fault,
+    )
 
 
-def _pass_bank(data: Bincode, slot: Slot) -> tuple[int, int]:
-    """Behind the queue of blockhashes; the block height and the capitalization."""
+def _bank(data: Bincode, slot: Slot) -> tuple[Bank, list[EpochStakes]]:
+    """Behind the queue of blockhashes."""
     data.skip_list(2 * _U64)  # ancestors
-    data.skip(2 * _HASH)  # hash, parent_hash
+    bank_hash, parent_hash = data.take(_HASH), data.take(_HASH)
     parent_slot = data.u64()
     if parent_slot > slot:
         raise data.misfit(f"the parent of slot {slot} is given as {parent_slot}")
-    data.skip_list(2 * _U64)  # hard_forks
-    data.skip(3 * _U64)  # transaction_count, tick_height, signature_count
-    capitalization = data.u64()
+    count = data.count(2 * _U64)
+    if count > _MOST_HARD_FORKS:
+        raise data.misfit(f"{count} hard forks")
+    hard_forks = tuple((data.u64(), data.u64()) for _ in range(count))
+    data.skip(2 * _U64)  # transaction_count, tick_height
+    signature_count, capitalization = data.u64(), data.u64()
     data.skip(_U64)  # max_tick_height
     _pass_option(data, _U64)  # hashes_per_tick
     # ticks_per_slot, ns_per_slot, genesis_creation_time, slots_per_year, accounts_data_len
@@ -97,13 +145,17 @@ def _pass_bank(data: Bincode, slot: Slot) -> tuple[int, int]:
     _pass_rent_collector(data)
     _pass_epoch_schedule(data)
     data.skip(_INFLATION)
-    _pass_stakes(data)
+    read_stakes(data)
     for each in (_PUBKEY, _PUBKEY, _PUBKEY + _U64):
         data.skip_list(each)  # unused accounts
-    for _ in range(data.count(_EPOCH_STAKES)):
-        _pass_epoch_stakes(data)
+    epochs = range(_epochs(data))
+    stakes = [read_epoch_stakes(data, versioned=False) for _ in epochs]
     data.flag()  # is_delta
-    return block_height, capitalization
+    bank = Bank(
+        *(bank_hash, parent_hash, Slot(parent_slot), hard_forks, signature_count),
+        *(block_height, capitalization),
+    )
+    return bank, stakes
 
 
 def _blockhash_queue(data: Bincode) -> tuple[dict[int, bytes], bytes]:
@@ -134,31 +186,6 @@ def _pass_epoch_schedule(data: Bincode) -> None:
     data.skip(2 * _U64)  # first_normal_epoch, first_normal_slot
 
 
-def _pass_stakes(data: Bincode) -> None:
-    for _ in range(data.count(_VOTE_ACCOUNT)):
-        data.skip(_PUBKEY + 2 * _U64)  # pubkey, stake, lamports
-        length = data.count(1)
-        if length > LARGEST_ACCOUNT:
-            raise data.misfit(f"a vote account of {length} bytes")
-        data.skip(length + _PUBKEY)  # data, owner
-        data.flag()  # executable
-        data.skip(_U64)  # rent_epoch
-    data.skip_list(_PUBKEY + _DELEGATION)
-    data.skip(2 * _U64)  # unused, epoch
-    data.skip_list(4 * _U64)  # stake_history: epoch, effective, activating, deactivating
-
-
-def _pass_epoch_stakes(data: Bincode) -> None:
-    data.skip(_U64)  # epoch
-    _pass_stakes(data)
-    data.skip(_U64)  # total_stake
-    for _ in range(data.count(_NODE)):
-        data.skip(_PUBKEY)
-        data.skip_list(_PUBKEY)  # vote_accounts
-        data.skip(_U64)  # total_stake
-    data.skip_list(2 * _PUBKEY)  # epoch_authorized_voters
-
-
 def _storages(data: Bincode, slot: Slot) -> dict[Storage, int]:
     lengths: dict[Storage, int] = {}
     for _ in range(data.count(2 * _U64)):
@@ -176,14 +203,40 @@ def _storages(data: Bincode, slot: Slot) -> dict[Storage, int]:
     return lengths
 
 
-def _pass_rest_of_database(data: Bincode, slot: Slot) -> None:
+def _rest_of_database(data: Bincode, slot: Slot) -> bytes:
+    """The hash of the accounts written in the slot."""
     data.skip(_U64)  # once the write version
     _expect_slot(data, slot, "the accounts database's slot")
-    data.skip(2 * _HASH + _BANK_HASH_STATS)
+    delta_hash = data.take(_HASH)
+    data.skip(_HASH + _BANK_HASH_STATS)
     # Two lists of roots, which came later: what ends before them is whole.
     for each in (_U64, _U64 + _HASH):
         if data.left:
             data.skip_list(each)
+    return delta_hash
+
+
+def _extras(data: Bincode) -> tuple[tuple[EpochStakes, ...], bytes | None]:
+    """Stakes and the lattice hash. A file ends behind any of the extras: each age wrote more."""
+    stakes: tuple[EpochStakes, ...] = ()
+    if data.left:
+        data.skip(_U64)  # lamports_per_signature
+    for size in (_PERSISTENCE, _HASH):  # incremental_snapshot_persistence, epoch_accounts_hash
+        if data.left:
+            _pass_option(data, size)
+    if data.left:
+        epochs = range(_epochs(data))
+        stakes = tuple(read_epoch_stakes(data, versioned=True) for _ in epochs)
+    lattice = data.take(LATTICE_BYTES) if data.left and data.flag() else None
+    # Behind it the block's id, and what later ages will write.
+    return stakes, lattice
+
+
+def _epochs(data: Bincode) -> int:
+    count = data.count(LEAST_EPOCH_STAKES)
+    if count > _MOST_EPOCHS:
+        raise data.misfit(f"the stakes of {count} epochs")
+    return count
 
 
 def _pass_option(data: Bincode, size: int) -> None:

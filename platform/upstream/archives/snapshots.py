@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chain.accounts import AccountWrite
+from chain.encodings import b58decode
 from chain.units import I64_MAX, Slot
 from upstream.archives.account_json import LARGEST_ACCOUNT
 from upstream.archives.bincode import Misfit
@@ -29,6 +30,9 @@ _HEAD = struct.Struct("<QQ32sQQ32sB7x32x")
 _MANIFEST = re.compile(r"(?:\./)?snapshots/([0-9]{1,19})/\1")
 _STORAGE = re.compile(r"(?:\./)?accounts/([0-9]{1,19})\.([0-9]{1,20})")
 _INCREMENTAL = re.compile(r"incremental-snapshot-([0-9]{1,18})-[0-9]{1,18}-")
+_NAMED_HASH = re.compile(
+    r"(?:incremental-snapshot-[0-9]{1,18}|snapshot)-[0-9]{1,18}-([1-9A-HJ-NP-Za-km-z]{32,44})(?:\..*)?"
+)
 _VERSION = re.compile(r"(?:\./)?version")
 
 # Reported now and then: bytes of the file read so far, bytes in all.
@@ -79,6 +83,15 @@ class Snapshot:
         """
         named = _INCREMENTAL.match(self.path.name)
         return None if named is None else Slot(int(named[1]))
+
+    @property
+    def named_hash(self) -> bytes | None:
+        """The hash that the file's name has, 32 bytes: the checksum of the lattice hash of all
+        accounts, or one of an older kind. None where it has none.
+        """
+        named = _NAMED_HASH.fullmatch(self.path.name)
+        found = b"" if named is None else b58decode(named[1])
+        return found if len(found) == 32 else None
 
     @property
     def is_whole(self) -> bool:

@@ -39,6 +39,11 @@ class Command(BaseCommand):
             metavar="PUBKEY",
             help="only accounts of this program; may be given several times",
         )
+        parser.add_argument(
+            "--replace-stakes",
+            action="store_true",
+            help="take the epochs' stakes of this snapshot where those of another one differ",
+        )
         add_genesis(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,6 +65,7 @@ class Command(BaseCommand):
         gone = f", {recorded.gone:,} closed ones left out" if recorded.gone else ""
         unit = "account" if recorded.accounts == 1 else "accounts"
         self.stdout.write(f"{path}: {recorded.accounts:,} {unit} imported{present}{gone}")
+        self.stdout.write(f"  {recorded.shown}")
 
     def _files(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
         if options["slot"] is None:
@@ -82,6 +88,7 @@ class Command(BaseCommand):
                     owners=owners,
                     genesis_hash=options["genesis"],
                     now=timezone.now(),
+                    replace_stakes=options["replace_stakes"],
                 )
             finally:
                 _clear()

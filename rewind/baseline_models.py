@@ -1,0 +1,76 @@
+"""Tables of baselines, and of the stakes that snapshots carry."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from columns.keys import HashColumn, PubkeyColumn
+from columns.numbers import SlotColumn, U64Column
+
+
+class Baseline(models.Model):
+    """A snapshot that was brought in: each of its accounts is a row of kind base.
+
+    `lattice` is the sum of all accounts of the chain at the end of the slot, of those over its base
+    where it is incremental, and of those that were not chosen too. A `proven` one's is what its
+    file declares, and makes the bank's hash.
+    """
+
+    slot = SlotColumn()
+    source = models.TextField()
+    accounts = models.BigIntegerField()
+    whole = models.BooleanField(
+        default=False, help_text="Every account of the chain: what is not in it did not exist then"
+    )
+    owners = ArrayField(
+        PubkeyColumn(max_length=32),
+        default=list,
+        help_text="Only accounts of these programs; empty where none were chosen",
+    )
+    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file has none")
+    block_height = models.BigIntegerField(null=True)
+    base_slot = SlotColumn(null=True, help_text="Of the full snapshot that it builds on")
+    proven = models.BooleanField(
+        db_default=False, help_text="Its accounts make the lattice hash that the file declares"
+    )
+    why_unproven = models.TextField(
+        db_default="imported before the sums of baselines were checked: import it again",
+        blank=True,
+        help_text="Empty where it is proven",
+    )
+    lattice = models.BinaryField(
+        null=True, help_text="2,048 bytes: the sum of all accounts; null where it is not known"
+    )
+    bank_hash = HashColumn(max_length=32, null=True, help_text="As the manifest has it")
+    parent_hash = HashColumn(max_length=32, null=True, help_text="Of the parent's bank")
+    parent_slot = SlotColumn(null=True)
+    signature_count = U64Column(null=True, help_text="Of the slot's block")
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-slot"]
+        constraints = [
+            models.UniqueConstraint(fields=["slot", "source"], name="one_baseline_per_snapshot")
+        ]
+
+    def __str__(self) -> str:
+        return f"baseline of slot {self.slot}"
+
+
+class EpochStake(models.Model):
+    """What a vote account's votes weigh in an epoch, as a snapshot's manifest has it. No hash
+    covers it: a share of stake counted by it rests on the snapshot's word.
+    """
+
+    pk = models.CompositePrimaryKey("epoch", "vote_account")
+    epoch = models.BigIntegerField()
+    vote_account = PubkeyColumn(max_length=32)
+    stake = U64Column(help_text="Lamports, never 0")
+    voter = PubkeyColumn(
+        max_length=32, null=True, help_text="Who may sign its votes in the epoch; null: not known"
+    )
+    baseline = models.ForeignKey(
+        Baseline, on_delete=models.CASCADE, db_constraint=False, help_text="Whose manifest"
+    )
+
+    def __str__(self) -> str:
+        return f"stake of {self.vote_account} in epoch {self.epoch}"
