@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import NamedTuple
 
 from solders.account import Account
@@ -11,6 +10,7 @@ from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
+from chain.lattice import LatticeHash, account_lattice, bank_hash
 from chain.units import Slot, UnixTimestamp
 from localnet import sysvars
 from localnet.block_index import IndexedTransaction, indexed
@@ -38,6 +38,7 @@ class Ran:
     record: TransactionRecord
     writes: list[AccountWrite]
     found_by: IndexedTransaction
+    signature_count: int
 
 
 class FailedRun(NamedTuple):
@@ -60,7 +61,8 @@ class Status:
 class BankState:
     """What a bank goes on from, and what a frozen one is restored from. Hashes are 32 bytes; an
     open bank has its parent's bank_hash, and no blockhash. `blockhashes` are those that its
-    transactions may name, oldest first.
+    transactions may name, oldest first. `accounts_lattice` is the lattice hash of all accounts,
+    2,048 bytes, an open bank's its parent's; empty in chains from before it was kept.
     """
 
     slot: Slot
@@ -72,6 +74,7 @@ class BankState:
     blockhashes: list[bytes]
     transaction_count: int
     bank_hash: bytes
+    accounts_lattice: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,17 @@ class Ground:
     schedule: Schedule
     next_write_version: Callable[[], int]
     staked: int
+
+
+def lattice_of(key: Pubkey, account: Account) -> bytes:
+    """An account's part of the lattice hash."""
+    return account_lattice(
+        bytes(key),
+        account.lamports,
+        bytes(account.owner),
+        account.data,
+        executable=account.executable,
+    )
 
 
 class Bank:
@@ -102,6 +116,7 @@ class Bank:
         self.epoch = ground.schedule.epoch_of(state.slot)
         self.blockhash = Hash(state.blockhash)
         self.bank_hash = state.bank_hash
+        self.accounts_lattice = state.accounts_lattice
         self.blockhashes = [Hash(each) for each in state.blockhashes]
         self.transaction_count = state.transaction_count
         self.written: dict[Pubkey, Account] = {}
@@ -133,6 +148,7 @@ class Bank:
             blockhashes=[bytes(each) for each in self._accepted_after()],
             transaction_count=self.transaction_count,
             bank_hash=self.bank_hash,
+            accounts_lattice=self.accounts_lattice,
         )
         return Bank(state, self, self._ground)
 
@@ -148,6 +164,7 @@ class Bank:
             blockhashes=[bytes(each) for each in self.blockhashes],
             transaction_count=self.transaction_count,
             bank_hash=self.bank_hash,
+            accounts_lattice=self.accounts_lattice,
         )
 
     # --- accounts ---------------------------------------------------------------------------------
@@ -267,6 +284,7 @@ class Bank:
             record=record,
             writes=writes,
             found_by=indexed(record),
+            signature_count=len(submitted.transaction.signatures),
         )
         self.ran.append(ran)
         self.statuses[signature] = Status(self.slot, ran.index, outcome.err)
@@ -289,10 +307,28 @@ class Bank:
             writes.append(self._pay_leader())
         history = sysvars.slot_history(self._sysvar(sysvars.SLOT_HISTORY), self.slot)
         writes.append(self.write(sysvars.SLOT_HISTORY, sysvars.sysvar(history)))
-        self.bank_hash = sha256(
-            self.bank_hash + last_hash + len(self.writes).to_bytes(8, "little")
-        ).digest()
+        self.accounts_lattice = self._lattice_after()
+        self.bank_hash = bank_hash(
+            self.bank_hash, self.signature_count, last_hash, self.accounts_lattice
+        )
         return writes, hash_count, last_hash
+
+    @property
+    def signature_count(self) -> int:
+        """The signatures of the block's transactions, votes and failed ones too."""
+        return sum(ran.signature_count for ran in self.ran)
+
+    def _lattice_after(self) -> bytes:
+        """The lattice hash of all accounts, with what the bank wrote."""
+        total = LatticeHash(self.accounts_lattice)
+        for key, account in self.written.items():
+            before = (
+                self._ground.accounts.get(key) if self.parent is None else self.parent.load(key)
+            )
+            if before is not None:
+                total.take(lattice_of(key, before))
+            total.add(lattice_of(key, account))
+        return bytes(total)
 
     def record(self) -> SlotRecord:
         """The block that the frozen bank is."""

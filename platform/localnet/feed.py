@@ -3,7 +3,7 @@
 import asyncio
 import pickle
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Self, TypeAlias
 
@@ -11,7 +11,7 @@ import zstandard
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
-from chain.units import Slot
+from chain.units import U64_MAX, Slot
 from localnet.faults import Faults
 
 # Slots behind the newest one that are kept as they are; older ones are packed: with the sysvars it
@@ -96,9 +96,18 @@ class Feed:
         # The beginning of older slots; what happened to them since stands in `_slots`.
         self._packed: dict[Slot, bytes] = {}
         self._forgotten_below = Slot(0)
+        # By slot and write version: what a fault made of a write, None for a lost one.
+        self._altered: dict[Slot, dict[int, AccountWrite | None]] = {}
 
     def publish(self, event: ChainEvent) -> None:
         """Passes it to every subscription; a slow reader never delays the chain."""
+        if isinstance(event, AccountWritten):
+            written = self._streamed(event)
+            if written is None:
+                return
+            event = written
+        elif isinstance(event, BlockMade):
+            event = self._as_streamed(event)
         slot = slot_of(event)
         if slot >= self._forgotten_below:
             kept = self._slots.get(slot)
@@ -131,6 +140,32 @@ class Feed:
             if slot >= from_slot
             for event in self._all_of(slot)
         ]
+
+    def _streamed(self, event: AccountWritten) -> AccountWritten | None:
+        """The write as a fault leaves it; None where it is lost."""
+        write, faults = event.write, self._faults
+        if write.signature is None or not (faults.corrupt_write or faults.lose_write):
+            return event
+        if faults.lose_write:
+            faults.lose_write -= 1
+            self._altered.setdefault(event.slot, {})[write.write_version] = None
+            return None
+        faults.corrupt_write -= 1
+        other = write._replace(lamports=min(write.lamports + 1, U64_MAX))
+        self._altered.setdefault(event.slot, {})[write.write_version] = other
+        return replace(event, write=other)
+
+    def _as_streamed(self, event: BlockMade) -> BlockMade:
+        """The block with the writes that were streamed."""
+        altered = self._altered.pop(event.record.slot, None)
+        if not altered or event.record.account_writes is None:
+            return event
+        writes = [
+            streamed
+            for write in event.record.account_writes
+            if (streamed := altered.get(write.write_version, write)) is not None
+        ]
+        return replace(event, record=replace(event.record, account_writes=writes))
 
     def _all_of(self, slot: Slot) -> list[ChainEvent]:
         packed = self._packed.get(slot)

@@ -1,16 +1,17 @@
 """Opening a chain: a new one from its genesis, or the one that the folder holds."""
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain.lattice import LatticeHash, bank_hash
 from chain.units import Slot, UnixTimestamp
-from localnet.bank import Bank, BankState, Ground
+from localnet.bank import Bank, BankState, Ground, lattice_of
 from localnet.feed import EntryMade
 from localnet.genesis import STAKE_LAMPORTS, genesis_accounts
 from localnet.identities import VALIDATORS
@@ -57,6 +58,8 @@ def open_chain(
     genesis_hash = storage.fact("genesis_hash")
     assert state is not None and genesis_hash is not None
     ground = _ground(storage, genesis_hash, FinalizedAccounts(storage.accounts()))
+    if not state.accounts_lattice:  # of a chain from before it was kept
+        state = replace(state, accounts_lattice=_lattice(ground.accounts.items()))
     root = Bank(state, None, ground)
     root.confirmed = True
     loading = dict(given or {})
@@ -93,16 +96,30 @@ def _begin(
         block_time=now,
         blockhashes=[],
         transaction_count=0,
-        bank_hash=sha256(genesis_hash).digest(),
+        bank_hash=bytes(32),
+        accounts_lattice=b"",
+    )
+    accounts = {**genesis_accounts(epoch_slots, Hash(genesis_hash), now), **given}
+    lattice = _lattice(accounts.items())
+    state = replace(
+        state,
+        accounts_lattice=lattice,
+        bank_hash=bank_hash(bytes(32), 0, genesis_hash, lattice),
     )
     # As a validator does: what the chain starts with are writes of slot 0, outside transactions.
     bank = Bank(state, None, _ground(storage, genesis_hash, FinalizedAccounts()))
-    accounts = {**genesis_accounts(epoch_slots, Hash(genesis_hash), now), **given}
     for key, account in accounts.items():
         if account.lamports:
             bank.write(key, account)
     only_entry = EntryMade(Slot(0), 0, 0, genesis_hash, 0, 0)
     storage.keep(bank.state(), bank.record(), bank.written, (), [only_entry])
+
+
+def _lattice(accounts: Iterable[tuple[Pubkey, Account]]) -> bytes:
+    total = LatticeHash()
+    for each in accounts:
+        total.add(lattice_of(*each))
+    return bytes(total)
 
 
 def _ground(storage: Storage, genesis_hash: bytes, accounts: FinalizedAccounts) -> Ground:

@@ -26,6 +26,8 @@ class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True
     duplicate_percent: float | None = None
     reorder_percent: float | None = None
     lose_percent: float | None = None
+    corrupt_write: U64 | None = None
+    lose_write: U64 | None = None
     replay_last_writes: bool | None = None
     replay_slots: U64 | None = None
     tpu: Literal["ok", "slow", "refuse"] | None = None
