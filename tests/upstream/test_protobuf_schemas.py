@@ -13,7 +13,8 @@ SCHEMAS = sorted(FOLDER.glob("*.proto"))
 
 
 def test_there_are_schemas() -> None:
-    assert {each.stem for each in SCHEMAS} == {"confirmed_block", "geyser"}
+    engines = {"auth", "bundle", "packet", "searcher"}
+    assert {each.stem for each in SCHEMAS} == {"confirmed_block", "geyser", *engines}
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: schema.stem)
