@@ -171,6 +171,14 @@ def cut_below(slot: int) -> None:
         cursor.execute("DELETE FROM rewind_slotproof WHERE slot < %s", [slot])
 
 
+def at_or_below(slot: int, first: int) -> SlotProof | None:
+    """The highest bank of these slots, without its sum; the first slot's own, if it is its only one
+    below.
+    """
+    found = SlotProof.objects.filter(slot__lte=slot, slot__gte=first).defer("lattice")
+    return found.order_by("-slot").first()
+
+
 def row(slot: int) -> SlotProof | None:
     return SlotProof.objects.filter(slot=slot).first()
 
