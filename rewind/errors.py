@@ -207,8 +207,8 @@ class SlotTooOld(RpcError):
 
 
 class SlotUnproven(RpcError):
-    """Nothing is known of the slot's bank: `data.why` is `no_baseline`, `gap_before`,
-    `not_computed`, `snapshot_differs` or `rewritten`; slots without a block have none.
+    """Nothing is known of the slot's bank: `data.why` is `no_block`, `no_baseline`, `gap_before`,
+    `not_computed` or `snapshot_differs`.
     """
 
     code = -32020

@@ -1,6 +1,7 @@
 """What is said of the proof: of a slot, of an answer's position, of ranges."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
 from msgspec import UNSET
@@ -17,13 +18,14 @@ from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
 from rewind.proof_models import SlotProof
 from rewind.results.proofs import ProofRange, ProofVote, ProvenSlot, Standing, StateName
 from rewind.services import epochs
-from rewind.services.proof_records import NOT_COMPUTED
+from rewind.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
 from rewind.services.proving import NO_BASELINE
 from rewind.store import epoch_stakes, proof_runs, slot_proofs
 from rewind.store import slots as slot_store
 from rewind.store.proof_runs import PROVEN, UNPROVEN, Run
 
 MOST_RANGES = 1_000
+NO_BLOCK = "no_block"
 # Blocks above a slot that are read for votes for its bank: validators vote within a few.
 _MOST_BLOCKS = 8
 _VOTE_PROGRAM = str(Pubkey(VOTE_PROGRAM))
@@ -57,9 +59,32 @@ def ranges(first: int, last: int) -> list[ProofRange]:
     return [ProofRange.of(*run) for run in proof_runs.between(first, last, MOST_RANGES)]
 
 
+def newest_runs() -> list[Run]:
+    """The newest ones, lowest first, for a picture of them."""
+    return proof_runs.newest(200)[::-1]
+
+
 def proven_through(last: int) -> int | None:
     """The highest proven slot at or below this one."""
     return proof_runs.proven_through(min(last, I64_MAX))
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Runs of refuted slots, the newest first; the highest proven slot, and how far the highest
+    computed bank is above it.
+    """
+
+    refuted: list[tuple[int, int]]
+    through: int | None
+    lag: int | None
+
+
+def overview() -> Overview:
+    through = proof_runs.proven_through(I64_MAX)
+    newest = slot_proofs.newest()
+    lag = None if through is None or newest is None else max(0, newest - through)
+    return Overview([(run.first, run.last) for run in proof_runs.refuted(100)], through, lag)
 
 
 def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot:
@@ -72,7 +97,7 @@ def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot
     row = slot_proofs.row(slot)
     run = proof_runs.of_slot(slot)
     if row is None:
-        raise SlotUnproven(slot, run.reason if run and run.reason else _why_nothing(slot))
+        raise SlotUnproven(slot, _why_no_bank(slot, run))
     state = cast(StateName, UNPROVEN if run is None else run.state)
     epoch = epochs.epochs().schedule.epoch_of(slot)
     stakes = epoch_stakes.of_epoch(epoch)
@@ -95,6 +120,14 @@ def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot
         voted_bank_hash=row.voted_hash if row.state == SlotProof.State.REFUTED else None,
         votes=list(_votes(row, stakes)) if with_votes else [],
     )
+
+
+def _why_no_bank(slot: int, run: Run | None) -> str:
+    if run is None:
+        return _why_nothing(slot)
+    # These runs are of slots with a bank, and of skipped ones below each.
+    is_computed = run.state != UNPROVEN or run.reason == VOTES_NOT_SEEN
+    return NO_BLOCK if is_computed else run.reason
 
 
 def _why_nothing(slot: int) -> str:

@@ -83,6 +83,16 @@ def proven_through(last: int) -> int | None:
     return None if row is None else int(row[0])
 
 
+def newest(limit: int) -> list[Run]:
+    """Newest first."""
+    rows = fetch_all(
+        "SELECT first_slot, last_slot, state, reason FROM rewind_proofrun"
+        " ORDER BY first_slot DESC LIMIT $1",
+        limit,
+    )
+    return [Run(*row) for row in rows]
+
+
 def refuted(limit: int) -> list[Run]:
     """The newest ones."""
     rows = fetch_all(

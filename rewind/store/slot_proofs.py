@@ -171,6 +171,12 @@ def cut_below(slot: int) -> None:
         cursor.execute("DELETE FROM rewind_slotproof WHERE slot < %s", [slot])
 
 
+def newest() -> int | None:
+    """The highest slot that has a bank."""
+    found = fetch_one("SELECT slot FROM rewind_slotproof ORDER BY slot DESC LIMIT 1")
+    return None if found is None else int(found[0])
+
+
 def at_or_below(slot: int, first: int) -> SlotProof | None:
     """The highest bank of these slots, without its sum; the first slot's own, if it is its only one
     below.
