@@ -21,6 +21,7 @@ _REASONS = {
     "not_computed": "A slot below it is refuted, or was recorded again",
     "gap_before": "A gap below it was not filled in time",
     "no_baseline": "No proven snapshot below it",
+    "signature_count_unknown": "A transaction of its block cannot be read",
     "rewritten": "It was proven, and its accounts were changed since",
     "snapshot_differs": "A proven snapshot above it has another sum",
 }

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chain.bank_votes import votes_in
+from chain.bank_votes import VOTE_PROGRAM, votes_in
 from chain.blocks import SlotRecord
+from chain.transactions import BadTransaction, Wire
 from columns.packed_data import pack, unpack
 
 _VOTE = struct.Struct("<32sQ32s")
+# Before version 1 a transaction's first byte is the count of its signatures.
+_VERSIONED = 0x80
 # A vote for a bank further below counts no more, as on the chain (its slot hashes).
 MOST_SLOTS = 512
 
@@ -86,13 +89,39 @@ class VoteCount:
             del self._votes[each]
 
 
-def votes_of(record: SlotRecord) -> Iterator[CastVote]:
-    """The votes that landed in the block; of transactions that failed none."""
+def signature_count(record: SlotRecord) -> int | None:
+    """Signatures of the block's transactions; None where one cannot be read."""
+    count = 0
     for each in record.transactions:
+        content = each.content
+        if isinstance(content, bytes) and content and 0 < content[0] < _VERSIONED:
+            count += content[0]
+            continue
+        try:
+            count += each.decoded.header.required_signatures
+        except BadTransaction:
+            return None
+    return count
+
+
+def votes_of(record: SlotRecord) -> Iterator[CastVote]:
+    """The votes that landed in the block; of transactions that failed, or cannot be read, none."""
+    for each in record.transactions:
+        content = each.content
+        keys = content.account_keys if isinstance(content, Wire) else content
+        if VOTE_PROGRAM not in keys:
+            continue
         if each.meta is not None and each.meta.get("err") is not None:
             continue
-        for vote in votes_in(each.decoded):
-            yield CastVote(vote.vote_account, vote.slot, vote.bank_hash)
+        try:
+            yield from _of(each.decoded)
+        except BadTransaction:
+            continue
+
+
+def _of(wire: Wire) -> Iterator[CastVote]:
+    for vote in votes_in(wire):
+        yield CastVote(vote.vote_account, vote.slot, vote.bank_hash)
 
 
 def packed(votes: Iterable[CastVote]) -> bytes:

@@ -30,6 +30,10 @@ class NearAccounts:
         self._hashes: dict[bytes, bytes] = {}
         self._filtered: dict[bytes, slot_proofs.Kept] = {}
 
+    def __len__(self) -> int:
+        """Accounts whose hash is in memory."""
+        return len(self._hashes)
+
     def before(self, slot: int, pubkeys: Collection[bytes]) -> dict[bytes, bytes]:
         """As the slots below left them."""
         found = {pubkey: self._hashes[pubkey] for pubkey in pubkeys if pubkey in self._hashes}

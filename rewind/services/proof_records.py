@@ -8,8 +8,6 @@ from solders.hash import Hash
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from chain.lattice import LatticeHash, account_lattice
-from chain.transactions import BadTransaction
-from rewind.errors import BadSlot
 from rewind.positions import Position
 from rewind.proof import accounts, votes
 from rewind.store import proof_queue, proof_runs, slot_proofs
@@ -21,6 +19,8 @@ from rewind.store.states import newest_states
 VOTES_NOT_SEEN = "votes_not_seen"
 NOT_COMPUTED = "not_computed"
 REWRITTEN = "rewritten"
+# Of a block's signatures, where they cannot be counted.
+UNKNOWN = -1
 
 
 @dataclass(slots=True)
@@ -91,19 +91,15 @@ def _compute_again(slot: int) -> None:
 
 def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.QueuedSlot:
     ends = last.of_slot(record.slot)
-    try:
-        signatures = sum(each.decoded.header.required_signatures for each in record.transactions)
-        cast = votes.packed(votes.votes_of(record))
-    except BadTransaction as error:
-        raise BadSlot(record.slot, f"a transaction cannot be read: {error}") from None
+    signatures = votes.signature_count(record)
     return proof_queue.QueuedSlot(
         slot=record.slot,
         parent_slot=record.parent_slot,
         blockhash=bytes(Hash.from_string(record.blockhash)),
-        signature_count=signatures,
+        signature_count=UNKNOWN if signatures is None else signatures,
         pubkeys=b"".join(pubkey for pubkey, write in ends.items() if write is None),
         filtered=accounts.packed(write for write in ends.values() if write is not None),
-        votes=cast,
+        votes=votes.packed(votes.votes_of(record)),
     )
 
 

@@ -15,7 +15,7 @@ from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
 from rewind.proof.votes import Weights
 from rewind.services import epochs
 from rewind.services.near_accounts import NearAccounts
-from rewind.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
+from rewind.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
 from rewind.store import epoch_stakes, proof_queue, proof_runs, slot_proofs, writing
 from rewind.store.proof_queue import QueuedSlot
 from rewind.store.slot_proofs import State
@@ -25,6 +25,7 @@ GAP_BEFORE = "gap_before"
 NO_BASELINE = "no_baseline"
 OTHER_SNAPSHOT = "snapshot_differs"
 OTHER_VOTES = "votes_differ"
+UNCOUNTED = "signature_count_unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,11 @@ def _loaded(head: int, policy: Policy) -> _Following:
 def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Following | None:
     """The chain with the slot on it; None where it does not go on."""
     chain, near = followed.chain, followed.near
+    if queued.signature_count == UNKNOWN:
+        proof_queue.mark_done(queued.slot)
+        parent = min(queued.parent_slot + 1, queued.slot)
+        proof_runs.mark(parent, queued.slot, proof_runs.UNPROVEN, UNCOUNTED)
+        return None
     filtered = list(accounts.unpacked(queued.filtered))
     archived = [queued.pubkeys[at : at + 32] for at in range(0, len(queued.pubkeys), 32)]
     new = near.after(queued.slot, archived)

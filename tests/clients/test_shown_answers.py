@@ -169,6 +169,12 @@ def answers(history: History, values: dict[str, Any], payer: Keypair) -> dict[tu
         return bool(coverage["latestSlot"] >= slot and newest >= slot)
 
     until(archived, "the example archived")
+
+    def has_bank() -> bool:
+        (coverage,) = of_service(service, "/rewind", [("getRewindCoverage",)])
+        return any(run["fromSlot"] <= slot <= run["toSlot"] for run in coverage["proof"])
+
+    until(has_bank, "the bank of the example computed")
     (stored,) = of_service(
         service,
         "/historical",

@@ -1,4 +1,4 @@
-"""A refuted slot is narrowed down to accounts, and mended as a gap."""
+"""A refuted slot is narrowed down to accounts, and repaired as a gap."""
 
 from io import StringIO
 from pathlib import Path
