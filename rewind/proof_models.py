@@ -95,5 +95,8 @@ class NewestState(models.Model):
     slot = SlotColumn(help_text="Of its last write")
     state = models.BinaryField(help_text="rewind/proof/accounts.py")
 
+    class Meta:
+        indexes = [models.Index(fields=["start_slot"], name="rewind_newest_states")]
+
     def __str__(self) -> str:
         return f"{self.pubkey} at {self.slot}"

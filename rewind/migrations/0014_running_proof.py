@@ -12,6 +12,20 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name="ProofRun",
+            fields=[
+                ("first_slot", columns.numbers.SlotColumn(primary_key=True, serialize=False)),
+                ("last_slot", columns.numbers.SlotColumn()),
+                ("state", models.TextField(help_text="proven, refuted, unproven")),
+                ("reason", models.TextField(blank=True, help_text="Why it is not proven")),
+            ],
+            options={
+                "verbose_name": "proof of slots",
+                "verbose_name_plural": "proof of slots",
+                "ordering": ["-first_slot"],
+            },
+        ),
+        migrations.CreateModel(
             name="NewestState",
             fields=[
                 (
@@ -35,19 +49,8 @@ class Migration(migrations.Migration):
                 ("slot", columns.numbers.SlotColumn(help_text="Of its last write")),
                 ("state", models.BinaryField(help_text="rewind/proof/accounts.py")),
             ],
-        ),
-        migrations.CreateModel(
-            name="ProofRun",
-            fields=[
-                ("first_slot", columns.numbers.SlotColumn(primary_key=True, serialize=False)),
-                ("last_slot", columns.numbers.SlotColumn()),
-                ("state", models.TextField(help_text="proven, refuted, unproven")),
-                ("reason", models.TextField(blank=True, help_text="Why it is not proven")),
-            ],
             options={
-                "verbose_name": "proof of slots",
-                "verbose_name_plural": "proof of slots",
-                "ordering": ["-first_slot"],
+                "indexes": [models.Index(fields=["start_slot"], name="rewind_newest_states")],
             },
         ),
         migrations.CreateModel(

@@ -6,6 +6,7 @@ transaction. What a process remembers in between is made again from the tables b
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from django.db import transaction
 
@@ -65,6 +66,16 @@ class _Weighing:
         return self._by_epoch[epoch]
 
 
+class _Result(Enum):
+    """What became of a slot: its chain goes on from it, or ends for now; or nothing was changed,
+    for the next one's votes have to come first.
+    """
+
+    GOES_ON = 1
+    ENDS = 2
+    WAITS = 3
+
+
 _followed: _Following | None = None
 
 
@@ -88,8 +99,10 @@ def prove_step(policy: Policy) -> bool:
         if found is None:
             return False
         followed, queued = found
-        followed = _take(followed, queued, policy)
-    _followed = followed
+        taken = _take(followed, queued, policy)
+    if taken is _Result.WAITS:
+        return False
+    _followed = followed if taken is _Result.GOES_ON else None
     return True
 
 
@@ -105,8 +118,20 @@ def trim(policy: Policy) -> None:
         going_on = proof_queue.newest_to_extend()
         if going_on is not None:
             below = min(below, going_on)
-        slot_proofs.forget_chains(newest - 4 * policy.wait_slots)
-        _leave(proof_queue.drop_below(below) if below > 0 else [])
+        _end_unvoted(policy)
+        dropped = proof_queue.drop_below(below) if below > 0 else []
+        if dropped:
+            _leave(dropped)
+            slot_proofs.forget_states_of_chains(newest - 4 * policy.wait_slots)
+
+
+def _end_unvoted(policy: Policy) -> None:
+    """A chain of banks for which no votes come is not followed for ever."""
+    oldest, newest = slot_proofs.oldest_pending(), slot_proofs.newest()
+    if oldest is None or newest is None or newest - oldest[0] <= policy.wait_slots:
+        return
+    gone = slot_proofs.forget_pending(oldest[1], -1)
+    proof_queue.drop([slot for slot, _ in gone])
 
 
 def drop_all() -> None:
@@ -186,14 +211,14 @@ def _loaded(head: int, policy: Policy) -> _Following:
     return _Following(placed.start_slot, placed.floor_slot, chain, near)
 
 
-def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Following | None:
-    """The chain with the slot on it; None where it does not go on."""
+def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Result:
+    """The chain has the slot on it."""
     chain, near = followed.chain, followed.near
     if queued.signature_count == UNKNOWN:
         proof_queue.mark_done(queued.slot)
         parent = min(queued.parent_slot + 1, queued.slot)
         proof_runs.mark(parent, queued.slot, proof_runs.UNPROVEN, UNCOUNTED)
-        return None
+        return _Result.ENDS
     filtered = list(accounts.unpacked(queued.filtered))
     archived = [queued.pubkeys[at : at + 32] for at in range(0, len(queued.pubkeys), 32)]
     new = near.after(queued.slot, archived)
@@ -203,8 +228,7 @@ def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Followin
     made = chain.extend(writes, old.values(), new.values())
     there = slot_proofs.bank(made.slot)
     if there is not None and there.start_slot != followed.start_slot:
-        _join(followed, made, there)
-        return None
+        return _join(followed, made, there)
     slot_proofs.put(made, start_slot=followed.start_slot, floor_slot=followed.floor)
     proof_queue.mark_done(made.slot)
     _mark([made], proof_runs.UNPROVEN, VOTES_NOT_SEEN)
@@ -212,7 +236,8 @@ def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Followin
     before = list(chain.pending)
     weighing = _Weighing(policy.quorum)
     verdict = chain.settle(weighing.of)
-    return followed if _settle(followed, before, verdict, weighing) else None
+    goes_on = _settle(followed, before, verdict, weighing)
+    return _Result.GOES_ON if goes_on else _Result.ENDS
 
 
 def _settle(
@@ -250,22 +275,23 @@ def _finish(followed: _Following, proven: Sequence[Bank]) -> None:
             newest[state.pubkey] = queued.slot, state
     slot_proofs.keep_states(followed.start_slot, newest.values())
     followed.near.settle(slots[-1])
-    proof_queue.drop(slots)
+    proof_queue.drop_done(slots)
 
 
-def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> None:
+def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Result:
     """The chain reached the baseline that another one began with: are they the same?"""
     banks = followed.chain.pending[:-1]
     if there.bank.hash != made.hash:
         proof_queue.drop([made.slot, *(bank.slot for bank in banks)])
         _mark(banks, proof_runs.UNPROVEN, OTHER_SNAPSHOT)
-        return
+        return _Result.ENDS
     if there.state != State.PROVEN:
-        return
+        return _Result.WAITS
     if banks:
         slot_proofs.settle_as([bank.slot for bank in banks], like=made.slot)
         _finish(followed, banks)
     proof_queue.drop([made.slot])
+    return _Result.ENDS
 
 
 def _mark(banks: Sequence[Bank], state: str, reason: str = "") -> None:

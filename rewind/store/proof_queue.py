@@ -110,11 +110,23 @@ def drop(slots: Collection[int]) -> None:
         cursor.execute("DELETE FROM rewind_slotwrites WHERE slot = ANY(%s)", [list(slots)])
 
 
-def drop_below(slot: int) -> list[tuple[int, int]]:
-    """(slot, parent slot) of those whose bank was not computed, ascending; all are gone."""
+def drop_done(slots: Collection[int]) -> None:
+    """Those of the slots whose bank is computed; a snapshot's may have a block that still waits."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM rewind_slotwrites WHERE slot < %s RETURNING slot, parent_slot, is_done",
+            "DELETE FROM rewind_slotwrites WHERE slot = ANY(%s) AND is_done", [list(slots)]
+        )
+
+
+def drop_below(slot: int) -> list[tuple[int, int]]:
+    """(slot, parent slot) of those whose bank was not computed, ascending; all are gone but those
+    of banks that no vote settled yet.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_slotwrites AS q WHERE slot < %s AND NOT (is_done AND EXISTS"
+            " (SELECT FROM rewind_slotproof AS p WHERE p.slot = q.slot AND p.state = 0))"
+            " RETURNING slot, parent_slot, is_done",
             [slot],
         )
         return sorted((slot, parent) for slot, parent, is_done in cursor.fetchall() if not is_done)

@@ -159,10 +159,28 @@ def keep_states(start_slot: int, states: Iterable[tuple[int, KeptState]]) -> Non
         )
 
 
-def forget_chains(below_start: int) -> None:
-    """Filtered accounts of chains that begin below are needed no more."""
+def oldest_pending() -> tuple[int, int] | None:
+    """(slot, its chain's start) of the lowest bank that no vote settled."""
+    row = fetch_one(
+        "SELECT slot, start_slot FROM rewind_slotproof WHERE state = 0 ORDER BY slot LIMIT 1"
+    )
+    return None if row is None else (row[0], row[1])
+
+
+def forget_states_of_chains(ended_below: int) -> None:
+    """Filtered accounts of chains that begin below all those with a bank at or above the slot are
+    needed no more.
+    """
+    kept = fetch_one(
+        "SELECT coalesce(min(start_slot), $2) FROM rewind_slotproof WHERE slot >= $1",
+        ended_below,
+        ended_below,
+    )
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_neweststate WHERE start_slot < %s", [below_start])
+        cursor.execute(
+            "DELETE FROM rewind_neweststate WHERE start_slot < %s",
+            [ended_below if kept is None else kept[0]],
+        )
 
 
 def cut_below(slot: int) -> None:

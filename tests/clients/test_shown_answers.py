@@ -54,10 +54,14 @@ PLAIN_GETS = {
 RARE = {
     "Block.numRewardPartitions",
     "DiffContext.gap",
+    "DiffContext.proof",
     "FlatAccount.dataOmitted",
     "JobResult.error",
+    "ProvenSlot.accountsLatticeHash",
     "RewindContext.gap",
+    "RewindContext.proof",
     "SeveralContext.gap",
+    "SeveralContext.proof",
     "ShownAccount.dataOmitted",
     "TransactionMeta.returnData",
 }

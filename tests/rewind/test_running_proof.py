@@ -180,6 +180,47 @@ def test_a_baseline_takes_it_up_again_and_a_filled_gap_meets_it(record: Any, pro
     assert prove()["proven"] == [(0, 12, "")]
 
 
+def test_a_chain_that_meets_an_unvoted_snapshot_waits_for_its_votes(
+    record: Any, prove: Any
+) -> None:
+    made = small(6)
+    made.block()
+    late = made.records[3:7]
+    save_baseline(made, record)
+    made.block(voters=())
+    record(*made.records[:3], made.records[7])
+    prove()
+    record(*late)
+    assert prove()["proven"] == [(0, 4, "")]
+    made.block()
+    record(made.records[8])
+    assert prove()["proven"] == [(0, 7, "")]
+
+
+def test_without_votes_a_chain_ends(record: Any, prove: Any) -> None:
+    from rewind.proof_models import SlotProof, SlotWrites
+
+    made = MadeChain(voters=())
+    for _ in range(20):
+        made.block()
+    record(*made.records)
+    assert proven(wait_slots=10) == {"unproven": [(0, 19, "votes_not_seen")]}
+    assert not SlotProof.objects.exists()
+    assert not SlotWrites.objects.exists()
+
+
+def test_filtered_accounts_of_a_long_chain_are_kept(record: Any, prove: Any) -> None:
+    from rewind.services import filters
+
+    filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
+    made = MadeChain()
+    for slot in range(60):
+        made.block([change(slot, 50, slot, owner=FILTERED)] if slot in (1, 55) else [])
+        record(made.records[-1])
+        proven(wait_slots=2, remembering=False)
+    assert proven(wait_slots=2)["proven"] == [(0, 58, "")]
+
+
 def test_without_a_baseline_nothing_is_proven(record: Any, prove: Any) -> None:
     made = small(9)
     record(*made.records[2:])
