@@ -206,6 +206,20 @@ class SlotTooOld(RpcError):
         )
 
 
+class SlotUnproven(RpcError):
+    """Nothing is known of the slot's bank: `data.why` is `no_block`, `no_baseline`, `gap_before`,
+    `not_computed`, `signature_count_unknown` or `snapshot_differs`.
+    """
+
+    code = -32020
+    reason = "slot_unproven"
+
+    def __init__(self, slot: int, why: str) -> None:
+        super().__init__(
+            f"Slot {slot} has no proof: {why.replace('_', ' ')}", data={"slot": slot, "why": why}
+        )
+
+
 class UnknownSignature(RpcError):
     """No archived slot has a transaction of that signature."""
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from rewind.calls import call_job, is_crowded
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.methods.jobs import simulate
-from rewind.services import audit, moving, repairing, scrubbing, sealing, segments
+from rewind.services import audit, moving, proving, repairing, scrubbing, sealing, segments
 from rewind.services.jobs import running, upkeep
 from rewind.store.object_store import StoreFault
 from shared_state import task_faults
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _AUDIT_SECONDS = 4.0
 # Seconds from one run of sealing to the next.
 SEALING_PERIOD = 5.0
+# Seconds from one run of the proof to the next.
+_PROOF_PERIOD = 2.0
 # Of reading sealed segments through: a tenth of the period of its clock.
 _SCRUB_SECONDS = 1.0
 # Of moving, below the period of its clock; an object that is begun is finished.
@@ -85,6 +87,29 @@ def seal_archive() -> None:
     with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
         while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
             pass
+
+
+@shared_task
+def prove_archive() -> None:
+    """Holds recorded slots against the cluster's votes, for its share of the schedule's period."""
+    seconds = _PROOF_PERIOD * settings.ARCHIVE_PROOF_PERCENT / 100
+    end = time.monotonic() + seconds
+    policy = proving.Policy(
+        quorum=settings.ARCHIVE_PROOF_VOTES,
+        wait_slots=settings.ARCHIVE_PROOF_WAIT_SLOTS,
+        cache_bytes=settings.ARCHIVE_PROOF_CACHE_MB << 20,
+    )
+    with (
+        until_next_call("prove_archive", log),
+        _unless_the_store_is_away("read for the proof"),
+        task_faults.noted("prove_archive"),
+    ):
+        if not settings.ARCHIVE_PROOF_PERCENT:
+            proving.drop_all()
+            return
+        while time.monotonic() < end and proving.prove_step(policy):
+            pass
+        proving.trim(policy)
 
 
 @contextmanager

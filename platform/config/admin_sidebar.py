@@ -42,6 +42,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             ),
             Link("Sizing", "operations_sizing", "straighten", "rewind.view_sealedsegment"),
             _list("Imports", "historical", "import", "file_open"),
+            _list("Proof of slots", "rewind", "proofrun", "verified"),
             _list("Baselines", "rewind", "baseline", "photo_camera"),
             _list("Program builds", "rewind", "programbuild", "memory"),
             _list("Filtered owners", "rewind", "owner", "filter_alt"),

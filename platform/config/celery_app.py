@@ -142,6 +142,11 @@ app.conf.beat_schedule = {
         "schedule": 5.0,
         "options": {"expires": 5.0},
     },
+    "prove-archive": {
+        "task": "rewind.tasks.prove_archive",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},
+    },
     "scrub-archive": {
         "task": "rewind.tasks.scrub_archive",
         "schedule": 10.0,

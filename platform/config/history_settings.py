@@ -32,6 +32,13 @@ ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, 
 # What is sealed is read through for damage once in so many days; 0: only what is read otherwise.
 ARCHIVE_SCRUB_DAYS = env.integer("ARCHIVE_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
 LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
+# Archived slots are held against the cluster's votes in this share of a core's time; 0: not at all.
+# Where the stakes of an epoch are not known, so many vote accounts that agree are enough. A slot
+# that waits for a gap below it to be filled, or for a baseline, does so for so many slots.
+ARCHIVE_PROOF_PERCENT = env.integer("ARCHIVE_PROOF_PERCENT", 50, minimum=0, maximum=100)
+ARCHIVE_PROOF_VOTES = env.integer("ARCHIVE_PROOF_VOTES", 20, minimum=1)
+ARCHIVE_PROOF_WAIT_SLOTS = env.integer("ARCHIVE_PROOF_WAIT_SLOTS", 20_000, minimum=64)
+ARCHIVE_PROOF_CACHE_MB = env.integer("ARCHIVE_PROOF_CACHE_MB", 128, minimum=1)
 # citus: DATABASE_URL leads to the coordinator of a Citus cluster, over which the large tables of
 # archive and ledger are spread (docs/decisions/cluster.md).
 ARCHIVE_CLUSTER = env.choice("ARCHIVE_CLUSTER", "", ("", CITUS))

@@ -2,6 +2,8 @@
 
 # Of slots whose sealed changes or texts were damaged.
 DAMAGED = "damaged"
+# Of slots of which the cluster voted for another state.
+REFUTED = "refuted"
 CAUSES = {
     "stream_lost": "The connection to the stream broke, and messages sent meanwhile are missing."
     " They are fetched automatically, from the stream's replay and from nodes; a longer replay"
@@ -23,6 +25,8 @@ CAUSES = {
     " block is here. The stream's replay is tried automatically.",
     DAMAGED: "What was sealed of the slot was damaged, and left. The slot is requested again like"
     " any other; where no source has it any more, restore it from a backup.",
+    REFUTED: "The cluster voted for another state of the slot than was archived: wrong writes left."
+    " The slot is requested again like any other; another stream may have it right.",
     "verification": "A verification found that the slot is missing.",
 }
 _OTHERWISE = "Set when the gap was opened; its history has more."

@@ -263,6 +263,20 @@ _ALL = (
         *(counters.TASK_FAILURES, "task"),
     ),
     _figure(
+        *("tidemark_proven_slot", "the highest slot that the cluster's votes prove"),
+        "proof.through",
+    ),
+    _figure(
+        "tidemark_proof_lag_slots",
+        "for how many slots above it banks are computed, and not proven",
+        "proof.lag",
+    ),
+    Metric(
+        "tidemark_proof_refuted",
+        "runs of slots of which the cluster voted for another state",
+        lambda now: float(len(now.proof.refuted)),
+    ),
+    _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),
         "chain.divergences",
     ),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from operations.alarm_rule import CRITICAL, WARNING, Finding, Rule
+from operations.proof_rules import PROOF_RULES
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.sealing_rules import SEALING_RULES
@@ -326,6 +327,7 @@ RULES = (
         "The log has the tracebacks with request ids; usage shows which methods fail.",
         *(_USAGE, _errors_high),
     ),
+    *PROOF_RULES,
     *SEALING_RULES,
     Rule(
         *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),

@@ -53,6 +53,7 @@ _ADVICE = {
     "min_context_slot_not_reached": "Wait until the ledger reaches the slot.",
     "slot_too_new": "Use a live node, or wait: `data.latestSlot` is the newest one.",
     "slot_too_old": "Use a later slot: getRewindCoverage returns where the archive begins.",
+    "slot_unproven": "See `data.why`; getRewindCoverage has the proven ranges in `proof`.",
     "slot_in_archive_gap": "Set `tolerateGaps` to use the state from before the gap.",
     "unknown_signature": "Check the signature; the transaction must have landed and be archived.",
     "filtered_account_stale": "Leave these accounts out, or override them.",

@@ -78,6 +78,7 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
         "{address}",
         {"fromSlot": "{earlier_slot}", "toSlot": "{slot}", "limit": 2},
     ],
+    ("/rewind", "getSlotProof"): ["{slot}", {"includeLattice": False}],
     ("/rewind", "getRewindCoverage"): [{"includeGaps": True, "maxGaps": 10}],
     ("/rewind", "simulateHistoricalTransaction"): ["{transaction}", _BEFORE],
     ("/rewind", "submitSimulationJob"): [{"signatures": ["{signature}"]}],

@@ -8,6 +8,7 @@ from rewind.admin import (  # noqa: F401
     damage,
     filters,
     jobs,
+    proofs,
     sealed,
     slots,
 )

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chain.slot_ranges import SlotRange
 from columns.slot_bands import Band, Stretch
+from rewind.store.proof_runs import Run
 from staff.formatting import counted, slot_range
 
 # Lines of one area; the strip has all.
@@ -26,19 +28,38 @@ _LOOKS = {
 BAND_LEGEND = [(look.square, str(band), look.hint) for band, look in _LOOKS.items()]
 
 
+_PROOF = {
+    "proven": _Look("tm-p-proven", "More than two thirds of the stake voted for it"),
+    "refuted": _Look("tm-p-refuted", "The cluster voted for another state"),
+    "unproven": _Look("tm-p-unproven", "Not proven, or not yet; its page says why"),
+}
+PROOF_LEGEND = [(look.square, name, look.hint) for name, look in _PROOF.items()]
+
+
+def proof_strip(runs: Sequence[Run]) -> dict[str, Any]:
+    """The same of what the cluster's votes say of the archive."""
+    return _strip(
+        "proof", [(run.state, _PROOF[run.state], SlotRange(run.first, run.last)) for run in runs]
+    )
+
+
 def strip(area: str, bands: Sequence[Stretch]) -> dict[str, Any]:
     """An area's strip and its lines, newest first."""
+    return _strip(area, [(str(each.band), _LOOKS[each.band], each.range) for each in bands])
+
+
+def _strip(area: str, bands: Sequence[tuple[str, _Look, SlotRange]]) -> dict[str, Any]:
     lines: list[dict[str, Any]] = [
         {
-            "band": each.band,
-            "look": _LOOKS[each.band].square,
-            "hint": _LOOKS[each.band].hint,
-            "slots": each.range,
-            "size": each.range.size,
-            "title": f"{each.band}: slots {slot_range(each.first, each.last)},"
-            f" {counted(each.range.size, 'slot')}",
+            "band": band,
+            "look": look.square,
+            "hint": look.hint,
+            "slots": slots,
+            "size": slots.size,
+            "title": f"{band}: slots {slot_range(slots.first, slots.last)},"
+            f" {counted(slots.size, 'slot')}",
         }
-        for each in bands
+        for band, look, slots in bands
     ]
     summary = ", ".join(
         f"{line['band']} {slot_range(line['slots'].first, line['slots'].last)}"

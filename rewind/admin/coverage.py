@@ -16,7 +16,7 @@ from rewind.admin import band_strips, coverage_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
-from rewind.services import coverage_map, filters, overview, storage
+from rewind.services import coverage_map, filters, overview, slot_proofs, storage
 from rewind.services.audit_overview import audited_days, audited_today, sum_of
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
@@ -61,6 +61,8 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
                 band_strips.strip("archive", storage.all_bands()),
                 band_strips.strip("ledger", ledger_storage.all_bands()),
             ],
+            "proof": band_strips.proof_strip(slot_proofs.newest_runs()),
+            "proof_legend": band_strips.PROOF_LEGEND,
             "may_see_sealed": request.user.has_perm("rewind.view_sealedsegment"),
             "band_legend": band_strips.BAND_LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,

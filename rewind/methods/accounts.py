@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias
 
 from django.conf import settings
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
@@ -27,11 +27,13 @@ from rewind.results.accounts import (
     Context,
     DiffContext,
     DiffGap,
+    DiffProof,
     DiffReason,
     MultipleAccounts,
     SeveralContext,
 )
-from rewind.services import accounts, diff
+from rewind.results.proofs import Standing
+from rewind.services import accounts, diff, slot_proofs
 from rewind.services.account_formatting import Shape, shape_of
 
 
@@ -55,10 +57,12 @@ class AccountConfig(PositionConfig, frozen=True, kw_only=True):
 
     encoding: `base64` by default; `jsonParsed` reads what known programs keep
     data_slice: a part of the data alone
+    proof: whether `context.proof` says if the cluster voted for what the archive has
     """
 
     encoding: EncodingName | None = None
     data_slice: DataSlice | None = None
+    proof: bool | None = None
 
 
 class DiffConfig(Config, frozen=True, kw_only=True):
@@ -74,6 +78,7 @@ class DiffConfig(Config, frozen=True, kw_only=True):
     data_slice: a part of the data alone
     commitment: taken and without effect: all that is archived is finalized
     tolerate_gaps: answer with what is known, even where slots in between are missing
+    proof: whether `context.proof` says if the cluster voted for what the archive has
     """
 
     slot_a: U64 | None = None
@@ -86,6 +91,7 @@ class DiffConfig(Config, frozen=True, kw_only=True):
     data_slice: DataSlice | None = None
     commitment: Commitment | None = None
     tolerate_gaps: bool | None = None
+    proof: bool | None = None
 
 
 _READS = (
@@ -117,6 +123,7 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
         reason=UNSET if seen.reason is None else seen.reason,
         gap=UNSET if seen.gap is None else seen.gap,
         completeness=seen.completeness,
+        proof=standing_at(seen.slot, config.proof),
     )
     return AccountInfo(context=context, value=seen.value)
 
@@ -145,6 +152,7 @@ def get_multiple_accounts(
             reason=seen.reasons,
             gap=UNSET if seen.gap is None else seen.gap,
             completeness=seen.completeness,
+            proof=standing_at(seen.slot, config.proof),
         ),
         value=seen.values,
         truncated_by_bytes=seen.truncated,
@@ -167,11 +175,16 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
     )
     has_reason = seen.reason_a is not None or seen.reason_b is not None
     gapped = seen.gap_a is not None or seen.gap_b is not None
+    proof: DiffProof | UnsetType = UNSET
+    if config.proof:
+        a, b = slot_proofs.standing(seen.slot_a), slot_proofs.standing(seen.slot_b)
+        proof = DiffProof(a=a, b=b)
     context = DiffContext(
         api_version=settings.ARCHIVE_API_VERSION,
         reason=DiffReason(a=seen.reason_a, b=seen.reason_b) if has_reason else UNSET,
         gap=DiffGap(a=seen.gap_a, b=seen.gap_b) if gapped else UNSET,
         completeness=seen.completeness,
+        proof=proof,
     )
     return AccountDiff(context=context, value=seen.value)
 
@@ -179,3 +192,8 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
 def shape(encoding: str | None, part: DataSlice | None) -> Shape:
     """Raises SliceOfParsed."""
     return shape_of(encoding, None if part is None else (part.offset, part.length))
+
+
+def standing_at(slot: int, wanted: bool | None) -> Standing | UnsetType:
+    """For `context.proof`: left out unless it was asked for."""
+    return slot_proofs.standing(slot) if wanted else UNSET

@@ -19,7 +19,7 @@ from rewind.errors import (
     SliceOfParsed,
     TwoStarts,
 )
-from rewind.methods.accounts import DataSlice, shape
+from rewind.methods.accounts import DataSlice, shape, standing_at
 from rewind.methods.positions import Anchor, anchored
 from rewind.methods.table import methods
 from rewind.results.accounts import Context
@@ -40,6 +40,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
     before: `next` of the page before
     anchor: begin at this transaction in place of the range's end
     commitment: taken and without effect: all that is archived is finalized
+    proof: whether `context.proof` says if the cluster voted for what the archive has
     """
 
     from_slot: U64
@@ -51,6 +52,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
     before: str | None = None
     anchor: Anchor | None = None
     commitment: Commitment | None = None
+    proof: bool | None = None
 
 
 @methods.add(
@@ -89,6 +91,7 @@ def get_account_changes(call: Call, pubkey: Pubkey, config: ChangesConfig) -> Ac
         slot=config.to_slot,
         reason=reason,
         completeness=seen.completeness,
+        proof=standing_at(config.to_slot, config.proof),
     )
     return AccountChanges(context=context, value=seen.page)
 

@@ -5,6 +5,7 @@ from typing import Literal, TypeVar
 
 from django.conf import settings
 from msgspec import UNSET
+from msgspec.structs import replace
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -38,6 +39,7 @@ from rewind.methods.table import methods
 from rewind.positions import Asked
 from rewind.results.accounts import Context
 from rewind.results.simulation import Simulation
+from rewind.services import slot_proofs
 from rewind.services.overrides import Override, check_effects
 from rewind.services.simulation import Asking, simulate_historical
 
@@ -94,6 +96,7 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     override_loads: accounts that are to be taken from another slot, by their pubkeys
     sig_verify: taken and without effect
     replace_recent_blockhash: taken and without effect
+    proof: whether `context.proof` says if the cluster voted for what the archive has
     """
 
     pre_state_slot: U64 | None = None
@@ -104,6 +107,7 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     override_loads: dict[str, U64] | None = None
     sig_verify: bool | None = None
     replace_recent_blockhash: bool | None = None
+    proof: bool | None = None
 
 
 SIMULATION_ERRORS = (
@@ -137,7 +141,11 @@ def simulate_historical_transaction(
     transaction: the transaction as text
     config: where in the past, on which accounts, and what is to be shown
     """
-    return simulation_of(asking_of(transaction, config))
+    done = simulation_of(asking_of(transaction, config))
+    if not config.proof:
+        return done
+    context = replace(done.context, proof=slot_proofs.standing(done.context.slot))
+    return replace(done, context=context)
 
 
 def simulation_of(asking: Asking) -> Simulation:

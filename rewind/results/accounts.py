@@ -9,6 +9,7 @@ from gateway.node_json import EncodedBytes, ParsedData
 from jsonrpc.wire import As, Encoded, Result
 from rewind.results.completeness import Completeness
 from rewind.results.coverage import GapEntry
+from rewind.results.proofs import Standing
 
 
 class Context(Result, frozen=True, kw_only=True):
@@ -21,6 +22,8 @@ class Context(Result, frozen=True, kw_only=True):
     gap: the newest run of missing slots between the state and the position: the
         account may have been written there; left out where there is none
     completeness: whether the whole history would give the same answer
+    proof: whether the cluster voted for what the archive has at the end of the position's slot;
+        left out where it was not asked for
     """
 
     api_version: str
@@ -28,6 +31,7 @@ class Context(Result, frozen=True, kw_only=True):
     reason: str | UnsetType = UNSET
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
+    proof: Standing | UnsetType = UNSET
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
@@ -40,6 +44,8 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     gap: the newest run of missing slots below the position: it concerns the values
         that are older than it; left out where there is none
     completeness: whether the whole history would give the same answer
+    proof: whether the cluster voted for what the archive has at the end of the position's slot;
+        left out where it was not asked for
     """
 
     api_version: str
@@ -47,6 +53,7 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     reason: list[str | None]
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
+    proof: Standing | UnsetType = UNSET
 
 
 class DiffReason(Result, frozen=True, kw_only=True):
@@ -71,6 +78,17 @@ class DiffGap(Result, frozen=True, kw_only=True):
     b: GapEntry | None
 
 
+class DiffProof(Result, frozen=True, kw_only=True):
+    """Whether the cluster voted for what the archive has at the end of each position's slot.
+
+    a: of the first position
+    b: of the second position
+    """
+
+    a: Standing
+    b: Standing
+
+
 class DiffContext(Result, frozen=True, kw_only=True):
     """What the answer is based on.
 
@@ -78,12 +96,14 @@ class DiffContext(Result, frozen=True, kw_only=True):
     reason: why a side is null, or what else there is to say of it; left out where there is nothing
     gap: runs of missing slots; left out where there are none
     completeness: whether the whole history would give the same answer
+    proof: whether the cluster voted for what the archive has; left out where it was not asked for
     """
 
     api_version: str
     reason: DiffReason | UnsetType = UNSET
     gap: DiffGap | UnsetType = UNSET
     completeness: Completeness
+    proof: DiffProof | UnsetType = UNSET
 
 
 class AccountSnapshot(Result, frozen=True, kw_only=True):

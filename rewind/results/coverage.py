@@ -7,6 +7,7 @@ from solders.pubkey import Pubkey
 
 from jsonrpc.wire import Result
 from rewind.results.baselines import BaselineEntry
+from rewind.results.proofs import ProofRange
 
 
 class GapEntry(Result, frozen=True, kw_only=True):
@@ -68,6 +69,10 @@ class Coverage(Result, frozen=True, kw_only=True):
     gaps: the runs of missing slots, lowest first; null where none were asked for
     truncated: whether there are more gaps than were listed
     storage: how the window's slots are stored, lowest first
+    proven_through: the highest slot of the window that is proven: more than two thirds of the stake
+        voted for what the archive has; null where none is
+    proof: runs of the window's slots that are proven, refuted or neither, lowest first, at most
+        1,000; slots that are in none were not computed yet
     baselines: the snapshots of the window's slots, newest first, at most 100
     filtered_owners: programs whose accounts the archive deliberately does not follow
     filtered_pubkeys: accounts that the archive deliberately does not follow
@@ -86,6 +91,8 @@ class Coverage(Result, frozen=True, kw_only=True):
     gaps: list[GapEntry] | None
     truncated: bool
     storage: list[StorageBand]
+    proven_through: int | None
+    proof: list[ProofRange]
     baselines: list[BaselineEntry]
     filtered_owners: list[Pubkey]
     filtered_pubkeys: list[Pubkey]

@@ -4,7 +4,7 @@ from chain.units import I64_MAX, Slot
 from rewind.errors import EmptyRange
 from rewind.results.baselines import BaselineEntry
 from rewind.results.coverage import Coverage, GapEntry, StorageBand
-from rewind.services import filters, storage
+from rewind.services import filters, slot_proofs, storage
 from rewind.store import baselines
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
@@ -34,6 +34,7 @@ def coverage(
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
     coarse = 0 if found is None else found.coarse
+    through = None if found is None else slot_proofs.proven_through(found.last)
     skipped = max(0, slots - archived - missing)
     return Coverage(
         earliest_slot=None if found is None else found.earliest,
@@ -49,6 +50,8 @@ def coverage(
         gaps=gaps,
         truncated=truncated,
         storage=_storage(found),
+        proven_through=None if through is None or through < first else through,
+        proof=[] if found is None else slot_proofs.ranges(found.first, found.last),
         baselines=list(map(BaselineEntry.of, baselines.newest(_MOST_BASELINES, first, last))),
         filtered_owners=filters.filtered_owners(),
         filtered_pubkeys=filters.filtered_pubkeys(),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
+from chain.units import Slot
 from jsonrpc.errors import InvalidParams, RpcError
 from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
@@ -31,6 +32,8 @@ class SeenTwice:
     gap_a: GapEntry | None
     gap_b: GapEntry | None
     completeness: Completeness
+    slot_a: Slot
+    slot_b: Slot
 
 
 def account_diff(
@@ -50,6 +53,8 @@ def account_diff(
         gap_a=a.gap(pubkey),
         gap_b=b.gap(pubkey),
         completeness=completeness([a.findings, b.findings]),
+        slot_a=a.resolved.slot,
+        slot_b=b.resolved.slot,
     )
 
 

@@ -15,7 +15,7 @@ from chain.units import Slot
 from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
-from rewind.services import links
+from rewind.services import links, proof_records
 from rewind.store import dropped_writes, gaps, owners, partitions, segments, unsealing, writing
 from rewind.store import slots as store
 from rewind.store.partition_cache import segment_of
@@ -65,11 +65,14 @@ def record_slots(
     chosen = _chosen(ascending, known, result, recheck=recheck)
     fresh = [record for record in chosen if record.slot not in result.improved]
     reopened = _reopened(fresh)
-    changes = _write(chosen, result, reopened)
+    proof = proof_records.before(chosen, result.improved)
+    last_writes = proof_records.LastWrites()
+    changes = _write(chosen, result, reopened, last_writes)
     links.follow(
         fresh, without_accounts=_without_accounts(ascending, result), source=source, now=now
     )
     _mark(chosen, changes, known, source, now)
+    proof_records.note(chosen, last_writes, proof)
     return result
 
 
@@ -134,7 +137,12 @@ def _reopened(fresh: Sequence[SlotRecord]) -> frozenset[Slot]:
     )
 
 
-def _write(records: list[SlotRecord], result: Recorded, reopened: frozenset[Slot]) -> Counter[int]:
+def _write(
+    records: list[SlotRecord],
+    result: Recorded,
+    reopened: frozenset[Slot],
+    last_writes: proof_records.LastWrites,
+) -> Counter[int]:
     """New rows by slot; of the reopened slots all."""
     # Filters are asked for with each batch, so that one that staff just set holds from here on.
     batch = _Batch(
@@ -143,6 +151,7 @@ def _write(records: list[SlotRecord], result: Recorded, reopened: frozenset[Slot
         owner_ids=owners.ids_of(_owners(records)),
         staged_slots=reopened.union(result.improved),
         kept_segments=segments.kept(),
+        last_writes=last_writes,
     )
     partitions.ensure(record.slot for record in records if record.account_writes)
     try:
@@ -189,6 +198,7 @@ class _Batch:
     owner_ids: dict[bytes, int]
     staged_slots: frozenset[Slot]
     kept_segments: int
+    last_writes: proof_records.LastWrites
     staged: list[writing.NewChange] = field(default_factory=list)
     written: Counter[int] = field(default_factory=Counter)
     placed: Counter[int] = field(default_factory=Counter)
@@ -203,14 +213,17 @@ class _Batch:
         slot, staged_slot = record.slot, record.slot in self.staged_slots
         is_late = segment_of(slot) < self.kept_segments
         places = _places(record)
+        last = self.last_writes.of_slot(slot)
         # In the order of the index: pages filled at random cost more to find and to write.
         for pubkey, position in sorted(places):
             write = places[pubkey, position]
             if write.owner in self.filtered_owners or pubkey in self.filtered_pubkeys:
                 self.filtered += 1
+                last[pubkey] = write
                 # Records come ascending.
                 self.dropped[pubkey] = self.dropped.get(pubkey, (slot, slot))[0], slot
                 continue
+            last[pubkey] = None
             self.placed[slot] += 1
             owner_id = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)

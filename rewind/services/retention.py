@@ -13,9 +13,12 @@ from rewind.store import (
     carry_over,
     dropped_writes,
     partitions,
+    proof_queue,
+    proof_runs,
     sealing,
     segments,
     slot_lookup,
+    slot_proofs,
     unsealing,
     writing,
 )
@@ -40,6 +43,9 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         _move_edge(first_kept)
         life_cycle.cut_below(Gap, first_kept)
         store.forget_below(first_kept)
+        proof_queue.drop_below(first_kept)
+        proof_runs.cut_below(first_kept)
+        slot_proofs.cut_below(first_kept)
     falling = _falling(first_kept)
     if not falling:
         return []

@@ -4,7 +4,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from columns.raw_queries import fetch_all
-from gaps.causes import DAMAGED
+from gaps.causes import DAMAGED, REFUTED
 from rewind.models import Gap
 
 # From the gap that begins at `start` down and up, to where the next one does not touch it or has
@@ -43,8 +43,8 @@ def lowest_untried(first: int, last: int) -> int | None:
 def damaged_among(first: int, last: int) -> list[tuple[int, int]]:
     """Open gaps of the range whose slots may have sealed changes left."""
     return fetch_all(
-        f"SELECT from_slot, to_slot FROM rewind_gap WHERE closed_at IS NULL AND cause = '{DAMAGED}'"
-        " AND from_slot <= $1 AND to_slot >= $2",
+        "SELECT from_slot, to_slot FROM rewind_gap WHERE closed_at IS NULL"
+        f" AND cause IN ('{DAMAGED}', '{REFUTED}') AND from_slot <= $1 AND to_slot >= $2",
         last,
         first,
     )

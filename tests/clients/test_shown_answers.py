@@ -54,10 +54,14 @@ PLAIN_GETS = {
 RARE = {
     "Block.numRewardPartitions",
     "DiffContext.gap",
+    "DiffContext.proof",
     "FlatAccount.dataOmitted",
     "JobResult.error",
+    "ProvenSlot.accountsLatticeHash",
     "RewindContext.gap",
+    "RewindContext.proof",
     "SeveralContext.gap",
+    "SeveralContext.proof",
     "ShownAccount.dataOmitted",
     "TransactionMeta.returnData",
 }
@@ -169,6 +173,12 @@ def answers(history: History, values: dict[str, Any], payer: Keypair) -> dict[tu
         return bool(coverage["latestSlot"] >= slot and newest >= slot)
 
     until(archived, "the example archived")
+
+    def has_bank() -> bool:
+        (coverage,) = of_service(service, "/rewind", [("getRewindCoverage",)])
+        return any(run["fromSlot"] <= slot <= run["toSlot"] for run in coverage["proof"])
+
+    until(has_bank, "the bank of the example computed")
     (stored,) = of_service(
         service,
         "/historical",

@@ -285,6 +285,8 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("queue_deep", {"landing": {"waiting": 1_001}}),
     ("errors_high", {"calls": {"per_second": 5.0, "failed_share": 0.011}}),
     ("sealing_behind", {"sealing": {"stores": [BEHIND]}}),
+    ("proof_refuted", {"proof": {"refuted": [(7, 7)]}}),
+    ("proof_failing", {"proof": {"fault": "ValueError: no"}}),
     ("sealing_failing", {"sealing": {"faults": [FAILING]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),

@@ -36,6 +36,8 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "gaps": [],
         "truncated": False,
         "storage": [],
+        "provenThrough": None,
+        "proof": [],
         "baselines": [],
         "filteredOwners": [],
         "filteredPubkeys": [],

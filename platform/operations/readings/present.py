@@ -11,7 +11,16 @@ from django.db import connection
 
 from operations import store
 from operations.models import Sample
-from operations.readings import calls, chain, landing, processes, sealing, servers, tips
+from operations.readings import (
+    calls,
+    chain,
+    landing,
+    processes,
+    proof,
+    sealing,
+    servers,
+    tips,
+)
 from shared_state import counters
 from shared_state.redis_client import NAMESPACE, client
 
@@ -42,6 +51,7 @@ class Readings(msgspec.Struct, frozen=True):
     disk: servers.DiskReading
     alerts: servers.AlertsReading
     sealing: sealing.SealingReading
+    proof: proof.ProofReading
     processes: list[processes.ProcessReading] | None
     sampled_at: datetime | None
 
@@ -96,6 +106,7 @@ def read(now: datetime) -> Readings:
         disk=servers.read_disk(Path(settings.RUN_DIR)),
         alerts=servers.read_alerts(now),
         sealing=sealing.read_sealing(now),
+        proof=proof.read_proof(),
         processes=processes.read_processes(now, newest_slot=found_chain.newest_slot),
         sampled_at=_sampled_at(samples),
     )

@@ -1,0 +1,194 @@
+"""The running proof at the rate of the made stream: what it adds to recording a slot, what its own
+step costs a write, how far it lags, and the memory of accounts' hashes.
+"""
+
+import hashlib
+import os
+import random
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.archive import MIX
+from benchmarks.service import database
+
+SLOTS = int(os.environ.get("PROOF_BENCH", "60"))
+ACCOUNTS = 60_000
+# Of a slot of 0.4 s at 2,500 transactions a second; two thirds of mainnet's are votes.
+VOTES, OTHERS = 400, 600
+WRITES = 4_500
+_NOISE = random.Random(7).randbytes(1 << 20)
+_VOTE = "Vote111111111111111111111111111111111111111"
+_OWNER = bytes([9]) * 32
+
+
+def main() -> None:
+    memory()
+    with database():
+        run()
+
+
+def run() -> None:
+    from solders.pubkey import Pubkey
+
+    from rewind.services import filters, proof_records, proving
+    from rewind.services.recording import record_slots
+
+    filters.filter_owner(Pubkey.from_string(_VOTE), filtered=True)
+    policy = proving.Policy(quorum=VOTES // 2)
+    spent = noted = proved = 0.0
+    note = proof_records.note
+
+    def timed(*arguments: Any) -> None:
+        nonlocal noted
+        began = time.process_time()
+        note(*arguments)
+        noted += time.process_time() - began
+
+    writes = 0
+    lags = list[float]()
+    proof_records.note = timed  # type: ignore[assignment]
+    try:
+        for record in _records():
+            if record.slot == 1:  # slot 0 has all accounts
+                spent = noted = proved = 0.0
+                writes, lags = 0, []
+            writes += len(record.account_writes or ())
+            began = time.process_time()
+            record_slots([record], source="bench", now=datetime.now(UTC))
+            spent += time.process_time() - began
+            began, clock = time.process_time(), time.perf_counter()
+            while proving.prove_step(policy):
+                pass
+            proved += time.process_time() - began
+            lags.append(time.perf_counter() - clock)
+    finally:
+        proof_records.note = note
+    lags.sort()
+    rate = 2.5 * writes / (SLOTS - 1)
+    print(
+        f"proof: {SLOTS} slots, {writes:,} writes, {VOTES} votes a slot: recording"
+        f" {1e6 * spent / writes:.1f} µs of our CPU a write, {1e6 * noted / writes:.1f} of them for"
+        f" the proof; its step {1e6 * proved / writes:.1f} µs a write, p50"
+        f" {1e3 * lags[len(lags) // 2]:.0f} ms a slot, most {1e3 * lags[-1]:.0f}",
+        flush=True,
+    )
+    print(
+        f"proof: at {rate:,.0f} writes a second {100 * noted / writes * rate:.0f} % of a core in"
+        f" ingest and {100 * proved / writes * rate:.0f} % in the worker, without PostgreSQL's",
+        flush=True,
+    )
+
+
+def _records() -> Iterator[Any]:
+    """Banks of which each votes for the one below by its true hash; the first has all accounts."""
+    from solders.hash import Hash
+    from solders.keypair import Keypair
+
+    from chain.blocks import SlotRecord, TransactionRecord
+    from chain.lattice import LatticeHash, bank_hash, lattice_of
+    from chain.units import Slot
+
+    chance = random.Random(11)
+    voters = [Keypair.from_seed(number.to_bytes(32)) for number in range(VOTES)]
+    kinds, weights = [sizes for _, sizes, _ in MIX], [share for share, *_ in MIX]
+    sizes = [chance.choice(chance.choices(kinds, weights)[0]) for _ in range(ACCOUNTS)]
+    ranks = [1 / (rank + 1) for rank in range(ACCOUNTS)]
+    chance.shuffle(ranks)
+    parent, total, hashes = bytes(32), LatticeHash(), dict[bytes, bytes]()
+    for slot in range(SLOTS):
+        plain = [
+            b"\x01" + slot.to_bytes(32) + index.to_bytes(32) + b"\x01\0\0\x01" + bytes(65)
+            for index in range(OTHERS)
+        ]
+        votes = [_vote(each, slot, parent) for each in voters] if slot else []
+        chosen = range(ACCOUNTS) if not slot else chance.choices(range(ACCOUNTS), ranks, k=WRITES)
+        writes = [
+            _write(account, sizes[account], chance, version, plain[version % OTHERS][1:65])
+            for version, account in enumerate(chosen)
+        ]
+        writes += [_vote_write(number, slot, data[1:65]) for number, data in enumerate(votes)]
+        # The last transaction of an account counts, not the last write.
+        places = {data[1:65]: at for at, data in enumerate([*plain, *votes])}
+        last = {
+            each.pubkey: each
+            for each in sorted(writes, key=lambda e: (places[e.signature], e.write_version))
+        }
+        for key, each in last.items():
+            if key in hashes:
+                total.take(hashes[key])
+            hashes[key] = lattice_of(each)
+            total.add(hashes[key])
+        own = hashlib.sha256(slot.to_bytes(8)).digest()
+        parent = bank_hash(parent, OTHERS + len(votes), own, bytes(total))
+        yield SlotRecord(
+            slot=Slot(slot),
+            parent_slot=Slot(max(slot - 1, 0)),
+            blockhash=str(Hash(own)),
+            previous_blockhash=str(Hash(own)),
+            block_time=None,
+            block_height=None,
+            transactions=[TransactionRecord(data, None) for data in [*plain, *votes]],
+            account_writes=writes,
+        )
+
+
+def _write(account: int, size: int, chance: random.Random, version: int, by: bytes) -> Any:
+    from chain.accounts import AccountWrite
+
+    at = chance.randrange(len(_NOISE) - size)
+    pubkey = hashlib.sha256(account.to_bytes(8)).digest()
+    data = _NOISE[at : at + size]
+    return AccountWrite(pubkey, version + 1, _OWNER, data, False, 0, version, by)
+
+
+def _vote_write(number: int, slot: int, by: bytes) -> Any:
+    """A vote account: 3,762 bytes that change a little."""
+    from solders.pubkey import Pubkey
+
+    from chain.accounts import AccountWrite
+
+    data = slot.to_bytes(8) * 60 + bytes(3_762 - 480)
+    owner = bytes(Pubkey.from_string(_VOTE))
+    pubkey = hashlib.sha256(b"vote" + number.to_bytes(8)).digest()
+    return AccountWrite(pubkey, 27_000_000, owner, data, False, 0, 10_000, by)
+
+
+def _vote(voter: Any, slot: int, parent: bytes) -> bytes:
+    from solders.hash import Hash
+    from solders.instruction import AccountMeta, Instruction
+    from solders.pubkey import Pubkey
+    from solders.transaction import Transaction
+
+    from chain.units import UnixTimestamp
+    from localnet.votes import VOTE_PROGRAM, Tower, tower_sync
+
+    below = slot - 1
+    tower = Tower([[max(below - each, 0), each + 1] for each in range(min(30, below), -1, -1)], 0)
+    data = tower_sync(tower, parent, UnixTimestamp(slot))
+    account = Pubkey.from_bytes(hashlib.sha256(b"vote" + bytes(voter.pubkey())).digest())
+    metas = [AccountMeta(account, False, True), AccountMeta(voter.pubkey(), True, False)]
+    instruction = Instruction(VOTE_PROGRAM, data, metas)
+    signed = Transaction.new_signed_with_payer(
+        [instruction], voter.pubkey(), [voter], Hash(slot.to_bytes(32))
+    )
+    return bytes(signed)
+
+
+def memory() -> None:
+    """Of the hashes that a process keeps."""
+    import resource
+
+    from rewind.services.near_accounts import NearAccounts
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    near = NearAccounts(0, 0, 128 << 20)
+    for number in range(100):
+        near.follow(number, {os.urandom(32): os.urandom(2_048) for _ in range(1_000)}, [])
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"proof: 128 MB of hashes are {len(near):,} accounts, {used / 1_024:.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The rules of alarms about the proof."""
+
+from collections.abc import Iterator
+
+from operations.alarm_rule import CRITICAL, WARNING, Finding, Rule
+from operations.readings.present import Readings
+from staff.formatting import slot_range
+
+_RUNS = "rewind_proofrun_changelist"
+
+
+def _refuted(now: Readings) -> Iterator[Finding]:
+    if refuted := now.proof.refuted:
+        first, last = refuted[0]
+        more = f", and {len(refuted) - 1} more" if len(refuted) > 1 else ""
+        yield Finding(
+            "", f"The cluster voted for another state of {slot_range(first, last)}{more}."
+        )
+
+
+def _failing(now: Readings) -> Iterator[Finding]:
+    if now.proof.fault:
+        yield Finding("", f"The proof does not go on: {now.proof.fault}")
+
+
+PROOF_RULES = (
+    Rule(
+        *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
+        "A write of the slot is missing, wrong or misplaced. On the server: manage.py"
+        " locate_refuted SLOT names the accounts, and opens the slot as a gap with --open-gap; or"
+        " fetch it again from another stream. It is computed again once it is recorded again.",
+        *(_RUNS, _refuted, "state=refuted"),
+    ),
+    Rule(
+        *("proof_failing", WARNING, 60, 30, "The proof fails"),
+        "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
+        *(_RUNS, _failing),
+    ),
+)

@@ -1,0 +1,36 @@
+"""getSlotProof."""
+
+from gateway.calls import Call
+from jsonrpc.params import U64, Config
+from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
+from rewind.methods.table import methods
+from rewind.results.proofs import ProvenSlot
+from rewind.services import slot_proofs
+
+
+class SlotProofConfig(Config, frozen=True, kw_only=True):
+    """How much of the proof.
+
+    include_lattice: whether the 2,048 bytes of the sum of all accounts are in it; true by default
+    include_votes: whether the votes are; true by default
+    """
+
+    include_lattice: bool | None = None
+    include_votes: bool | None = None
+
+
+@methods.add("getSlotProof", expensive=True, errors=(SlotTooNew, SlotTooOld, SlotUnproven))
+def get_slot_proof(
+    call: Call, slot: U64, config: SlotProofConfig = SlotProofConfig()
+) -> ProvenSlot:
+    """What the hash of a slot's bank is made of, and the votes for it: everything that a check
+    without this service needs.
+
+    slot: a slot with a block
+    config: how much of the proof
+    """
+    return slot_proofs.slot_proof(
+        slot,
+        with_lattice=config.include_lattice is not False,
+        with_votes=config.include_votes is not False,
+    )

@@ -1,0 +1,188 @@
+"""What is said of the proof: of a slot, of an answer's position, of ranges."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from msgspec import UNSET
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+
+from chain.bank_votes import VOTE_PROGRAM, votes_in
+from chain.encodings import b64encode
+from chain.lattice import LatticeHash
+from chain.transactions import BadTransaction, decode_wire
+from chain.units import I64_MAX, Slot
+from historical.services import recorded_transactions, stored_content
+from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
+from rewind.proof_models import SlotProof
+from rewind.results.proofs import ProofRange, ProofVote, ProvenSlot, Standing, StateName
+from rewind.services import epochs
+from rewind.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
+from rewind.services.proving import NO_BASELINE
+from rewind.store import epoch_stakes, proof_runs, slot_proofs
+from rewind.store import slots as slot_store
+from rewind.store.proof_runs import PROVEN, UNPROVEN, Run
+
+MOST_RANGES = 1_000
+NO_BLOCK = "no_block"
+# Blocks above a slot that are read for votes for its bank: validators vote within a few.
+_MOST_BLOCKS = 8
+_VOTE_PROGRAM = str(Pubkey(VOTE_PROGRAM))
+
+
+def standing(slot: int) -> Standing:
+    """Of what the archive has at the end of the slot."""
+    slot = min(slot, I64_MAX)
+    run = proof_runs.of_slot(slot) or Run(slot, slot, UNPROVEN, _why_nothing(slot))
+    state, reason = cast(StateName, run.state), run.reason or UNSET
+    row = slot_proofs.at_or_below(slot, run.first)
+    if row is None:
+        return Standing(state=state, reason=reason)
+    is_voted = run.state != UNPROVEN and row.voted_slot is not None
+    share: float | None = None
+    if is_voted and row.stake is not None and row.total_stake:
+        share = row.stake / row.total_stake
+    return Standing(
+        state=state,
+        slot=row.slot,
+        bank_hash=row.bank_hash,
+        voted_through=row.voted_slot if is_voted and row.voted_slot is not None else UNSET,
+        share=UNSET if share is None else share,
+        voters=row.voters if is_voted and row.voters is not None else UNSET,
+        reason=reason,
+    )
+
+
+def ranges(first: int, last: int) -> list[ProofRange]:
+    """Lowest first, at most MOST_RANGES; what lies between them was not computed yet."""
+    return [ProofRange.of(*run) for run in proof_runs.between(first, last, MOST_RANGES)]
+
+
+def newest_runs() -> list[Run]:
+    """The newest ones, lowest first, for a picture of them."""
+    return proof_runs.newest(200)[::-1]
+
+
+def proven_through(last: int) -> int | None:
+    """The highest proven slot at or below this one."""
+    return proof_runs.proven_through(min(last, I64_MAX))
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Runs of refuted slots, the newest first; the highest proven slot, and how far the highest
+    computed bank is above it.
+    """
+
+    refuted: list[tuple[int, int]]
+    through: int | None
+    lag: int | None
+
+
+def overview() -> Overview:
+    through = proof_runs.proven_through(I64_MAX)
+    newest = slot_proofs.newest()
+    lag = None if through is None or newest is None else max(0, newest - through)
+    return Overview([(run.first, run.last) for run in proof_runs.refuted(100)], through, lag)
+
+
+def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot:
+    """Raises SlotTooNew, SlotTooOld and SlotUnproven."""
+    bounds = slot_store.bounds()
+    if bounds is None or slot > bounds[1]:
+        raise SlotTooNew(slot, None if bounds is None else Slot(bounds[1]))
+    if slot < slot_store.first_kept_slot():
+        raise SlotTooOld(slot, Slot(bounds[0]))
+    row = slot_proofs.row(slot)
+    run = proof_runs.of_slot(slot)
+    if row is None:
+        raise SlotUnproven(slot, _why_no_bank(slot, run))
+    state = cast(StateName, UNPROVEN if run is None else run.state)
+    epoch = epochs.epochs().schedule.epoch_of(slot)
+    stakes = epoch_stakes.of_epoch(epoch)
+    lattice = bytes(row.lattice)
+    is_settled = state != UNPROVEN
+    return ProvenSlot(
+        slot=slot,
+        state=state,
+        reason=None if state == PROVEN or run is None else run.reason,
+        bank_hash=row.bank_hash,
+        parent_slot=row.parent_slot,
+        parent_bank_hash=row.parent_hash,
+        signature_count=row.signature_count,
+        blockhash=row.blockhash,
+        accounts_lattice_checksum=Hash(LatticeHash(lattice).checksum),
+        accounts_lattice_hash=b64encode(lattice) if with_lattice else UNSET,
+        epoch=epoch,
+        total_stake=sum(each.lamports for each in stakes.values()) if stakes else None,
+        voted_through=row.voted_slot if is_settled else None,
+        voted_bank_hash=row.voted_hash if row.state == SlotProof.State.REFUTED else None,
+        votes=list(_votes(row, stakes)) if with_votes else [],
+    )
+
+
+def _why_no_bank(slot: int, run: Run | None) -> str:
+    if run is None:
+        return _why_nothing(slot)
+    # These runs are of slots with a bank, and of skipped ones below each.
+    is_computed = run.state != UNPROVEN or run.reason == VOTES_NOT_SEEN
+    return NO_BLOCK if is_computed else run.reason
+
+
+def _why_nothing(slot: int) -> str:
+    return NO_BASELINE if proof_runs.proven_through(slot) is None else NOT_COMPUTED
+
+
+def _votes(row: SlotProof, stakes: dict[bytes, epoch_stakes.Stake]) -> Iterator[ProofVote]:
+    """Of blocks of the ledger above the slot: of each account the first."""
+    wanted = (row.slot, bytes(row.bank_hash))
+    seen: set[bytes] = set()
+    for landed in _blocks_above(row):
+        for index in _vote_transactions(landed):
+            found = recorded_transactions.recorded_at(landed, index)
+            if found is None:
+                continue
+            data = bytes(found.transaction)
+            try:
+                cast_votes = list(votes_in(decode_wire(data)))
+            except BadTransaction:
+                continue
+            for vote in cast_votes:
+                known = stakes.get(vote.vote_account)
+                is_unknown = bool(stakes) and known is None
+                if (vote.slot, vote.bank_hash) != wanted or is_unknown:
+                    continue
+                if vote.vote_account in seen or not vote.signers:
+                    continue
+                if known is not None and known.voter not in (None, *vote.signers):
+                    continue
+                seen.add(vote.vote_account)
+                voter = None if known is None else known.voter
+                yield ProofVote(
+                    vote_pubkey=Pubkey(vote.vote_account),
+                    signature=found.signature,
+                    slot=landed,
+                    stake=None if known is None else known.lamports,
+                    authorized_voter=None if voter is None else Pubkey(voter),
+                    transaction=b64encode(data),
+                )
+
+
+def _blocks_above(row: SlotProof) -> list[int]:
+    first, last = row.slot + 1, row.slot + 32
+    if row.voted_slot == row.slot and row.first_landed is not None and row.last_landed is not None:
+        first, last = row.first_landed, row.last_landed
+    return slot_store.archived_between(first, last)[:_MOST_BLOCKS]
+
+
+def _vote_transactions(slot: int) -> Iterator[int]:
+    """Indexes of the block's transactions that name the vote program and did not fail."""
+    try:
+        entries = stored_content.transactions_of(slot)
+    except stored_content.Unreadable:
+        return
+    for index, entry in enumerate(entries):
+        failed = (entry.get("meta") or {}).get("err") is not None
+        if not failed and _VOTE_PROGRAM in entry["transaction"]["message"]["accountKeys"]:
+            yield index

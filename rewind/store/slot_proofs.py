@@ -1,0 +1,216 @@
+"""Banks as they follow from the archive, and what of filtered accounts they need."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from columns.raw_queries import fetch_all, fetch_one
+from rewind.baseline_models import Baseline
+from rewind.proof.accounts import KeptState, packed_state, unpacked
+from rewind.proof.banks import Bank
+from rewind.proof.votes import Weighed
+from rewind.proof_models import SlotProof
+
+State = SlotProof.State
+_BANK = "slot, parent_slot, bank_hash, parent_hash, signature_count, blockhash, lattice"
+
+
+class Placed(NamedTuple):
+    """A bank, the chain of banks that it is of, and how it stands."""
+
+    bank: Bank
+    start_slot: int
+    floor_slot: int
+    state: int
+
+
+class Kept(NamedTuple):
+    """A filtered account, and the slot that wrote it last."""
+
+    slot: int
+    state: KeptState
+
+
+def bank(slot: int) -> Placed | None:
+    row = fetch_one(
+        f"SELECT {_BANK}, start_slot, floor_slot, state FROM rewind_slotproof WHERE slot = $1", slot
+    )
+    return None if row is None else Placed(Bank(*row[:7]), *row[7:])
+
+
+def states(slots: Collection[int]) -> dict[int, int]:
+    """Of the slots that have a bank, how they stand."""
+    rows = fetch_all("SELECT slot, state FROM rewind_slotproof WHERE slot = ANY($1)", list(slots))
+    return dict(rows)
+
+
+def starts(slots: Collection[int]) -> frozenset[int]:
+    """Those of the slots that a chain of banks begins with."""
+    text = "SELECT slot FROM rewind_slotproof WHERE slot = ANY($1) AND slot = start_slot"
+    return frozenset(slot for (slot,) in fetch_all(text, list(slots)))
+
+
+def pending(start_slot: int, last_slot: int) -> list[Bank]:
+    """Those of the chain that no vote settled, oldest first."""
+    rows = fetch_all(
+        f"SELECT {_BANK} FROM rewind_slotproof WHERE start_slot = $1 AND state = 0 AND slot <= $2"
+        " ORDER BY slot",
+        start_slot,
+        last_slot,
+    )
+    return [Bank(*row) for row in rows]
+
+
+def put(made: Bank, *, start_slot: int, floor_slot: int) -> None:
+    """No vote settled it yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO rewind_slotproof ({_BANK}, start_slot, floor_slot, state)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 0) ON CONFLICT (slot) DO UPDATE SET"
+            " parent_slot = excluded.parent_slot, bank_hash = excluded.bank_hash,"
+            " parent_hash = excluded.parent_hash, signature_count = excluded.signature_count,"
+            " blockhash = excluded.blockhash, lattice = excluded.lattice,"
+            " start_slot = excluded.start_slot, floor_slot = excluded.floor_slot, state = 0,"
+            " voted_slot = NULL, voted_hash = NULL, voters = NULL, stake = NULL,"
+            " total_stake = NULL, first_landed = NULL, last_landed = NULL",
+            [*made, start_slot, floor_slot],
+        )
+
+
+def settle(
+    slots: Sequence[int], state: int, voted_slot: int, votes: Weighed | None, total: int | None
+) -> None:
+    """Votes for the bank of one slot settled these; None: what settled them is no vote."""
+    cast: tuple[int | bytes | None, ...] = (None,) * 5
+    if votes is not None:
+        stake = None if votes.stake is None else _signed(votes.stake)
+        cast = (votes.bank_hash, votes.voters, stake, votes.first_landed, votes.last_landed)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE rewind_slotproof SET state = %s, voted_slot = %s, voted_hash = %s, voters = %s,"
+            " stake = %s, first_landed = %s, last_landed = %s, total_stake = %s"
+            " WHERE slot = ANY(%s)",
+            [state, voted_slot, *cast, None if total is None else _signed(total), list(slots)],
+        )
+
+
+def settle_as(slots: Sequence[int], *, like: int) -> None:
+    """What settled the bank of the slot `like` settled these below it."""
+    columns = "state, voted_slot, voted_hash, voters, stake, total_stake, first_landed, last_landed"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE rewind_slotproof SET ({columns}) = (SELECT {columns} FROM rewind_slotproof"
+            " WHERE slot = %s) WHERE slot = ANY(%s)",
+            [like, list(slots)],
+        )
+
+
+def forget_pending(start_slot: int, above: int) -> list[tuple[int, int]]:
+    """(slot, parent slot) of the chain's unsettled banks above the slot, which are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot > %s AND state = 0"
+            " RETURNING slot, parent_slot",
+            [start_slot, above],
+        )
+        return sorted(cursor.fetchall())
+
+
+def next_baseline() -> Baseline | None:
+    """The newest proven one with every account, that no chain of banks has, and whose slot has a
+    child that waits.
+    """
+    found = Baseline.objects.filter(
+        proven=True, whole=True, lattice__isnull=False, bank_hash__isnull=False
+    ).extra(
+        where=[
+            "NOT EXISTS (SELECT FROM rewind_slotproof p WHERE p.slot = rewind_baseline.slot)",
+            "EXISTS (SELECT FROM rewind_slotwrites q WHERE q.parent_slot = rewind_baseline.slot"
+            " AND q.slot > q.parent_slot AND NOT q.is_done)",
+        ]
+    )
+    return found.order_by("-slot").first()
+
+
+def kept_states(start_slot: int, pubkeys: Sequence[bytes]) -> dict[bytes, Kept]:
+    """Of filtered accounts, as the chain's newest proven bank has them."""
+    rows = fetch_all(
+        "SELECT slot, state FROM rewind_neweststate WHERE pubkey = ANY($1) AND start_slot = $2",
+        list(pubkeys),
+        start_slot,
+    )
+    found = (Kept(slot, _state(stored)) for slot, stored in rows)
+    return {each.state.pubkey: each for each in found}
+
+
+def keep_states(start_slot: int, states: Iterable[tuple[int, KeptState]]) -> None:
+    """(slot, state) of filtered accounts, of each the newest."""
+    rows = [(each.pubkey, start_slot, slot, packed_state(each)) for slot, each in states]
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO rewind_neweststate (pubkey, start_slot, slot, state)"
+            " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])"
+            " ON CONFLICT (pubkey, start_slot) DO UPDATE"
+            " SET slot = excluded.slot, state = excluded.state",
+            list(map(list, zip(*sorted(rows), strict=True))),
+        )
+
+
+def oldest_pending() -> tuple[int, int] | None:
+    """(slot, its chain's start) of the lowest bank that no vote settled."""
+    row = fetch_one(
+        "SELECT slot, start_slot FROM rewind_slotproof WHERE state = 0 ORDER BY slot LIMIT 1"
+    )
+    return None if row is None else (row[0], row[1])
+
+
+def forget_states_of_chains(ended_below: int) -> None:
+    """Filtered accounts of chains that begin below all those with a bank at or above the slot are
+    needed no more.
+    """
+    kept = fetch_one(
+        "SELECT coalesce(min(start_slot), $2) FROM rewind_slotproof WHERE slot >= $1",
+        ended_below,
+        ended_below,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_neweststate WHERE start_slot < %s",
+            [ended_below if kept is None else kept[0]],
+        )
+
+
+def cut_below(slot: int) -> None:
+    """Slots below it left the window."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM rewind_slotproof WHERE slot < %s", [slot])
+
+
+def newest() -> int | None:
+    """The highest slot that has a bank."""
+    found = fetch_one("SELECT slot FROM rewind_slotproof ORDER BY slot DESC LIMIT 1")
+    return None if found is None else int(found[0])
+
+
+def at_or_below(slot: int, first: int) -> SlotProof | None:
+    """The highest bank of these slots, without its sum; the first slot's own, if it is its only one
+    below.
+    """
+    found = SlotProof.objects.filter(slot__lte=slot, slot__gte=first).defer("lattice")
+    return found.order_by("-slot").first()
+
+
+def row(slot: int) -> SlotProof | None:
+    return SlotProof.objects.filter(slot=slot).first()
+
+
+def _signed(number: int) -> int:
+    """A u64 as U64Column stores it."""
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _state(stored: bytes) -> KeptState:
+    return next(unpacked(stored))

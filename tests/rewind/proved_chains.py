@@ -1,0 +1,97 @@
+"""Made chains of banks whose validators vote, as records: what the cluster computed, and what a
+faulty stream brings of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from solders.hash import Hash
+
+from chain.accounts import AccountWrite
+from chain.blocks import SlotRecord, TransactionRecord
+from chain.lattice import LatticeHash, bank_hash, lattice_of
+from chain.units import Slot
+from tests.chain.proofs import ACCOUNTS, VOTERS, tower_sync, vote_transaction
+from tests.rewind.samples import blockhash, signature, wire
+
+State = AccountWrite
+_GENESIS = AccountWrite(bytes([200]) * 32, 5, bytes(32), b"", False, 0, 0, None)
+
+
+@dataclass
+class MadeChain:
+    """`records` as the cluster made them; `hashes` and `sums` of the banks by slot."""
+
+    voters: Sequence[int] = (0, 1, 2, 3)
+    records: list[SlotRecord] = field(default_factory=list)
+    hashes: dict[int, bytes] = field(default_factory=dict)
+    sums: dict[int, bytes] = field(default_factory=dict)
+    _total: LatticeHash = field(default_factory=LatticeHash)
+    _states: dict[bytes, AccountWrite] = field(default_factory=dict)
+
+    def block(
+        self,
+        writes: Sequence[AccountWrite] = (),
+        *,
+        slot: int | None = None,
+        voters: Sequence[int] | None = None,
+        votes_failed: bool = False,
+    ) -> SlotRecord:
+        """The next block: its writes, two transactions, and votes for its parent. The clock is
+        written by every block.
+        """
+        parent = self.records[-1].slot if self.records else 0
+        slot = (parent + 1 if self.records else 0) if slot is None else slot
+        clock = AccountWrite(bytes([201]) * 32, 1, bytes(32), slot.to_bytes(8), False, 0, 0, None)
+        transactions = [TransactionRecord(wire(slot, index), None) for index in range(2)]
+        if self.records:
+            for number in self.voters if voters is None else voters:
+                data = tower_sync([parent], self.hashes[parent])
+                signed = vote_transaction(ACCOUNTS[number], VOTERS[number], data)
+                meta = {"err": {"InstructionError": [0, "Custom"]}} if votes_failed else None
+                transactions.append(TransactionRecord(bytes(signed), meta))
+        every = [clock, *writes] if self.records else [_GENESIS, clock, *writes]
+        for each in last_writes(every).values():
+            if each.pubkey in self._states:
+                self._total.take(lattice_of(self._states[each.pubkey]))
+            self._total.add(lattice_of(each))
+            self._states[each.pubkey] = each
+        count = sum(each.decoded.header.required_signatures for each in transactions)
+        above = self.hashes.get(parent, bytes(32)) if self.records else bytes(32)
+        own = bytes(Hash.from_string(blockhash(slot)))
+        self.sums[slot] = bytes(self._total)
+        self.hashes[slot] = bank_hash(above, count, own, self.sums[slot])
+        record = SlotRecord(
+            slot=Slot(slot),
+            parent_slot=Slot(parent),
+            blockhash=blockhash(slot),
+            previous_blockhash=blockhash(parent),
+            block_time=None,
+            block_height=None,
+            transactions=transactions,
+            account_writes=every,
+        )
+        self.records.append(record)
+        return record
+
+    @property
+    def states(self) -> Mapping[bytes, AccountWrite]:
+        """Of the newest block."""
+        return self._states
+
+
+def change(
+    slot: int, account: int, lamports: int, *, owner: int = 9, data: bytes = b"", at: int = 0
+) -> AccountWrite:
+    """By the slot's transaction of that index."""
+    by = signature(slot, at)
+    pubkey = account.to_bytes(32)
+    return AccountWrite(pubkey, lamports, bytes([owner]) * 32, data, False, 0, at + 1, by)
+
+
+def last_writes(writes: Sequence[AccountWrite]) -> dict[bytes, AccountWrite]:
+    return {each.pubkey: each for each in sorted(writes, key=lambda each: each.write_version)}
+
+
+def with_writes(record: SlotRecord, writes: Sequence[AccountWrite]) -> SlotRecord:
+    return replace(record, account_writes=list(writes))
