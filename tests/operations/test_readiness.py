@@ -108,6 +108,8 @@ def test_what_reports_progress_before_its_first_heartbeat_is_not_missing(
     run = RunStateFile(run_dir)
     run.write([ProgramState("beat", 7, "running", 0.2, now - 8, 0)], [])
     assert ready(client)["checks"]["processes"]["ok"]
+    run.write([ProgramState("beat", 7, "running", 4.5, now - 8, 0)], [])
+    assert ready(client)["checks"]["processes"]["missing"] == ["beat"], "it stopped before that"
     run.write([ProgramState("beat", 7, "running", 0.2, now - 90, 0)], [])
     assert ready(client)["checks"]["processes"]["missing"] == ["beat"], "it had its time"
     heartbeats.beat("beat", at=now - 6)

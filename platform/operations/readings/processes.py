@@ -100,14 +100,15 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
 
 def _is_starting(program: ProgramState | None, beat: heartbeats.Kind | None, now: datetime) -> bool:
     """The supervisor started it a moment ago. One whose first progress came before its first
-    heartbeat is not missing either: it is about to write that.
+    heartbeat is not missing either, as long as it makes progress: it is about to write that.
     """
     if program is None or program.restarts:
         return False
     if program.state == "starting":
         return True
     is_heard = beat is not None and beat.heard_at >= program.since
-    return not is_heard and now.timestamp() - program.since <= _FIRST_HEARTBEAT_SECONDS
+    is_new = now.timestamp() - program.since <= _FIRST_HEARTBEAT_SECONDS
+    return not is_heard and is_new and program.silent_seconds <= heartbeats.MISSING_SECONDS
 
 
 def _hung_servers(run: RunState) -> list[ProcessReading]:
