@@ -1,0 +1,74 @@
+"""A localnet whose validators vote: every slot is proven, and one altered write is found."""
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from solders.keypair import Keypair
+
+from tests.clients.chain_endpoints import localnet_of, of_service, until
+from tests.clients.service import ROOT, Service, running_service
+from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+
+
+def asked(service: Service, method: str, *params: Any) -> Any:
+    (result,) = of_service(service, "/rewind", [(method, *params)])
+    return result
+
+
+def refuted(service: Service) -> list[dict[str, Any]]:
+    return [
+        each for each in asked(service, "getRewindCoverage")["proof"] if each["state"] == "refuted"
+    ]
+
+
+def verified(file: Path) -> int:
+    """The verifier's exit code, without a database."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "verify_proof", str(file)],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "DATABASE_URL": "postgres://x:1@127.0.0.1:1/x"},
+        capture_output=True,
+    )
+    return done.returncode
+
+
+def test_slots_are_proven_and_an_altered_write_is_found(tmp_path: Path) -> None:
+    with running_service(
+        LOCALNET="true", LOCALNET_VOTES="true", LOCALNET_SLOT_MS="100", LOCALNET_SKIP_PERCENT="0"
+    ) as service:
+        localnet = localnet_of(service)
+        payer = wallet(localnet)
+        good = signed(localnet, [pay(payer, Keypair().pubkey(), SOL)], payer)
+        send(localnet, good)
+        slot = landed(localnet, str(good.signatures[0]))["slot"]
+        until(
+            lambda: (asked(service, "getRewindCoverage")["provenThrough"] or 0) >= slot,
+            f"slot {slot} proven",
+        )
+        assert not refuted(service)
+        config = {"slot": slot, "proof": True}
+        answer = asked(service, "getAccountInfo", str(payer.pubkey()), config)
+        assert answer["context"]["proof"]["state"] == "proven"
+
+        proof = asked(service, "getSlotProof", slot)
+        assert len({vote["votePubkey"] for vote in proof["votes"]}) >= 3
+        file = tmp_path / "proof.json"
+        file.write_text(json.dumps(proof))
+        assert verified(file) == 3  # it holds, and the stakes of localnet are not known
+        total = bytearray(base64.b64decode(proof["accountsLatticeHash"]))
+        total[7] ^= 1
+        other = {**proof, "accountsLatticeHash": base64.b64encode(total).decode()}
+        file.write_text(json.dumps(other))
+        assert verified(file) == 1
+
+        # One lamport too many, on the stream alone.
+        localnet.call("setFaults", {"corruptWrite": 1})
+        (struck,) = until(lambda: refuted(service), "a slot refuted")
+        assert struck["fromSlot"] == struck["toSlot"] > slot
+        assert struck["reason"] == "votes_differ"
+        through = asked(service, "getRewindCoverage")["provenThrough"]
+        assert through == asked(service, "getSlotProof", struck["fromSlot"])["parentSlot"]
