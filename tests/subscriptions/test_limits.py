@@ -66,6 +66,22 @@ def test_a_key_has_so_many_sockets_and_subscriptions(
             time.sleep(0.05)
 
 
+def test_ten_thousand_subscriptions_meet_the_limit(
+    served: Served, limited: Callable[..., str]
+) -> None:
+    with served.socket(limited(stream_subscriptions=1_000)) as socket:
+        call = {"jsonrpc": "2.0", "id": 0, "method": "signatureSubscribe", "params": ["1" * 64]}
+        for number in range(10_000):
+            socket.send(json.dumps({**call, "id": 100_000 + number}))
+        answers = [
+            socket.find(lambda message, n=number: message.get("id") == 100_000 + n)
+            for number in range(10_000)
+        ]
+        taken = [each for each in answers if "result" in each]
+        reasons = {each["error"]["data"]["reason"] for each in answers if "error" in each}
+        assert (len(taken), reasons) == (1_000, {"subscription_limit_reached"})
+
+
 def test_a_suspended_key_ends(served: Served, limited: Callable[..., str]) -> None:
     key = limited()
     with served.socket(key) as socket, served.socket() as other:

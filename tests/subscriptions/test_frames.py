@@ -1,0 +1,158 @@
+"""Frames, each with the answer or the close code that RFC 6455 demands; by a socket and aiohttp."""
+
+import asyncio
+import json
+import socket as sockets
+import struct
+from contextlib import closing, suppress
+
+import aiohttp
+
+from tests.patience import PATIENCE_SECONDS
+from tests.subscriptions.conftest import Served
+from tests.subscriptions.test_any_message import HEAD
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"slotUnsubscribe","params":[1]}'
+LARGE = 2**70
+
+
+def frame(first: int, data: bytes = b"", *, masked: bool = True) -> bytes:
+    """A frame with this first byte, masked with zeros."""
+    size = len(data)
+    flag = 0x80 if masked else 0
+    head = (
+        bytes((first, flag | size))
+        if size < 126
+        else bytes((first, flag | 126)) + struct.pack(">H", size)
+    )
+    return head + (bytes(4) if masked else b"") + data
+
+
+class Raw:
+    """A client that sends any bytes and reads frames."""
+
+    def __init__(self, served: Served) -> None:
+        self._socket = sockets.create_connection(("127.0.0.1", served.port))
+        self._socket.settimeout(PATIENCE_SECONDS)
+        self._socket.sendall(f"{HEAD}Authorization: {served.key}\r\n\r\n".encode())
+        self._file = self._socket.makefile("rb")
+        assert self._file.readline().startswith(b"HTTP/1.1 101 ")
+        while self._file.readline() != b"\r\n":
+            pass
+
+    def send(self, *parts: bytes) -> None:
+        for part in parts:
+            self._socket.sendall(part)
+
+    def receive(self) -> tuple[int, bytes]:
+        """The first byte of the next frame, and its content."""
+        first, size = self._file.read(2)
+        if size == 126:
+            (size,) = struct.unpack(">H", self._file.read(2))
+        return first, self._file.read(size)
+
+    def code(self) -> int:
+        """The code of the close frame that comes next; then the connection ends."""
+        first, data = self.receive()
+        assert first == 0x88, (first, data)
+        with suppress(ConnectionError):  # who broke the rules is not waited for
+            self.send(frame(0x88, data[:2]))
+            assert self._file.read() == b""
+        return int.from_bytes(data[:2], "big")
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+
+BAD = {
+    "no mask": ([frame(0x81, CALL, masked=False)], 1002),
+    "continues nothing": ([frame(0x80, CALL)], 1002),
+    "begins within another": ([frame(0x01, b"{"), frame(0x81, CALL)], 1002),
+    "a reserved bit": ([frame(0xC1, CALL)], 1002),
+    "a reserved opcode": ([frame(0x83, b"")], 1002),
+    "a reserved control opcode": ([frame(0x8B, b"")], 1002),
+    "a ping in parts": ([frame(0x09, b"")], 1002),
+    "a long ping": ([frame(0x89, bytes(126))], 1002),
+    "half of a close code": ([frame(0x88, b"\x03")], 1002),
+    "a code not to be sent": ([frame(0x88, struct.pack(">H", 1005))], 1002),
+    "good bye": ([frame(0x88, struct.pack(">H", 1000))], 1000),
+}
+
+
+def test_a_frame_that_must_not_be_ends_with_its_code(served: Served) -> None:
+    found = {}
+    with served.socket() as other:
+        for name, (parts, _) in BAD.items():
+            with closing(Raw(served)) as raw:
+                raw.send(*parts)
+                found[name] = raw.code()
+            assert other.call("slotUnsubscribe", other.call("slotSubscribe"))
+    assert found == {name: code for name, (_, code) in BAD.items()}
+
+
+def test_messages_in_parts_and_pings_between_them(served: Served) -> None:
+    with closing(Raw(served)) as raw:
+        raw.send(frame(0x01, CALL[:9]), frame(0x89, b"are you"))
+        assert raw.receive() == (0x8A, b"are you")
+        raw.send(frame(0x00), frame(0x80, CALL[9:]))
+        first, text = raw.receive()
+        assert first == 0x81
+        assert json.loads(text)["id"] == 7
+        # Byte by byte, with a UTF-8 letter cut in two.
+        word = b'{"jsonrpc":"2.0","id":"\xc3\xa9","method":"slotUnsubscribe","params":[1]}'
+        for byte in frame(0x01, word[:24]) + frame(0x80, word[24:]):
+            raw.send(bytes((byte,)))
+        assert json.loads(raw.receive()[1])["id"] == "é"
+        # No UTF-8 is an error of its message, and not of the connection.
+        for parts in ([frame(0x81, b'"\xff"')], [frame(0x01, b'"\xc3'), frame(0x80, b'("')]):
+            raw.send(*parts)
+            assert json.loads(raw.receive()[1])["error"]["data"]["reason"] == "parse_error"
+        raw.send(frame(0x8A, b"not asked for"))
+        raw.send(frame(0x81, CALL))
+        assert json.loads(raw.receive()[1])["id"] == 7
+
+
+NO_CALLS = [
+    "[" * 20_000 + "]" * 20_000,
+    '{"jsonrpc":"2.0","id":1,"method":"slotSubscribe","params":' + "[" * 9_000 + "]" * 9_000 + "}",
+    f'{{"jsonrpc":"2.0","id":{LARGE},"method":"accountSubscribe","params":[{LARGE}]}}',
+    '{"jsonrpc":"2.0","id":1e400,"method":"slotSubscribe"}',
+    "[]",
+    "null",
+    '{"jsonrpc":"2.0","id":1,"method":"slotSubscribe","params":{"a":1}}',
+    "\x00",
+]
+
+
+def test_json_that_is_no_call_is_answered(served: Served) -> None:
+    with served.socket() as socket:
+        for text in NO_CALLS:
+            socket.send(text)
+            answer = socket.receive()
+            assert answer["error"]["code"] in (-32700, -32600, -32602), (text[:50], answer)
+        assert socket.call("slotUnsubscribe", socket.call("slotSubscribe"))
+
+
+def test_aiohttp_subscribes_pings_and_closes(served: Served) -> None:
+    async def use() -> None:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(
+                served.url, headers={"Authorization": served.key}, heartbeat=0.2
+            ) as socket,
+        ):
+            await socket.send_json({"jsonrpc": "2.0", "id": 1, "method": "slotSubscribe"})
+            number = (await socket.receive_json())["result"]
+            for _ in range(20):
+                notice = await socket.receive_json()
+                assert notice["params"]["subscription"] == number
+            # As bytes the same call is one too.
+            await socket.send_bytes(CALL)
+            while "params" in (answer := await socket.receive_json()):
+                pass
+            assert answer["id"] == 7
+            await socket.close(code=1000)
+            assert socket.close_code == 1000
+
+    asyncio.run(asyncio.wait_for(use(), PATIENCE_SECONDS))
