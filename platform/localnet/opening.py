@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, BankState, Ground
 from localnet.feed import EntryMade
-from localnet.genesis import STAKE_LAMPORTS, genesis_accounts
+from localnet.genesis import STAKE_LAMPORTS, genesis_accounts, stake_config
 from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
 from localnet.native_mints import native_mints
@@ -97,7 +97,11 @@ def _begin(
     )
     # As a validator does: what the chain starts with are writes of slot 0, outside transactions.
     bank = Bank(state, None, _ground(storage, genesis_hash, FinalizedAccounts()))
-    accounts = {**genesis_accounts(epoch_slots, Hash(genesis_hash), now), **given}
+    accounts = {
+        **genesis_accounts(epoch_slots, Hash(genesis_hash), now),
+        **given,
+        **stake_config(),
+    }
     for key, account in accounts.items():
         if account.lamports:
             bank.write(key, account)
