@@ -9,7 +9,7 @@ from typing import Any
 
 from solana.rpc.async_api import AsyncClient
 from solana.rpc.commitment import Confirmed, Finalized, Processed
-from solana.rpc.websocket_api import connect
+from solana.rpc.websocket_api import SolanaWsClient
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -129,7 +129,6 @@ class Way:
             "get_minimum_balance": lambda: client.get_minimum_balance_for_rent_exemption(50),
             "get_recent_performance_samples": lambda: client.get_recent_performance_samples(2),
             "get_slot_leader": client.get_slot_leader,
-            "get_stake_minimum_delegation": client.get_stake_minimum_delegation,
             "get_supply": client.get_supply,
             "get_transaction_count": client.get_transaction_count,
             "get_version": client.get_version,
@@ -208,12 +207,11 @@ class Way:
 
     async def subscriptions(self) -> None:
         async def heard(subscribe: Callable[[Any], Awaitable[Any]], act: Any = None) -> Any:
-            async with connect(self.given["websocketUrl"]) as socket:
+            async with SolanaWsClient(self.given["websocketUrl"]) as socket:
                 await subscribe(socket)
-                await socket.recv()  # the subscription's number
                 if act is not None:
                     await act()
-                return (await socket.recv())[0].result
+                return (await socket.recv()).result
 
         def paid() -> Awaitable[Any]:
             return self.send(self.pay(SOL // 1_000))
@@ -222,13 +220,13 @@ class Way:
         for commitment in COMMITMENTS:
             kinds: dict[str, Callable[[Any], Awaitable[Any]]] = {
                 "account_subscribe": lambda each, commitment=commitment: each.account_subscribe(
-                    self.payee, commitment
+                    pubkey=self.payee, commitment=commitment
                 ),
                 "logs_subscribe": lambda each, commitment=commitment: each.logs_subscribe(
-                    mentions, commitment
+                    filter_=mentions, commitment=commitment
                 ),
                 "program_subscribe": lambda each, commitment=commitment: each.program_subscribe(
-                    Pubkey.default(), commitment
+                    program_id=Pubkey.default(), commitment=commitment
                 ),
             }
             for name, subscribe in kinds.items():
@@ -240,7 +238,9 @@ class Way:
 
             async def signature(commitment: Any = commitment) -> None:
                 sent = await paid()
-                result = await heard(lambda each: each.signature_subscribe(sent, commitment))
+                result = await heard(
+                    lambda each: each.signature_subscribe(signature=sent, commitment=commitment)
+                )
                 assert result.value.err is None
 
             await self.check(f"signature_subscribe, {commitment}", signature)
