@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jhump/protoreflect/desc"
@@ -16,17 +20,37 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
+// The service itself: the repository's files have its messages alone.
+const serviceProto = `
+syntax = "proto3";
+package geyser;
+import "upstream/protobuf/geyser.proto";
+service Geyser {
+  rpc Subscribe(stream SubscribeRequest) returns (stream SubscribeUpdate);
+  rpc SubscribeReplayInfo(SubscribeReplayInfoRequest) returns (SubscribeReplayInfoResponse);
+  rpc Ping(PingRequest) returns (PongResponse);
+  rpc GetLatestBlockhash(GetLatestBlockhashRequest) returns (GetLatestBlockhashResponse);
+  rpc GetBlockHeight(GetBlockHeightRequest) returns (GetBlockHeightResponse);
+  rpc GetSlot(GetSlotRequest) returns (GetSlotResponse);
+  rpc GetVersion(GetVersionRequest) returns (GetVersionResponse);
+}`
+
 // geyser calls geyser.Geyser on grpc-go: its messages are read from the .proto files.
 func (way *Way) geyser() {
 	if way.given.Grpc == "" || way.given.Protos == "" {
 		return
 	}
-	parser := protoparse.Parser{ImportPaths: []string{way.given.Protos}}
+	parser := protoparse.Parser{Accessor: func(name string) (io.ReadCloser, error) {
+		if name == "service.proto" {
+			return io.NopCloser(strings.NewReader(serviceProto)), nil
+		}
+		return os.Open(filepath.Join(way.given.Protos, name))
+	}}
 	var service *desc.ServiceDescriptor
 	var stub grpcdynamic.Stub
 	ctx := metadata.AppendToOutgoingContext(way.ctx, "x-token", way.given.Key)
 	if !check("grpc: connect", func() error {
-		files, err := parser.ParseFiles("upstream/protobuf/geyser.proto")
+		files, err := parser.ParseFiles("service.proto")
 		if err != nil {
 			return err
 		}
