@@ -101,9 +101,12 @@ func (way *Way) update(
 	if err := stream.SendMsg(request); err != nil {
 		return err
 	}
-	if err := way.send(); err != nil {
-		return err
-	}
+	// Nothing says from when on the filters hold: it is paid until an update has come.
+	go func() {
+		for patience.Err() == nil && way.send() == nil {
+			time.Sleep(500 * time.Millisecond)
+		}
+	}()
 	for {
 		received, err := stream.RecvMsg()
 		if err != nil {
