@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/gagliardetto/solana-go v1.14.0
 	github.com/jhump/protoreflect v1.17.0
+	github.com/quic-go/quic-go v0.65.0
 	google.golang.org/grpc v1.85.0
 )
 

@@ -1,4 +1,4 @@
-// With solana-go, and a Geyser client on grpc-go: airdrop, send, confirm, read, subscribe.
+// With solana-go, a Geyser client on grpc-go and a TPU client on quic-go: airdrop, send, confirm, read, subscribe.
 package main
 
 import (
@@ -21,6 +21,7 @@ func main() {
 		way.subscriptions()
 		way.reads()
 		way.geyser()
+		way.tpu()
 	}
 	if given.Key != "" {
 		headers := map[string]string{"Authorization": given.Key}
