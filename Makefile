@@ -1,6 +1,6 @@
 # make run   the whole service on this machine        make test   the tests
 # make quick   the tests that need no service, and a smoke test through the endpoints
-.PHONY: run test quick bench soak check protobuf clean environment
+.PHONY: run test quick bench soak clients check protobuf clean environment
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -37,6 +37,10 @@ quick: environment
 # Long runs and walks in a browser, left out of `make test`, and each property with all its examples.
 soak: environment
 	@.venv/bin/pytest -q -m "soak or hypothesis" --hypothesis-profile=random $(ARGS)
+
+# Other people's clients, each on its own stack, with its packages of the registries.
+clients: environment
+	@.venv/bin/pytest -q -m clients tests/clients/stacks $(ARGS)
 
 bench: environment
 	@.venv/bin/python -m benchmarks $(ARGS)

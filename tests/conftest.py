@@ -82,6 +82,7 @@ LEDGER_TABLES = ", ".join(
     )
 )
 SOAK = Path(__file__).parent / "soak"
+STACKS = Path(__file__).parent / "clients" / "stacks"
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
@@ -121,6 +122,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> spreading.In
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     # All of its tests are marked (tests/test_spreading.py): importing them takes 2 s a worker.
     left_out = config.option.markexpr == "not soak" and collection_path == SOAK
+    # It needs toolchains and registries.
+    left_out |= config.option.markexpr != "clients" and collection_path == STACKS
     return True if left_out else None
 
 

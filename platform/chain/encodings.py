@@ -1,6 +1,7 @@
 """Bytes as text: base58 and base64, both ways; and zstd frames unpacked."""
 
 import binascii
+import string
 from functools import lru_cache
 
 import zstandard
@@ -17,6 +18,9 @@ _PADDING = bytes(64)
 # Four bytes of zstd can expand to 128 KiB: the size of a read limits the size of its output.
 _ZSTD_STEP = 256
 _MOST_ZSTD_WINDOW = 1 << 27
+
+_BASE64 = f"{string.ascii_letters}{string.digits}+/".encode()
+_PAD = ord("=")
 
 
 def b58encode(data: bytes) -> str:
@@ -47,12 +51,48 @@ def b64encode(data: bytes) -> str:
 
 
 def b64decode(text: str) -> bytes:
-    """The bytes of standard base64; ValueError on anything but its one canonical form."""
-    data = binascii.a2b_base64(text, strict_mode=True)
+    """The bytes of standard base64; ValueError on anything but its one canonical form, with the
+    standard node's words.
+    """
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        raise ValueError(_base64_fault(text)) from None
     # The last symbol may carry bits that belong to no byte: the standard node refuses them.
     if b64encode(data) != text:
-        raise ValueError("not canonical base64")
+        raise ValueError(_base64_fault(text))
     return data
+
+
+def _base64_fault(text: str) -> str:
+    """What Rust's decoder reports of text that is not canonical base64."""
+    data = text.encode("utf-8", "surrogatepass")
+    last_quad = max(len(data) - 1, 0) // 4 * 4
+    if len(data) % 4 == 1 and not _is_symbol(data[-1]) and data[-1] != _PAD:
+        return f"InvalidByte({len(data) - 1}, {data[-1]})"
+    for at, byte in enumerate(data[:last_quad]):
+        if not _is_symbol(byte):
+            return f"InvalidByte({at}, {byte})"
+    end = last_quad
+    for at, byte in enumerate(data[last_quad:], last_quad):
+        if byte == _PAD:
+            if at - last_quad < 2:
+                return f"InvalidByte({at}, {byte})"
+        elif end < at:  # behind padding
+            return f"InvalidByte({end}, {_PAD})"
+        elif not _is_symbol(byte):
+            return f"InvalidByte({at}, {byte})"
+        else:
+            end = at + 1
+    if end - last_quad < 2:
+        return f"InvalidLength({end})"
+    if len(data) % 4:
+        return "InvalidPadding"
+    return f"InvalidLastSymbol({end - 1}, {data[end - 1]})"
+
+
+def _is_symbol(byte: int) -> bool:
+    return byte in _BASE64
 
 
 def unzstd(packed: bytes, *, most: int) -> bytes:

@@ -20,6 +20,10 @@ STAKE_LAMPORTS = 100_000 * LAMPORTS_PER_SOL
 _SYSTEM = Pubkey.default()
 _VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 _STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
+# Of no use since the stake program keeps its own; validators' genesis still has it.
+_STAKE_CONFIG = Pubkey.from_string("StakeConfig11111111111111111111111111111111")
+_CONFIG = Pubkey.from_string("Config1111111111111111111111111111111111111")
+_STAKE_CONFIG_DATA = bytes(1) + struct.pack("<dB", 0.25, 12)
 _VOTE_SIZE = 3_762
 _STAKE_SIZE = 200
 COMMISSION = 100
@@ -28,12 +32,13 @@ COMMISSION = 100
 def genesis_accounts(
     epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp
 ) -> dict[Pubkey, Account]:
-    """Programs, sysvars, the native mints, the faucet, the tip accounts, and each validator's
-    identity, vote and stake account.
+    """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, and
+    each validator's identity, vote and stake account.
     """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, genesis_hash, now))
     accounts.update(native_mints())
+    accounts.update(stake_config())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
@@ -45,6 +50,11 @@ def genesis_accounts(
             _stake_state(validator).ljust(_STAKE_SIZE, b"\0"), _STAKE, STAKE_LAMPORTS
         )
     return accounts
+
+
+def stake_config() -> dict[Pubkey, Account]:
+    """The one account whose place no given account takes, as in a validator's genesis."""
+    return {_STAKE_CONFIG: Account(rent_exempt(10), _STAKE_CONFIG_DATA, _CONFIG, False, 0)}
 
 
 def _wallet(lamports: int) -> Account:

@@ -13,7 +13,7 @@ from chain.lattice import LatticeHash, bank_hash
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, BankState, Ground, lattice_of
 from localnet.feed import EntryMade
-from localnet.genesis import STAKE_LAMPORTS, genesis_accounts
+from localnet.genesis import STAKE_LAMPORTS, genesis_accounts, stake_config
 from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
 from localnet.native_mints import native_mints
@@ -99,7 +99,11 @@ def _begin(
         bank_hash=bytes(32),
         accounts_lattice=b"",
     )
-    accounts = {**genesis_accounts(epoch_slots, Hash(genesis_hash), now), **given}
+    accounts = {
+        **genesis_accounts(epoch_slots, Hash(genesis_hash), now),
+        **given,
+        **stake_config(),
+    }
     lattice = _lattice(accounts.items())
     state = replace(
         state,

@@ -75,8 +75,34 @@ def test_base64_is_the_standard_one_and_reads_back(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A", "AA", "AAA", "AA=A", "=", "AB==", "AAA\n", "A A=", "-_==", "é"]
+    ("text", "reason"),
+    [
+        ("A", "InvalidLength(1)"),
+        ("AAAAA", "InvalidLength(5)"),
+        ("AA", "InvalidPadding"),
+        ("AAA", "InvalidPadding"),
+        ("AA=A", "InvalidByte(2, 61)"),
+        ("=", "InvalidByte(0, 61)"),
+        ("AA==AAAA", "InvalidByte(2, 61)"),
+        ("A===", "InvalidByte(1, 61)"),
+        ("AB==", "InvalidLastSymbol(1, 66)"),
+        ("AAAAAAB=", "InvalidLastSymbol(6, 66)"),
+        ("AAA\n", "InvalidByte(3, 10)"),
+        ("AAAA\n", "InvalidByte(4, 10)"),
+        ("A A=", "InvalidByte(1, 32)"),
+        ("-_==", "InvalidByte(0, 45)"),
+        ("é", "InvalidByte(0, 195)"),
+    ],
 )
-def test_base64_in_another_form_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError):
+def test_base64_in_another_form_is_refused_in_the_nodes_words(text: str, reason: str) -> None:
+    with pytest.raises(ValueError) as refused:
         b64decode(text)
+    assert str(refused.value) == reason
+
+
+@given(st.text("AQg/+=_ \né", max_size=12))
+def test_base64_is_read_or_refused(text: str) -> None:
+    try:
+        assert b64encode(b64decode(text)) == text
+    except ValueError as refused:
+        assert str(refused).startswith("Invalid")

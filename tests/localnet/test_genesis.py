@@ -79,6 +79,16 @@ def test_given_accounts_are_of_genesis_where_the_chain_begins(tmp_path: Path) ->
     storage.close()
 
 
+def test_the_stake_config_is_a_validators_whatever_is_given(tmp_path: Path) -> None:
+    key = Pubkey.from_string("StakeConfig11111111111111111111111111111111")
+    storage = Storage(tmp_path)
+    chain = opened(storage, {key: Account(5, b"data", Pubkey.new_unique(), False, U64_MAX)})
+    found = chain.accounts.get(key)
+    assert found is not None
+    assert (found.lamports, found.data.hex()) == (960_480, "00000000000000d03f0c")
+    storage.close()
+
+
 def test_a_chain_from_before_its_genesis_was_kept_goes_on(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
     genesis_hash = bytes(range(32))

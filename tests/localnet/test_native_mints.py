@@ -46,6 +46,7 @@ def test_sol_is_wrapped_and_unwrapped(localnet: Localnet, program: Pubkey, mint:
     assert info["isNative"] is True and info["mint"] == str(mint)
     of_mint = localnet.call("getAccountInfo", str(mint), {**CONFIRMED, "encoding": "jsonParsed"})
     assert of_mint["value"]["owner"] == str(program)
+    assert of_mint["value"]["rentEpoch"] == 1
     assert of_mint["value"]["data"]["parsed"]["info"] == {
         "decimals": 9, "freezeAuthority": None, "isInitialized": True, "mintAuthority": None,
         "supply": "0", **({"extensions": []} if "extensions" in str(of_mint) else {}),

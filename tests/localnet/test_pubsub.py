@@ -240,3 +240,14 @@ def test_what_is_no_call_is_answered_with_the_reason(localnet: Localnet) -> None
     with ThreadPoolExecutor(max_workers=1) as thread:
         answers = thread.submit(asyncio.run, story()).result()
     assert [answer["error"]["code"] for answer in answers] == [-32700, -32600]
+
+
+def test_messages_are_not_compressed_whatever_is_offered(localnet: Localnet) -> None:
+    async def agreed() -> int:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(localnet.websocket_url, compress=15) as socket,
+        ):
+            return socket.compress
+
+    assert asyncio.run(agreed()) == 0

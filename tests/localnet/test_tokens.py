@@ -223,3 +223,16 @@ def test_a_file_that_is_no_account_is_named(tmp_path: Path) -> None:
         running_localnet("--accounts", str(tmp_path)),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "method", ["getTokenAccountBalance", "getTokenSupply", "getTokenLargestAccounts"]
+)
+def test_a_config_of_these_must_name_the_commitment(localnet: Localnet, method: str) -> None:
+    nowhere = str(Keypair().pubkey())
+    refused = localnet.answer(method, nowhere, {})["error"]
+    assert refused["code"] == -32602
+    assert refused["message"].startswith("Invalid params: missing field `commitment`")
+    for config in ([], [{"commitment": "confirmed"}]):
+        missing = localnet.answer(method, nowhere, *config)["error"]["message"]
+        assert missing.startswith("Invalid param: could not find ")

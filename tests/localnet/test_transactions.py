@@ -265,6 +265,10 @@ def test_a_fee_is_known_before_it_is_paid(localnet: Localnet) -> None:
     unknown = signed(localnet, priced, sender, blockhash=str(Pubkey.new_unique()))
     assert localnet.call("getFeeForMessage", encoded_message(unknown), config)["value"] is None
     assert localnet.answer("getFeeForMessage", "AQID")["error"]["code"] == -32602
+    assert localnet.answer("getFeeForMessage", "someInvalidMessage")["error"] == {
+        "code": -32602,
+        "message": "invalid base64 encoding: InvalidPadding",
+    }
 
 
 def encoded_message(transaction: Any) -> str:

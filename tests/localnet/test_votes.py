@@ -1,17 +1,23 @@
 """Votes of the validators: transactions in each block, credits, and what reads them."""
 
 import asyncio
+import base64
+import json
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from solders.keypair import Keypair
 
 from chain.units import UnixTimestamp
 from localnet.identities import VALIDATORS
 from localnet.votes import Tower, read_tower_sync, tower_sync
+from tests.localnet.wallets import SOL
 from tests.localnet_process import Localnet, running_localnet
 from tests.patience import PATIENCE_SECONDS
 
@@ -127,3 +133,31 @@ def test_a_tower_is_read_as_it_was_written(steps: list[int], start: int) -> None
     slots, bank_hash, now = read_tower_sync(written)
     assert slots == [each for each, _ in tower.votes]
     assert (bank_hash, now) == (bytes(range(32)), slot)
+
+
+def test_a_vote_account_that_is_given_is_listed_without_stake(tmp_path: Path) -> None:
+    identity = bytes(Keypair().pubkey())
+    votes = struct.pack("<QQI", 1, 10**9, 1)  # one, for a slot far ahead
+    state = b"".join(
+        (
+            struct.pack("<I", 1) + identity + identity + bytes((50,)) + votes + b"\0",
+            struct.pack("<QQ", 1, 0) + identity + bytes(32 * 48) + struct.pack("<Q?", 31, True),
+            struct.pack("<QQq", 0, 0, 0),
+        )
+    )
+    key = Keypair().pubkey()
+    account = {
+        "lamports": SOL,
+        "data": [base64.b64encode(state.ljust(3_731, b"\0")).decode(), "base64"],
+        "owner": "Vote111111111111111111111111111111111111111",
+        "executable": False,
+    }
+    (tmp_path / "vote.json").write_text(json.dumps({"pubkey": str(key), "account": account}))
+    with running_localnet("--account-dir", str(tmp_path)) as chain:
+        current = chain.call("getVoteAccounts")["current"]
+        assert len(current) == len(VALIDATORS) + 1
+        found = chain.call("getVoteAccounts", {"votePubkey": str(key)})
+        assert found["delinquent"] == []
+        shown = found["current"][0]
+        assert (shown["activatedStake"], shown["epochVoteAccount"]) == (0, False)
+        assert (shown["commission"], shown["lastVote"]) == (50, 10**9)

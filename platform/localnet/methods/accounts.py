@@ -13,7 +13,14 @@ from chain.rent import rent_exempt
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
 from localnet.errors import BadParams, BadRequest
-from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
+from localnet.methods.table import (
+    CommitmentConfig,
+    ContextConfig,
+    Node,
+    bank_for,
+    in_context,
+    methods,
+)
 
 _MOST_ACCOUNTS = 100
 _MOST_FILTERS = 4
@@ -101,7 +108,7 @@ def get_program_accounts(
 
 @methods.add("getMinimumBalanceForRentExemption")
 def get_minimum_balance_for_rent_exemption(
-    call: Node, size: U64, config: ContextConfig = ContextConfig()
+    call: Node, size: U64, config: CommitmentConfig | None = None
 ) -> int:
     if size > _LONGEST_ACCOUNT:
         raise BadParams(f"Invalid param: no account has more than {_LONGEST_ACCOUNT} bytes")

@@ -12,6 +12,7 @@ from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
     FEATURE_SET,
     VERSION,
+    CommitmentConfig,
     ContextConfig,
     Node,
     bank_for,
@@ -145,6 +146,7 @@ def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
     tpu = f"{host}:{options.tpu_port}"
     return [
         {
+            "clientId": "Agave",
             "featureSet": FEATURE_SET,
             "gossip": f"{host}:{options.tpu_port}",
             "pubkey": str(validator.identity.pubkey()),
@@ -152,7 +154,7 @@ def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
             "rpc": f"{host}:{options.rpc_port}",
             "serveRepair": None,
             "shredVersion": _SHRED_VERSION,
-            "tpu": tpu,
+            "tpu": None,  # the port of plain UDP, which there is none of any more
             "tpuForwards": None,
             "tpuForwardsQuic": None,
             "tpuQuic": tpu,
@@ -215,7 +217,7 @@ def get_recent_performance_samples(call: Node, limit: U64 | None = None) -> list
 @methods.add("getInflationGovernor")
 def get_inflation_governor(
     call: Node,
-    config: ContextConfig = ContextConfig(),
+    config: CommitmentConfig | None = None,
 ) -> dict[str, float]:
     """All zero: nothing is minted here."""
     return {

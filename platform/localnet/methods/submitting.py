@@ -144,7 +144,7 @@ def request_airdrop(
     # A limit of its own for each, so that equal requests on one blockhash stay different ones.
     units = set_compute_unit_limit(1_000 + call.ledger.next_airdrop())
     transaction = Transaction.new_signed_with_payer(
-        [units, send], FAUCET.pubkey(), [FAUCET], call.ledger.head.blockhash
+        [send, units], FAUCET.pubkey(), [FAUCET], call.ledger.head.blockhash
     )
     return str(_submit(call, bytes(transaction)))
 

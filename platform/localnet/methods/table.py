@@ -38,6 +38,12 @@ class ContextConfig(Config, frozen=True, kw_only=True):
     min_context_slot: U64 | None = None
 
 
+class CommitmentConfig(ContextConfig, frozen=True, kw_only=True):
+    """What a few methods take, whose config must name the commitment where one is given."""
+
+    commitment: Commitment
+
+
 def bank_for(node: Node, config: ContextConfig) -> Bank:
     """The newest block of the commitment asked for, if it is new enough."""
     bank = node.ledger.latest(config.commitment or Commitment.FINALIZED)

@@ -12,7 +12,14 @@ from jsonrpc.params import Config
 from localnet.bank import Bank
 from localnet.errors import BadParams
 from localnet.methods.accounts import AccountConfig, keyed
-from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
+from localnet.methods.table import (
+    CommitmentConfig,
+    ContextConfig,
+    Node,
+    bank_for,
+    in_context,
+    methods,
+)
 
 TOKEN_PROGRAMS = (
     Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
@@ -38,9 +45,9 @@ class TokenFilter(Config, frozen=True, kw_only=True):
 
 @methods.add("getTokenAccountBalance")
 def get_token_account_balance(
-    call: Node, pubkey: Pubkey, config: ContextConfig = ContextConfig()
+    call: Node, pubkey: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config)
+    bank = bank_for(call, config or ContextConfig())
     account = bank.load(pubkey)
     if account is None:
         raise BadParams("Invalid param: could not find account")
@@ -54,18 +61,18 @@ def get_token_account_balance(
 
 @methods.add("getTokenSupply")
 def get_token_supply(
-    call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
+    call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config)
+    bank = bank_for(call, config or ContextConfig())
     account, decimals = _mint(bank, mint, "could not find account", "mint could not be unpacked")
     return in_context(bank, ui_amount(_u64(account.data[_SUPPLY]), decimals))
 
 
 @methods.add("getTokenLargestAccounts")
 def get_token_largest_accounts(
-    call: Node, mint: Pubkey, config: ContextConfig = ContextConfig()
+    call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config)
+    bank = bank_for(call, config or ContextConfig())
     account, decimals = _mint(bank, mint, *_MINT_ERRORS)
     holdings = sorted(
         (

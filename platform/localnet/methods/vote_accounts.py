@@ -10,8 +10,9 @@ from localnet.bank import Bank
 from localnet.genesis import STAKE_LAMPORTS
 from localnet.identities import VALIDATORS
 from localnet.methods.table import Node, methods
-from localnet.votes import vote_account
+from localnet.votes import VOTE_PROGRAM, vote_account
 
+_STAKED = tuple(validator.vote for validator in VALIDATORS)
 _DELINQUENT_AFTER = 128
 _CREDITS_SHOWN = 5
 
@@ -28,17 +29,21 @@ def get_vote_accounts(
     call: Node,
     config: VoteAccountsConfig = VoteAccountsConfig(),
 ) -> dict[str, Any]:
-    """All of them are staked. Where validators do not vote, the newest block counts as voted on."""
+    """Every vote account; those of the validators are staked. Where validators do not vote, the
+    newest block counts as voted on by them.
+    """
     bank = call.ledger.latest(config.commitment or Commitment.FINALIZED)
     distance = config.delinquent_slot_distance
     oldest = bank.slot - (_DELINQUENT_AFTER if distance is None else distance)
     answer: dict[str, Any] = {"current": [], "delinquent": []}
-    for validator in VALIDATORS:
-        if config.vote_pubkey in (None, validator.vote):
-            shown = _shown(call, bank, validator.vote)
-            if shown is not None:
-                late = oldest >= 0 and shown["lastVote"] <= oldest
-                answer["delinquent" if late else "current"].append(shown)
+    others = (key for key, _ in bank.owned_by(VOTE_PROGRAM) if key not in _STAKED)
+    for key in (*_STAKED, *others):
+        if config.vote_pubkey not in (None, key) or not (shown := _shown(call, bank, key)):
+            continue
+        if oldest < 0 or shown["lastVote"] > oldest:
+            answer["current"].append(shown)
+        elif shown["activatedStake"] or config.keep_unstaked_delinquents:
+            answer["delinquent"].append(shown)
     return answer
 
 
@@ -46,19 +51,20 @@ def _shown(call: Node, bank: Bank, key: Pubkey) -> dict[str, Any] | None:
     info = vote_account(bank, key)
     if info is None:
         return None
-    if call.options.votes:
+    staked = key in _STAKED
+    if call.options.votes or not staked:
         last = info["votes"][-1]["slot"] if info["votes"] else 0
         root = info["rootSlot"] or 0
     else:
         last, root = call.ledger.head.slot, call.ledger.root.slot
     earned = info["epochCredits"][-_CREDITS_SHOWN:]
     return {
-        "activatedStake": STAKE_LAMPORTS,
+        "activatedStake": STAKE_LAMPORTS if staked else 0,
         "commission": info["commission"],
         "epochCredits": [
             [each["epoch"], int(each["credits"]), int(each["previousCredits"])] for each in earned
         ],
-        "epochVoteAccount": True,
+        "epochVoteAccount": staked,
         "inflationRewardsCommissionBps": info["inflationRewardsCommissionBps"],
         "lastVote": last,
         "nodePubkey": info["nodePubkey"],

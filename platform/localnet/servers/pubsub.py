@@ -42,7 +42,9 @@ async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
 
 
 async def _converse(request: web.Request, node: Node, notices: Notices) -> web.WebSocketResponse:
-    socket = web.WebSocketResponse(heartbeat=_PING_SECONDS)
+    # As a node: a client that cannot keep its window, such as Go's gorilla, refuses what aiohttp
+    # would agree to.
+    socket = web.WebSocketResponse(heartbeat=_PING_SECONDS, compress=False)
     await socket.prepare(request)
     outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
 
