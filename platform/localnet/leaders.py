@@ -3,6 +3,8 @@
 import random
 from dataclasses import dataclass, field
 
+from solders.pubkey import Pubkey
+
 from chain.units import Epoch, Slot
 from localnet.identities import VALIDATORS, Validator
 
@@ -31,12 +33,15 @@ class Schedule:
 
     def by_identity(self, epoch: Epoch) -> dict[str, list[int]]:
         """Each identity's slots of the epoch, counted from its first one."""
-        answer: dict[str, list[int]] = {}
+        led: dict[Pubkey, list[int]] = {}
         for turn, validator in enumerate(self._turns_of(epoch)):
             first = turn * SLOTS_PER_TURN
             last = min(first + SLOTS_PER_TURN, self.epoch_slots)
-            answer.setdefault(str(validator.identity.pubkey()), []).extend(range(first, last))
-        return answer
+            led.setdefault(validator.vote, []).extend(range(first, last))
+        # A keypair derives its public key: not for each of a hundred thousand turns.
+        return {
+            str(each.identity.pubkey()): led[each.vote] for each in VALIDATORS if each.vote in led
+        }
 
     def _turns_of(self, epoch: Epoch) -> list[Validator]:
         turns = self._turns.get(epoch)

@@ -161,3 +161,23 @@ def test_a_vote_account_that_is_given_is_listed_without_stake(tmp_path: Path) ->
         shown = found["current"][0]
         assert (shown["activatedStake"], shown["epochVoteAccount"]) == (0, False)
         assert (shown["commission"], shown["lastVote"]) == (50, 10**9)
+
+
+def test_logs_of_all_are_without_votes(voting: Localnet) -> None:
+    async def logs(wanted: str) -> list[str]:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(voting.websocket_url) as socket,
+        ):
+            await socket.send_json(
+                {"jsonrpc": "2.0", "id": 1, "method": "logsSubscribe", "params": [wanted]}
+            )
+            await socket.receive_json(timeout=PATIENCE_SECONDS)
+            voting.wait_for_slot(voting.call("getSlot") + 2)
+            voting.call("requestAirdrop", str(Keypair().pubkey()), SOL)
+            found = await socket.receive_json(timeout=PATIENCE_SECONDS)
+        first: list[str] = found["params"]["result"]["value"]["logs"]
+        return first
+
+    assert asyncio.run(logs("all"))[0] == "Program 11111111111111111111111111111111 invoke [1]"
+    assert asyncio.run(logs("allWithVotes"))[0] == f"Program {VOTE} invoke [1]"

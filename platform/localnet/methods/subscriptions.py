@@ -11,6 +11,7 @@ from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.transactions import decode_wire
 from chain.units import U64_MAX
 from jsonrpc.params import U8, U64, Config
 from localnet.bank import Bank, Ran
@@ -18,7 +19,8 @@ from localnet.block_json import block_json
 from localnet.errors import BadParams, NodeError
 from localnet.methods.accounts import Filter, filter_test
 from localnet.notifications import Listener, Subscription, subscriptions
-from localnet.votes import shown_votes
+from localnet.votes import VOTE_PROGRAM, shown_votes
+from upstream.geyser.messages import is_simple_vote
 
 _LEVELS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
 _GONE = Account(0, b"", Pubkey.default(), False, U64_MAX)
@@ -192,7 +194,11 @@ def logs_subscribe(
     def reached(bank: Bank, commitment: Commitment) -> list[Any]:
         if commitment is not wanted:
             return []
-        return [_at(bank.slot, _logs(ran)) for ran in bank.ran if _mentions(ran, mention)]
+        return [
+            _at(bank.slot, _logs(ran))
+            for ran in bank.ran
+            if _mentions(ran, mention) and not (wanted_logs == "all" and _is_vote(ran))
+        ]
 
     return _open(call, Subscription("logsNotification", on_reached=reached))
 
@@ -294,6 +300,12 @@ def _logs(ran: Ran) -> dict[str, Any]:
         "logs": meta.get("logMessages") or [],
         "signature": str(Signature(ran.signature)),
     }
+
+
+def _is_vote(ran: Ran) -> bool:
+    return bytes(VOTE_PROGRAM) in ran.found_by.addresses and is_simple_vote(
+        decode_wire(ran.record.wire)
+    )
 
 
 def _mentions(ran: Ran, address: bytes | None) -> bool:
