@@ -72,9 +72,14 @@ class SlotProof(models.Model):
 class ProofRun(models.Model):
     """Slots of one state, both ends included; skipped ones count with the block above them."""
 
+    class State(models.TextChoices):
+        PROVEN = "proven"
+        REFUTED = "refuted"
+        UNPROVEN = "unproven"
+
     first_slot = SlotColumn(primary_key=True)
     last_slot = SlotColumn()
-    state = models.TextField(help_text="proven, refuted, unproven")
+    state = models.TextField(choices=State.choices)
     reason = models.TextField(blank=True, help_text="Why it is not proven")
 
     class Meta:

@@ -16,7 +16,16 @@ class Migration(migrations.Migration):
             fields=[
                 ("first_slot", columns.numbers.SlotColumn(primary_key=True, serialize=False)),
                 ("last_slot", columns.numbers.SlotColumn()),
-                ("state", models.TextField(help_text="proven, refuted, unproven")),
+                (
+                    "state",
+                    models.TextField(
+                        choices=[
+                            ("proven", "Proven"),
+                            ("refuted", "Refuted"),
+                            ("unproven", "Unproven"),
+                        ]
+                    ),
+                ),
                 ("reason", models.TextField(blank=True, help_text="Why it is not proven")),
             ],
             options={

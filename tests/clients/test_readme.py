@@ -110,7 +110,7 @@ def test_pythons_snippet_of_the_past_reads_and_replays(followed: Service) -> Non
     assert int(before) - int(after) == 5_005_000
     err, units, fidelity = outcome.split()
     assert (err, fidelity) == ("None", "verified") and int(units) > 0
-    too_poor = "{'InstructionError': [1, {'Custom': 1}]}"
+    too_poor = "{'InstructionError': [0, {'Custom': 1}]}"
     assert altered.startswith(f"{too_poor} ['")
     assert results == [f"0 {too_poor}", f"1 {too_poor}"]
 
