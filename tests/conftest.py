@@ -236,17 +236,14 @@ def empty_redis() -> Iterator[None]:
 def own_redis(tmp_path_factory: pytest.TempPathFactory, settings: Any) -> Iterator[None]:
     """A Valkey of the test's own, whose settings it may change: the other one is all workers'."""
     from shared_state import script_socket
-    from shared_state.redis_client import client
 
     run_dir = tmp_path_factory.mktemp("redis")
     servers = start_servers(run_dir, postgres=False, durable=False)
     try:
         settings.REDIS_URL = embedded_addresses(run_dir).redis_url
-        client.cache_clear()
         script_socket.forget()
         yield
     finally:
-        client.cache_clear()
         script_socket.forget()
         stop_servers(servers)
 

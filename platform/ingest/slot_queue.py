@@ -64,10 +64,14 @@ class Taken:
     source: str
 
 
-@cache
 def _client() -> "redis.Redis":
+    return _client_of(settings.REDIS_URL)
+
+
+@cache
+def _client_of(url: str) -> "redis.Redis":
     return redis.Redis.from_url(
-        settings.REDIS_URL,
+        url,
         socket_timeout=_TIMEOUT_SECONDS,
         socket_connect_timeout=_TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),

@@ -1,11 +1,13 @@
 """The process's general Redis client: short timeouts, no retries."""
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
+from redis.commands.core import Script
 from redis.retry import Retry
 
 from eventloop.calls import require_thread
@@ -22,16 +24,31 @@ class _Pool(redis.ConnectionPool):
         return super().get_connection(*args, **options)
 
 
-@cache
 def client() -> redis.Redis:
-    """Its pool detects a fork by itself. Without the default retries, which take seconds."""
+    """The client of the REDIS_URL of now. Its pool detects a fork by itself."""
+    return client_of(settings.REDIS_URL)
+
+
+@cache
+def client_of(url: str) -> redis.Redis:
+    """Without the default retries, which take seconds."""
     pool = _Pool.from_url(
-        settings.REDIS_URL,
+        url,
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis.from_pool(pool)
+
+
+def run_script(source: str, keys: Sequence[Any] = (), args: Iterable[Any] = ()) -> Any:
+    """What the Lua script answers. Raises redis.RedisError."""
+    return _script(settings.REDIS_URL, source)(keys=keys, args=args)
+
+
+@cache
+def _script(url: str, source: str) -> Script:
+    return client_of(url).register_script(source)
 
 
 def channel(name: str) -> str:

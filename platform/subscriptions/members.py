@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Protocol, cast
 
 from access import buckets, key_cache, usage, usage_queries
@@ -22,7 +21,7 @@ from gateway.hosts import Host
 from gateway.permissions import require
 from jsonrpc.errors import RpcError
 from shared_state.outages import AWAY
-from shared_state.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client, run_script
 from subscriptions.errors import MonthlyBytesReached, TooManySockets
 
 log = logging.getLogger(__name__)
@@ -116,7 +115,7 @@ class Members:
         self._counts[holder] += 1
         words = (now, self.process, self._counts[holder], most, now + _FORGOTTEN_SECONDS)
         try:
-            if not _enter_script()(keys=[_key(holder)], args=words):
+            if not run_script(_ENTER, [_key(holder)], words):
                 raise TooManySockets(most)
         except BaseException:
             self._counts[holder] -= 1
@@ -302,8 +301,3 @@ def _month_bytes(key_id: int, size: int, now: datetime) -> int:
 
 def _key(holder: str) -> str:
     return f"{NAMESPACE}sockets:{holder}"
-
-
-@cache
-def _enter_script() -> Any:
-    return client().register_script(_ENTER)

@@ -4,15 +4,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
 import redis
-from redis.commands.core import Script
 
 from priority.submissions import State
-from shared_state.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, run_script
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +84,7 @@ def announce(changes: Sequence[FateChange]) -> None:
     keys = [LIVE_STREAM, _NUMBERS, SINCE, *map(key_stream, by_key)]
     packed = [_encode(announced), *map(_encode, by_key.values())]
     try:
-        _script()(keys=keys, args=[LIVE_ENTRIES, KEPT_ENTRIES, KEPT_SECONDS, *packed])
+        run_script(_SCRIPT, keys, [LIVE_ENTRIES, KEPT_ENTRIES, KEPT_SECONDS, *packed])
     except redis.RedisError as error:
         log.warning("%d fates were not announced: %s", len(announced), error)
 
@@ -94,8 +92,3 @@ def announce(changes: Sequence[FateChange]) -> None:
 def unpack(packed: bytes) -> list[Numbered]:
     """The changes of one entry. Raises msgspec.MsgspecError for what is none."""
     return _decode(packed)
-
-
-@cache
-def _script() -> Script:
-    return client().register_script(_SCRIPT)

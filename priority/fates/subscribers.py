@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from itertools import count
-from typing import Any, cast
+from typing import cast
 
 import redis
 
@@ -26,7 +25,7 @@ from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
 from priority.errors import TooManyStreams
 from priority.store.fates import customers_of
-from shared_state.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, client, run_script
 
 # The name under which streams are counted, and allowed by a key's list of methods.
 USAGE_NAME = "fatesStream"
@@ -73,7 +72,7 @@ def listener(request: EndpointRequest, *, most_of_key: int) -> Listener:
     )
     now = time.time()
     words = [f"{now:.3f}", f"{now + _FORGOTTEN_SECONDS:.3f}", most_of_key, found.name]
-    if not _enter_script()(keys=[_key(found)], args=words):
+    if not run_script(_ENTER, [_key(found)], words):
         raise TooManyStreams(most_of_key)
     return found
 
@@ -110,8 +109,3 @@ def turned_away(
 
 def _key(listener: Listener) -> str:
     return f"{NAMESPACE}streams:{listener.key_id}"
-
-
-@cache
-def _enter_script() -> Any:
-    return client().register_script(_ENTER)

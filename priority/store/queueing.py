@@ -8,7 +8,7 @@ tier, by acceptance and tip. docs/decisions/lateness.md has the rules and their 
 from typing import Any, NamedTuple
 
 from priority.submissions import ACCEPTED_STREAM, LAMPORTS_FIELD, LANDERS, TIER_FIELD
-from shared_state.redis_client import NAMESPACE, client
+from shared_state.redis_client import NAMESPACE, run_script
 
 # The consumer that holds entries in the group's pending list until a lander claims them.
 UNCLAIMED = "(queue)"
@@ -324,5 +324,5 @@ end
 
 def queue_state(slot_ms: int = DEFAULT_LIMITS.slot_ms) -> QueueState:
     """Raises redis.RedisError."""
-    found: Any = client().register_script(_STATE)(args=[slot_ms])
+    found: Any = run_script(_STATE, args=[slot_ms])
     return QueueState(*found)

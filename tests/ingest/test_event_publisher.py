@@ -224,7 +224,6 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
     slots = itertools.count(1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
-        client.cache_clear()
         publisher.start()
         try:
             publisher.add(transaction(next(slots), 0))
@@ -233,7 +232,6 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
             for index in range(50_000):
                 publisher.add(transaction(next(slots), index))
             settings.REDIS_URL = url
-            client.cache_clear()
 
             def told_again() -> bool:
                 publisher.add(transaction(next(slots), 0))
@@ -249,7 +247,6 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
             wait(last_is_told, "the last one told")
         finally:
             settings.REDIS_URL = url
-            client.cache_clear()
             publisher.stop()
     # Of this silence: Redis itself may be slow afterwards.
     assert caplog.text.partition("publishing again")[0].count("are not published") == 1

@@ -23,7 +23,7 @@ from priority.acceptance.tips import TipRules
 from priority.refusals import QueueUnavailable
 from priority.store.queueing import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
-from shared_state import redis_client, script_socket
+from shared_state import script_socket
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.sending import signature, signed, static_address, tip
 
@@ -36,12 +36,10 @@ def servers(settings: Any) -> Iterator[Servers]:
     run_dir = Path(tempfile.mkdtemp(prefix="tidemark-durable-"))
     running = start_servers(run_dir, postgres=False)
     settings.REDIS_URL = embedded_addresses(run_dir).redis_url
-    redis_client.client.cache_clear()
     script_socket.forget()
     yield running
     stop_servers(running)
     script_socket.forget()
-    redis_client.client.cache_clear()
     shutil.rmtree(run_dir, ignore_errors=True)
 
 

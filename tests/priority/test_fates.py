@@ -204,17 +204,12 @@ def test_what_is_no_signature_or_has_no_key_is_refused(rpc: Rpc, get: Get, key: 
 def test_without_redis_what_is_stored_is_told_and_the_rest_is_not_called_unknown(
     rpc: Rpc, get: Get, key: Any, settings: Any
 ) -> None:
-    from shared_state.redis_client import client
 
     landed(key)
     settings.REDIS_URL = "redis://127.0.0.1:9/0"
-    client.cache_clear()
-    try:
-        assert get(f"/priority/fate/{signature()}").json()["state"] == "landed"
-        answer = get(f"/priority/fate/{signature(2)}")
-        error = rpc("/priority", "getTransactionFate", str(signature(2)))["error"]
-    finally:
-        client.cache_clear()
+    assert get(f"/priority/fate/{signature()}").json()["state"] == "landed"
+    answer = get(f"/priority/fate/{signature(2)}")
+    error = rpc("/priority", "getTransactionFate", str(signature(2)))["error"]
     assert answer.status_code == 503 and answer.json()["error"] == "fates_unavailable"
     assert (error["code"], error["data"]["reason"]) == (-32005, "fates_unavailable")
 

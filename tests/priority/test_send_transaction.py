@@ -228,13 +228,14 @@ def test_without_redis_nothing_is_claimed(door: Door, settings: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     result(door("/priority", "sendTransaction", text(signed(tip())), SENT))  # the key is known
-    settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+    ours, settings.REDIS_URL = settings.REDIS_URL, f"redis://127.0.0.1:{port}/0"
     script_socket.forget()
     for _ in range(2):
         response = door("/priority", "sendTransaction", text(signed(tip())), SENT)
         error = response.json()["error"]
         assert error["code"] == -32005
         assert error["data"] == {"reason": "queue_unavailable", "mayBeQueued": False}
+    settings.REDIS_URL = ours
     assert len(queued()) == 1
 
 

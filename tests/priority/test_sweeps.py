@@ -105,19 +105,14 @@ def test_while_redis_is_away_planned_sweeps_wait(
     chain: BalanceChain, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     there, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/valkey.sock"
-    forget_redis()
+    script_socket.forget()
     tasks.sweep_tips()
     assert "sweeps cannot be queued yet" in caplog.text
     settings.REDIS_URL = there
-    forget_redis()
+    script_socket.forget()
     assert queued() == []
     tasks.sweep_tips()
     assert queued() == [bytes(TipSweep.objects.get().wire)]
-
-
-def forget_redis() -> None:
-    client.cache_clear()
-    script_socket.forget()
 
 
 def test_nothing_due_costs_next_to_nothing(
