@@ -11,6 +11,16 @@ def forgetful(nothing_remembered: None) -> None:
     """Every test of this folder begins with a process that remembers nothing."""
 
 
+@pytest.fixture(autouse=True)
+def no_token_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefetched tokens stay until they are spent: on a busy machine a test's next call may come
+    after they expired, and a limit would seem to allow fewer calls than it does.
+    """
+    from access import prefetched_tokens
+
+    monkeypatch.setattr(prefetched_tokens, "PREFETCH_SECONDS", 3_600.0)
+
+
 @pytest.fixture
 def door(settings: Any) -> Any:
     """A URLconf of one RPC path `/ledger`, one that needs a key `/land`, and one plain GET `/tip`,

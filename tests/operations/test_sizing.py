@@ -158,9 +158,9 @@ def sealed(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A merged segment, a sealed partition and a hot one, which are enough to be measured."""
     from rewind.services.recording import record_slots
     from tests.rewind.conftest import NOW as then
-    from tests.rewind.conftest import _empty
+    from tests.rewind.conftest import empty_archive
 
-    _empty()
+    empty_archive()
     for name in ("LEAST_CHANGES", "LEAST_TRANSACTIONS", "LEAST_SLOTS"):
         monkeypatch.setattr(measured, name, 1)
     parent = 0

@@ -32,7 +32,8 @@ def record(db: None) -> Callable[..., Any]:
     return put
 
 
-def _empty() -> None:
+def empty_archive() -> None:
+    """Nothing is archived, and nothing committed by others is left."""
     from django.db import connection
 
     from rewind.store import partitions
@@ -49,6 +50,6 @@ def committed(transactional_db: None) -> Iterator[None]:
     from rewind.store import dropped_writes
 
     dropped_writes.forget()
-    _empty()  # of partitions, too, that a test of another folder left
+    empty_archive()  # of partitions, too, that a test of another folder left
     yield
-    _empty()
+    empty_archive()
