@@ -16,7 +16,7 @@ class Faults:
     - duplicate_percent, reorder_percent, lose_percent: of the stream's account and transaction
       messages, how many are sent twice, are held back behind a few later ones, are not sent at all.
     - corrupt_write, lose_write: so many next account writes of transactions are streamed with a
-      lamport too many, or not at all, in blocks that count what was streamed.
+      lamport too many, or not at all, in blocks that count what was streamed. Replays have them.
     - replay_last_writes: a from_slot replay has only the last write of each account and slot, as
       the open-source server does it; else every one.
     - replay_slots: how many slots back from_slot can reach; more in a chain's first minutes.

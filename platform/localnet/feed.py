@@ -100,14 +100,9 @@ class Feed:
         self._altered: dict[Slot, dict[int, AccountWrite | None]] = {}
 
     def publish(self, event: ChainEvent) -> None:
-        """Passes it to every subscription; a slow reader never delays the chain."""
-        if isinstance(event, AccountWritten):
-            written = self._streamed(event)
-            if written is None:
-                return
-            event = written
-        elif isinstance(event, BlockMade):
-            event = self._as_streamed(event)
+        """Passes it to every subscription; a slow reader never delays the chain. What a fault makes
+        of a write is in these alone: replays are true.
+        """
         slot = slot_of(event)
         if slot >= self._forgotten_below:
             kept = self._slots.get(slot)
@@ -116,8 +111,15 @@ class Feed:
                 self._forget()
                 self._pack_older()
             kept.append(event)
+        streamed: ChainEvent | None = event
+        if isinstance(event, AccountWritten):
+            streamed = self._streamed(event)
+        elif isinstance(event, BlockMade):
+            streamed = self._as_streamed(event)
+        if streamed is None:
+            return
         for subscription in tuple(self._subscriptions):
-            subscription.put(event)
+            subscription.put(streamed)
 
     def subscribe(self, limit: int = 250_000) -> "Subscription":
         """Everything from now on, up to `limit` events ahead of the reader."""

@@ -138,6 +138,7 @@ def test_a_write_that_is_lost_or_altered_on_the_stream_alone(fault: str) -> None
         payer, to = wallet(localnet), Keypair().pubkey()
         client = Client(localnet.geyser_port)
         names: Any = {"all": {}}
+        keys, slots = {str(payer.pubkey()), str(to)}, list[int]()
         accounts = {"ours": {"account": [str(payer.pubkey()), str(to)]}}
         client.ask(schema.SubscribeRequest(accounts=accounts, blocks_meta=names))
         for number, is_struck in enumerate((False, True, False)):
@@ -146,10 +147,18 @@ def test_a_write_that_is_lost_or_altered_on_the_stream_alone(fault: str) -> None
             sent = signed(localnet, [pay(payer, to, SOL + number)], payer)
             send(localnet, sent)
             slot = landed(localnet, str(sent.signatures[0]))["slot"]
-            keys = {str(payer.pubkey()), str(to)}
+            slots.append(slot)
             assert struck(localnet, client.rest(), slot, keys) == is_struck
         assert localnet.call("getFaults")[fault] == 0
         client.close()
+        # A replay is as the chain.
+        again = Client(localnet.geyser_port)
+        again.send(
+            schema.SubscribeRequest(accounts=accounts, blocks_meta=names, from_slot=min(slots))
+        )
+        updates = again.rest()
+        assert not any(struck(localnet, updates, slot, keys) for slot in slots)
+        again.close()
 
 
 def struck(localnet: Localnet, updates: list[Any], slot: int, keys: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Methods that only localnet has: its faults, and a block's account writes."""
+"""Methods that only localnet has: its faults, a block's account writes, and snapshots."""
 
 from dataclasses import fields
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from jsonrpc.params import U64, Config
 from localnet.errors import BadParams, BlockNotAvailable
 from localnet.faults import Faults
 from localnet.methods.table import Node, methods
+from localnet.snapshots import write_snapshot
 
 
 class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +33,12 @@ class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True
     replay_slots: U64 | None = None
     tpu: Literal["ok", "slow", "refuse"] | None = None
     tpu_delay_seconds: float | None = None
+
+
+class SnapshotConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A base makes it an incremental one over that full snapshot."""
+
+    base_slot: U64 | None = None
 
 
 def _camel(name: str) -> str:
@@ -83,3 +90,11 @@ def get_account_writes(call: Node, slot: U64) -> list[dict[str, Any]]:
         }
         for write in record.account_writes or ()
     ]
+
+
+@methods.add("createSnapshot")
+def create_snapshot(call: Node, config: SnapshotConfig = SnapshotConfig()) -> dict[str, Any]:
+    """Writes a snapshot archive of the newest finalized block into the chain's folder."""
+    made = write_snapshot(call.ledger, call.options.folder / "snapshots", config.base_slot)
+    answer = {"path": str(made.path), "slot": made.slot, "hash": str(made.hash)}
+    return answer if made.base_slot is None else {**answer, "baseSlot": made.base_slot}
