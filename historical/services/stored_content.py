@@ -70,15 +70,23 @@ def changed_balances(transactions: list[dict[str, Any]]) -> Iterator[Balance]:
         before, after = meta.get("preBalances") or (), meta.get("postBalances") or ()
         if not before:
             continue
-        loaded = meta.get("loadedAddresses") or {}
-        keys = [
-            *entry["transaction"]["message"]["accountKeys"],
-            *(loaded.get("writable") or ()),
-            *(loaded.get("readonly") or ()),
-        ]
-        for key, had, has in zip(keys, before, after, strict=False):
+        for key, had, has in zip(_keys(entry), before, after, strict=False):
             if had != has:
                 yield Balance(b58decode(key), index, has)
+
+
+def accounts_named(transactions: list[dict[str, Any]]) -> set[bytes]:
+    """Every account of the transactions, loaded ones too."""
+    return {b58decode(key) for entry in transactions for key in _keys(entry)}
+
+
+def _keys(entry: dict[str, Any]) -> list[str]:
+    loaded = (entry["meta"] or {}).get("loadedAddresses") or {}
+    return [
+        *entry["transaction"]["message"]["accountKeys"],
+        *(loaded.get("writable") or ()),
+        *(loaded.get("readonly") or ()),
+    ]
 
 
 def differing(record: SlotRecord, *, with_additions: bool) -> list[str] | None:

@@ -2,7 +2,9 @@
 them. What is found leaves the archive as a gap, and comes back with the slot's next record.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -16,6 +18,7 @@ from gaps.slot_gap import GapStatus
 from historical.services import recorded_transactions, stored_content
 from rewind.models import Gap
 from rewind.services import replay
+from rewind.services.second_sources import SecondSource
 from rewind.store import checking, locating, proof_queue, proof_runs, writing
 from rewind.store import slots as store
 from rewind.store.checking import Written
@@ -38,21 +41,22 @@ class Suspect:
 @dataclass(frozen=True, slots=True)
 class Located:
     """Accounts of a refuted slot, each once; of its transactions how many were replayed, and how
-    many could not be.
+    many could not be; by the name of each other source, how many accounts were compared with it.
     """
 
     slot: int
     suspects: list[Suspect]
     replayed: int
     unverified: int
+    compared: dict[str, int] = field(default_factory=dict)
 
 
-def locate(slot: int) -> Located:
-    """Compares what the slot wrote with the balances in its block, and with replays of its
-    transactions on the state before. Raises NotRefuted.
+def locate(slot: int, others: Sequence[SecondSource] = ()) -> Located:
+    """Compares what the slot wrote with the balances in its block, with replays of its transactions
+    on the state before, and with other sources. Raises NotRefuted, and what these raise.
 
     A write outside transactions, and one of a transaction that cannot be replayed and changed no
-    balance, is not found here.
+    balance, is found in another source alone.
     """
     run = proof_runs.of_slot(slot)
     if run is None or run.state != proof_runs.REFUTED or not store.stored([slot]):
@@ -72,8 +76,23 @@ def locate(slot: int) -> Located:
             if difference.field == "accounts" and isinstance(difference.expected, dict):
                 why = f"its replay in transaction {index} leaves it otherwise"
                 suspects.setdefault(b58decode(difference.expected["pubkey"]), why)
+    compared = {}
+    for source in others:
+        differing, compared[source.name] = source.differing(slot, _touched(slot))
+        for pubkey, why in differing.items():
+            suspects.setdefault(pubkey, why)
     found = [Suspect(pubkey, why) for pubkey, why in sorted(suspects.items())]
-    return Located(slot, found, replayed, unverified)
+    return Located(slot, found, replayed, unverified, compared)
+
+
+def _touched(slot: int) -> set[bytes]:
+    """The accounts that the archive has writes of in the slot, and those that the transactions of
+    its block name.
+    """
+    found = locating.written_in_slot(slot)
+    with suppress(stored_content.Unreadable):
+        found |= stored_content.accounts_named(stored_content.transactions_of(slot))
+    return found - locating.filtered_among(found)
 
 
 def _by_balances(slot: int, suspects: dict[bytes, str]) -> None:

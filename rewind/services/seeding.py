@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 # Accounts of one call to a node, and calls. All features of a chain take three; what does not fit
 # into four stays without a record.
-_MOST_KEYS, _MOST_CALLS = 100, 4
+MOST_KEYS, _MOST_CALLS = 100, 4
 _NODE_SECONDS = 1.0
 # For the archive to come up to the slot that the node answered for.
 _WAIT_SECONDS = 1.0
@@ -80,7 +80,7 @@ def seed(keys: Sequence[bytes], resolved: ResolvedPosition) -> bool:
     if store.first_gap_from(from_slot) is not None:
         return False
     written = set(store.written_between(keys, from_slot, resolved.latest))
-    asked = [key for key in keys if key not in written][: _MOST_CALLS * _MOST_KEYS]
+    asked = [key for key in keys if key not in written][: _MOST_CALLS * MOST_KEYS]
     if not asked:
         return False
     try:
@@ -119,19 +119,22 @@ def _ask(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int, int]:
     at whose ends they were. A slow node returns fewer.
     """
     until = time.monotonic() + _NODE_SECONDS
-    found, first = _ask_once(keys[:_MOST_KEYS])
+    node = _node(settings.UPSTREAM_RPC_URL)
+    found, first = node_accounts(node, keys[:MOST_KEYS])
     last = first
-    for at in range(_MOST_KEYS, len(keys), _MOST_KEYS):
+    for at in range(MOST_KEYS, len(keys), MOST_KEYS):
         if time.monotonic() >= until:
             break
-        more, slot = _ask_once(keys[at : at + _MOST_KEYS])
+        more, slot = node_accounts(node, keys[at : at + MOST_KEYS])
         found, first, last = found + more, min(first, slot), max(last, slot)
     return found, first, last
 
 
-def _ask_once(keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
-    """The same of no more than one call gives, which are of one slot."""
-    result = _node(settings.UPSTREAM_RPC_URL).call(
+def node_accounts(node: Node, keys: Sequence[bytes]) -> tuple[list[AccountWrite], int]:
+    """At most MOST_KEYS finalized accounts of a node, those of 0 lamports that are not there, and
+    the slot at whose end they were. Raises NodeError, msgspec.MsgspecError, ValueError.
+    """
+    result = node.call(
         "getMultipleAccounts",
         [str(Pubkey(key)) for key in keys],
         {"encoding": "base64", "commitment": "finalized"},

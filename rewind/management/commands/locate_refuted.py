@@ -3,6 +3,7 @@ transactions leave them.
 """
 
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -10,13 +11,16 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from rewind.services import locating
+from rewind.services.second_sources import NodeSource, SecondSource, SnapshotSource, Unusable
+from upstream.node import Node
 
 
 class Command(BaseCommand):
     help = (
-        "Compares the accounts that a refuted slot wrote with the balances in its block and with"
-        " replays of its transactions. With --open-gap their rows of the slot leave, and the slot"
-        " is a gap of cause refuted, which is filled like any other."
+        "Compares the accounts that a refuted slot wrote with the balances in its block, with"
+        " replays of its transactions, and with another source where one is given. With --open-gap"
+        " their rows of the slot leave, and the slot is a gap of cause refuted, which is filled"
+        " like any other."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,11 +29,28 @@ class Command(BaseCommand):
             "--open-gap", action="store_true", help="the slot is fetched again, as any gap"
         )
 
+        parser.add_argument(
+            "--node",
+            action="append",
+            default=[],
+            metavar="URL",
+            help="a node's JSON-RPC: its newest state of the slot's accounts, where no later slot"
+            " wrote them",
+        )
+        parser.add_argument(
+            "--snapshot",
+            action="append",
+            default=[],
+            metavar="FILE",
+            type=Path,
+            help="a snapshot of that slot, full or incremental",
+        )
+
     def handle(self, *_args: Any, **options: Any) -> None:
         slot = options["slot"]
         try:
-            found = locating.locate(slot)
-        except locating.NotRefuted as fault:
+            found = locating.locate(slot, _others(options))
+        except (locating.NotRefuted, Unusable) as fault:
             raise CommandError(str(fault)) from None
         for each in found.suspects:
             self.stdout.write(f"{Pubkey(each.pubkey)}: {each.why}")
@@ -37,9 +58,16 @@ class Command(BaseCommand):
             f"slot {slot}: {len(found.suspects)} accounts differ; {found.replayed} transactions"
             f" were replayed, {found.unverified} could not be"
         )
+        for name, count in found.compared.items():
+            self.stdout.write(f"{count} accounts were compared with {name}")
         if not options["open_gap"]:
             return
         if locating.open_as_gap(found, now=timezone.now()):
             self.stdout.write(f"slot {slot} is a gap now")
         else:
             raise CommandError("writers were at work for too long; nothing was changed")
+
+
+def _others(options: dict[str, Any]) -> list[SecondSource]:
+    found: list[SecondSource] = [SnapshotSource(path) for path in options["snapshot"]]
+    return found + [NodeSource(Node(url)) for url in options["node"]]

@@ -1,0 +1,147 @@
+"""What another source has of a refuted slot's accounts: a snapshot of that slot, or a node."""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from chain.accounts import AccountWrite
+from rewind.positions import Position
+from rewind.services.loading import account_of
+from rewind.services.seeding import MOST_KEYS, node_accounts
+from rewind.store.locating import filtered_among
+from rewind.store.slot_lookup import look_up_slot
+from rewind.store.states import State, newest_states
+from upstream.archives.errors import BadSnapshot
+from upstream.archives.snapshots import Snapshot
+from upstream.node import Node, NodeError
+
+_BATCH = 1_000
+
+
+class Unusable(Exception):
+    """The source says nothing of the slot; the text says why."""
+
+
+class SecondSource(Protocol):
+    """Where an account's state comes from that is not the archive."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    def differing(self, slot: int, touched: Collection[bytes]) -> tuple[dict[bytes, str], int]:
+        """Accounts that the source has otherwise, and how that shows; and how many were compared.
+        `touched` are those that the slot may have written. Raises Unusable.
+        """
+
+
+class SnapshotSource:
+    """A snapshot archive of the slot itself: its storages of that slot have what the slot wrote."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        return self._path.name
+
+    def differing(self, slot: int, touched: Collection[bytes]) -> tuple[dict[bytes, str], int]:
+        stored = self._of_slot(slot)
+        left_out = filtered_among(stored.keys())
+        keys = [key for key in stored if key not in left_out]
+        found: dict[bytes, str] = {}
+        for batch in _batches(keys, _BATCH):
+            states = _states_at(slot, batch)
+            for key in batch:
+                if why := _difference(account_of(states.get(key)), stored[key]):
+                    found[key] = f"{why} in {self.name}"
+        # What a snapshot is without was closed, or not written in its slot.
+        absent = [key for key in touched if key not in stored]
+        for batch in _batches(absent, _BATCH):
+            for key, state in _states_at(slot, batch).items():
+                if state.slot == slot and state.lamports:
+                    found[key] = f"{self.name} has no write of it"
+        return found, len(keys)
+
+    def _of_slot(self, slot: int) -> dict[bytes, AccountWrite]:
+        try:
+            with Snapshot(self._path) as snapshot:
+                found = {
+                    each.account.pubkey: each.account for each in snapshot if each.slot == slot
+                }
+        except (BadSnapshot, OSError) as fault:
+            raise Unusable(str(fault)) from None
+        if snapshot.slot != slot:
+            raise Unusable(f"{self._path} is of slot {snapshot.slot}, not {slot}")
+        return found
+
+
+class NodeSource:
+    """A node, which knows the newest states: of accounts that no later slot wrote, they are those
+    of the slot's end.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        return self._node.name
+
+    def differing(self, slot: int, touched: Collection[bytes]) -> tuple[dict[bytes, str], int]:
+        found: dict[bytes, str] = {}
+        compared = 0
+        for batch in _batches(sorted(touched), MOST_KEYS):
+            try:
+                accounts, at = node_accounts(self._node, batch)
+            except (NodeError, msgspec.MsgspecError, ValueError) as fault:
+                raise Unusable(f"no accounts from {self.name}: {fault}") from None
+            latest = look_up_slot(at).latest
+            if at < slot or latest is None or latest < at:
+                raise Unusable(
+                    f"{self.name} answered for slot {at}, the archive is at {latest}: try again"
+                )
+            states = _states_at(at, batch)
+            for key, account in zip(batch, accounts, strict=True):
+                state = states.get(key)
+                if state is not None and state.slot > slot:
+                    continue
+                compared += 1
+                if why := _difference(account_of(state), account):
+                    found[key] = f"{why} at {self.name}"
+        return found, compared
+
+
+def _batches(keys: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    return (keys[at : at + size] for at in range(0, len(keys), size))
+
+
+def _states_at(slot: int, keys: Sequence[bytes]) -> dict[bytes, State]:
+    return newest_states(list(keys), Position.end_of(slot), look_up_slot(slot).layout)
+
+
+def _difference(archived: Account | None, other: AccountWrite) -> str:
+    """What the other source has otherwise; empty where they agree."""
+    if archived is None or not other.lamports:
+        if (archived is None) == (not other.lamports):
+            return ""
+        return "it is not there" if archived is not None else "it is there"
+    pairs = (
+        ("lamports", archived.lamports, other.lamports),
+        ("owner", archived.owner, Pubkey(other.owner)),
+        ("executable", archived.executable, other.executable),
+    )
+    for name, has, should in pairs:
+        if has != should:
+            return (
+                f"its {name} are {should} instead of {has}"
+                if name == "lamports"
+                else (f"its {name} is {should} instead of {has}")
+            )
+    if bytes(archived.data) != other.data:
+        return f"its data ({len(other.data)} bytes) is otherwise"
+    return ""
