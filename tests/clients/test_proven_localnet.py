@@ -2,13 +2,16 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from solders.keypair import Keypair
 
+from tests import forked_commands
 from tests.clients.chain_endpoints import localnet_of, of_service, until
 from tests.clients.service import ROOT, Service, running_service
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
@@ -23,6 +26,15 @@ def refuted(service: Service) -> list[dict[str, Any]]:
     return [
         each for each in asked(service, "getRewindCoverage")["proof"] if each["state"] == "refuted"
     ]
+
+
+def located(service: Service, slot: int, node: str) -> str | None:
+    """What the command says; None while the archive has not come to the node's slot."""
+    done = forked_commands.run(
+        ["locate_refuted", str(slot), "--node", node], environment=service.environment
+    )
+    assert done.returncode == 0 or "try again" in done.stderr, done.stderr
+    return done.stdout if done.returncode == 0 else None
 
 
 def verified(file: Path) -> int:
@@ -65,10 +77,22 @@ def test_slots_are_proven_and_an_altered_write_is_found(tmp_path: Path) -> None:
         file.write_text(json.dumps(other))
         assert verified(file) == 1
 
-        # One lamport too many, on the stream alone.
-        localnet.call("setFaults", {"corruptWrite": 1})
-        (struck,) = until(lambda: refuted(service), "a slot refuted")
+        # One lamport too many, on the stream alone; again where a later write took its place.
+        def struck_slots() -> list[dict[str, Any]]:
+            if not localnet.call("getFaults")["corruptWrite"]:
+                localnet.call("setFaults", {"corruptWrite": 1})
+            time.sleep(1)
+            return refuted(service)
+
+        (struck,) = until(struck_slots, "a slot refuted")
         assert struck["fromSlot"] == struck["toSlot"] > slot
         assert struck["reason"] == "votes_differ"
         through = asked(service, "getRewindCoverage")["provenThrough"]
         assert through == asked(service, "getSlotProof", struck["fromSlot"])["parentSlot"]
+
+        # A node names it, unless a later slot wrote the account.
+        slot = struck["fromSlot"]
+        node = f"http://127.0.0.1:{localnet.rpc_port}"
+        done = until(lambda: located(service, slot, node), "the archive at the node's slot")
+        assert re.search(r"(?m)^[1-9]\d* accounts were compared with 127\.0\.0\.1", done)
+        assert re.search(r": [1-9]\d* accounts differ", done)

@@ -2,8 +2,9 @@
 faulty stream brings of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from solders.hash import Hash
 
@@ -95,3 +96,49 @@ def last_writes(writes: Sequence[AccountWrite]) -> dict[bytes, AccountWrite]:
 
 def with_writes(record: SlotRecord, writes: Sequence[AccountWrite]) -> SlotRecord:
     return replace(record, account_writes=list(writes))
+
+
+def with_fault(
+    records: Sequence[SlotRecord], kind: str, choose: Callable[[Sequence[Any]], Any]
+) -> list[SlotRecord]:
+    """What a stream brings that loses, alters, doubles or moves one write of a transaction; the
+    same records for any other kind, and where there is no such write.
+    """
+    writes = [list(each.account_writes or ()) for each in records]
+    places = [
+        (slot, number)
+        for slot, each in enumerate(writes)
+        for number, one in enumerate(each)
+        if one.signature is not None
+    ]
+    if kind in ("lost", "altered", "doubled", "moved") and places:
+        slot, number = choose(places)
+        one = writes[slot][number]
+        if kind in ("lost", "moved"):
+            del writes[slot][number]
+        if kind == "altered":
+            writes[slot][number] = one._replace(data=b"altered", lamports=one.lamports + 1)
+        if kind in ("doubled", "moved"):
+            to = choose(range(len(records)))
+            by = change(to, 1, 1, at=1).signature
+            writes[to].append(one._replace(signature=by, write_version=2))
+    return [with_writes(each, some) for each, some in zip(records, writes, strict=True)]
+
+
+def first_difference(true: Iterable[SlotRecord], faulty: Iterable[SlotRecord]) -> int | None:
+    """The first slot after which living accounts are not what they are."""
+    here, there = dict[bytes, Any](), dict[bytes, Any]()
+    for mine, theirs in zip(true, faulty, strict=True):
+        here |= _content(last_writes(mine.account_writes or ()))
+        there |= _content(last_writes(theirs.account_writes or ()))
+        if _living(here) != _living(there):
+            return mine.slot
+    return None
+
+
+def _content(writes: dict[bytes, AccountWrite]) -> dict[bytes, Any]:
+    return {key: (each.lamports, each.owner, each.data) for key, each in writes.items()}
+
+
+def _living(states: dict[bytes, Any]) -> dict[bytes, Any]:
+    return {key: state for key, state in states.items() if state[0]}

@@ -83,9 +83,11 @@ def test_the_page_tells_rates_programs_reasons_and_what_is_open(admin_client: An
         str(PROGRAM),
     ):
         assert told in text
-    assert text.count("<title>") == 31  # a day each, and the page's own
-    assert "999 match the chain, 1 diverge, 5 not replayed" in text
-    assert "1,234 slots passed over" in text
+    chart = admin_client.get(AUDIT).context["chart"]
+    assert len(chart.starts) == 4, "from the first day with a replay"
+    assert chart.rows[-1] == (f"{today():%Y-%m-%d}", ["999", "1", "5"])
+    assert f"No replays in the days before {today() - timedelta(days=3)}" in chart.note
+    assert f"Slots passed over: 1,234 on {today() - timedelta(days=3)}." in chart.note
     assert "logs, accounts" in text
     home = text_of(admin_client, "/admin/")
     assert "<dt>Replays that match the chain</dt><dd>99.9% of 1,000</dd>" in home

@@ -1,6 +1,6 @@
 """The running proof over an archive: what is proven, what is refuted, and why the rest is not."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
-from chain.accounts import AccountWrite
-from chain.blocks import SlotRecord
 from tests.chain.proofs import ACCOUNTS
 from tests.examples import examples
 from tests.rewind.conftest import NOW
-from tests.rewind.proved_chains import MadeChain, change, last_writes, with_writes
+from tests.rewind.proved_chains import (
+    MadeChain,
+    change,
+    first_difference,
+    with_fault,
+    with_writes,
+)
 
 FILTERED = 77
 
@@ -314,8 +318,8 @@ def test_of_random_histories_exactly_the_faulty_slot_is_refuted(
     made = MadeChain()
     for slot, drafted in enumerate(draft):
         made.block([change(slot, account, lamports, owner=by) for account, lamports, by in drafted])
-    faulty = _with_fault(made.records, kind, data)
-    expected = _first_difference(made.records, faulty)
+    faulty = with_fault(made.records, kind, lambda some: data.draw(st.sampled_from(some)))
+    expected = first_difference(made.records, faulty)
     with transaction.atomic():
         point = transaction.savepoint()
         proving.forget()
@@ -331,43 +335,3 @@ def test_of_random_histories_exactly_the_faulty_slot_is_refuted(
     else:
         assert found.get("proven", []) == ([(0, expected - 1, "")] if expected else [])
         assert found["refuted"] == [(expected, expected, "votes_differ")]
-
-
-def _with_fault(records: Sequence[SlotRecord], kind: str, data: st.DataObject) -> list[SlotRecord]:
-    writes = [list(each.account_writes or ()) for each in records]
-    places = [
-        (slot, number)
-        for slot, each in enumerate(writes)
-        for number, one in enumerate(each)
-        if one.signature is not None
-    ]
-    if kind != "none" and places:
-        slot, number = data.draw(st.sampled_from(places))
-        one = writes[slot][number]
-        if kind in ("lost", "moved"):
-            del writes[slot][number]
-        if kind == "altered":
-            writes[slot][number] = one._replace(data=b"altered", lamports=one.lamports + 1)
-        if kind in ("doubled", "moved"):
-            to = data.draw(st.integers(0, len(records) - 1))
-            by = change(to, 1, 1, at=1).signature
-            writes[to].append(one._replace(signature=by, write_version=2))
-    return [with_writes(each, some) for each, some in zip(records, writes, strict=True)]
-
-
-def _first_difference(true: Iterable[SlotRecord], faulty: Iterable[SlotRecord]) -> int | None:
-    here, there = dict[bytes, Any](), dict[bytes, Any]()
-    for mine, theirs in zip(true, faulty, strict=True):
-        here |= _content(last_writes(mine.account_writes or ()))
-        there |= _content(last_writes(theirs.account_writes or ()))
-        if _living(here) != _living(there):
-            return mine.slot
-    return None
-
-
-def _content(writes: dict[bytes, AccountWrite]) -> dict[bytes, Any]:
-    return {key: (each.lamports, each.owner, each.data) for key, each in writes.items()}
-
-
-def _living(states: dict[bytes, Any]) -> dict[bytes, Any]:
-    return {key: state for key, state in states.items() if state[0]}
