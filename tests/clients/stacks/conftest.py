@@ -90,7 +90,9 @@ def built(request: pytest.FixtureRequest) -> Callable[..., Path]:
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
         folder = request.config.cache.mkdir(f"clients-{stack}-{digest}")
         for file in (*files, *others):
-            shutil.copyfile(file, folder / file.name)
+            placed = folder / file.relative_to(HERE / stack if file in files else file.parent)
+            placed.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, placed)
         # Last: an installation that was cut short is taken up again.
         done = folder / "installed"
         if not done.exists():
