@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -135,9 +136,9 @@ def test_a_program_that_must_report_progress_has_its_time_to_start(supervise: Su
     run = supervise("silent", expected=("silent",), start_seconds=3)
     first = run.until(lambda found: found["silent"].state == "starting")["silent"]
     run.until(lambda found: found["silent"].restarts == 1)
-    assert (
-        f"silent makes no progress for 3 s (process {first.pid}, sleeping): killed" in run.output()
-    )
+    # A busy machine may catch it while it runs; a process that sleeps is the common case.
+    said = rf"silent makes no progress for 3 s \(process {first.pid}, [a-z-]+\): killed"
+    assert re.search(said, run.output())
 
 
 def test_what_a_supervisor_leaves_behind_is_not_taken_for_a_run(

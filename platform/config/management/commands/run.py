@@ -29,8 +29,9 @@ from config.engine import (
 )
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.json_printer import line
+from config.listening import ports_of_a_run
 from config.loading import Loading
-from config.ports import Port, PortUnusable, require_free
+from config.ports import PortUnusable, require_free
 from config.preloaded import preload
 from config.rehearsal import rehearse
 from config.supervisor import MARK, end_the_left_behind, supervise
@@ -96,7 +97,7 @@ class Command(BaseCommand):
             self._say(f"ended {left} processes that an earlier run left behind")
         host = env.text("HOST", "127.0.0.1")
         port = env.integer("PORT", 8000, minimum=1, maximum=65_535)
-        require_free(_ports(host, port))
+        require_free(ports_of_a_run(host, port))
         left_out = _not_needed()
         for name, why in left_out.items():
             if name not in _OPTIONAL:
@@ -159,28 +160,6 @@ def _environment_of_image(run_dir: Path) -> dict[str, str]:
 
 def _in_json() -> bool:
     return bool(settings.LOG_FORMAT == "json")
-
-
-def _ports(host: str, port: int) -> list[Port]:
-    """Everything that this run listens on."""
-    ports = [Port(host, port, ("HOST", "PORT"))]
-    if settings.WEBSOCKET_NEXT_PORT:
-        ports.append(Port(host, port + 1, ("HOST", "PORT"), 1))
-    if settings.GRPC_PORT:
-        ports.append(Port(host, settings.GRPC_PORT, ("HOST", "GRPC_PORT")))
-    if not settings.LOCALNET:
-        return ports
-    where = settings.LOCALNET_HOST
-    for number, name, offset, udp in (
-        (settings.LOCALNET_RPC_PORT, "LOCALNET_RPC_PORT", 0, False),
-        (settings.LOCALNET_RPC_PORT + 1, "LOCALNET_RPC_PORT", 1, False),
-        (settings.LOCALNET_GEYSER_PORT, "LOCALNET_GEYSER_PORT", 0, False),
-        (settings.LOCALNET_TPU_PORT, "LOCALNET_TPU_PORT", 0, True),
-        (settings.LOCALNET_BLOCK_ENGINE_PORT, "LOCALNET_BLOCK_ENGINE_PORT", 0, False),
-        (settings.LOCALNET_BLOCK_ENGINE_PORT + 1, "LOCALNET_BLOCK_ENGINE_PORT", 1, False),
-    ):
-        ports.append(Port(where, number, ("LOCALNET_HOST", name), offset, udp))
-    return ports
 
 
 def _not_needed() -> dict[str, str]:

@@ -1,0 +1,123 @@
+"""Redis: reachable, and such that nothing that was accepted is lost."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+
+from config.doctor.findings import Finding, error, note, ok, warning
+from embedded.addresses import valkey_socket
+from shared_state.redis_client import client
+from staff.formatting import counted, size_of
+
+_FULL = 0.8
+
+
+def of_connecting() -> Iterator[Finding]:
+    """An error where Redis cannot be used at all."""
+    try:
+        client().ping()
+    except redis.AuthenticationError as failure:
+        yield error(
+            f"Redis refuses the password: {failure}", "Correct user and password in REDIS_URL."
+        )
+    except redis.BusyLoadingError:
+        yield error("Redis is loading its data.", "Wait until it has; then try again.")
+    except redis.RedisError as failure:
+        advice = "Start it, and check host, port and TLS of REDIS_URL and firewalls."
+        if _is_embedded():
+            advice = "It is the embedded one, which runs while `make run` does: start that."
+        yield error(f"Redis does not answer: {failure}", advice)
+    else:
+        # A user of restricted rights passes PING and nothing else.
+        found: Any = client().info()
+        name = "Valkey" if found.get("valkey_version") else "Redis"
+        yield ok(f"{name} {found.get('valkey_version') or found['redis_version']} answers.")
+
+
+def of_redis() -> Iterator[Finding]:
+    found: Any = client().info()
+    if found.get("role") == "slave":
+        yield error("REDIS_URL leads to a replica: it takes no writes.", "Name the primary.")
+    if found.get("redis_mode") == "cluster" or found.get("cluster_enabled"):
+        yield error(
+            "REDIS_URL leads to a Redis cluster: scripts use keys of several slots.",
+            "Use a single server, with a replica for failover.",
+        )
+    yield from _persistence(found)
+    yield from _memory(found)
+    most = int(found.get("maxclients") or 0)
+    clients = int(found.get("connected_clients") or 0)
+    if most and clients > _FULL * most:
+        yield warning(f"{clients} of {most} connections to Redis are open.", "Raise maxclients.")
+    if count := int(found.get("rejected_connections") or 0):
+        yield warning(f"Redis has refused {counted(count, 'connection')}.", "Raise maxclients.")
+
+
+def _persistence(found: Any) -> Iterator[Finding]:
+    if not found.get("aof_enabled"):
+        yield error(
+            "Redis writes no append-only file: a restart loses accepted submissions and slots that"
+            " wait to be stored.",
+            "Set appendonly yes.",
+        )
+    if found.get("aof_last_write_status", "ok") != "ok":
+        yield error("Redis' last write to its disk failed.", "Free some space on its disk.")
+    if found.get("loading"):
+        yield warning("Redis is loading its data.", "Wait until it has.")
+    sync = _config("appendfsync")
+    # Of the embedded one the supervisor brings writes to the disk, once a second.
+    if found.get("aof_enabled") and sync in ("everysec", "no") and not _is_embedded():
+        lost = "a second" if sync == "everysec" else "half a minute"
+        yield note(
+            f"appendfsync is {sync}: losing the whole machine loses up to {lost} of what was"
+            " accepted.",
+            "Set appendfsync always where that must not be; it costs time on each submission.",
+        )
+
+
+def _memory(found: Any) -> Iterator[Finding]:
+    policy = found.get("maxmemory_policy") or _config("maxmemory-policy")
+    used, most = int(found["used_memory"]), int(found.get("maxmemory") or 0)
+    if policy is None:
+        yield note("Redis does not say its eviction policy.", "It has to be noeviction.")
+    elif policy != "noeviction":
+        yield error(
+            f"maxmemory-policy is {policy}: full of memory, Redis drops submissions, queues and"
+            " limits without a word.",
+            "Set maxmemory-policy noeviction.",
+        )
+    if count := int(found.get("evicted_keys") or 0):
+        yield error(
+            f"Redis has dropped {counted(count, 'key')} for lack of memory.",
+            "Set maxmemory-policy noeviction, and raise maxmemory.",
+        )
+    if not most:
+        yield warning(
+            "Redis has no maxmemory: growing, it takes the machine's memory until it is killed.",
+            "Set maxmemory to what the machine can spare.",
+        )
+    elif most < settings.FOLLOW_BACKLOG_BYTES:
+        yield warning(
+            f"maxmemory is {size_of(most)}, less than FOLLOW_BACKLOG_MB"
+            f" ({size_of(settings.FOLLOW_BACKLOG_BYTES)}).",
+            "Raise maxmemory, or lower FOLLOW_BACKLOG_MB.",
+        )
+    yield ok(f"Redis uses {size_of(used)}" + (f" of {size_of(most)}." if most else "."))
+
+
+def _is_embedded() -> bool:
+    parts = urlsplit(settings.REDIS_URL)
+    return parts.scheme == "unix" and parts.path == str(valkey_socket(settings.RUN_DIR))
+
+
+def _config(name: str) -> str | None:
+    """None where the server does not let us ask."""
+    try:
+        found: Any = client().config_get(name)
+    except redis.RedisError:
+        return None
+    value = found.get(name)
+    return None if value is None else str(value)

@@ -1,0 +1,72 @@
+"""The service at this moment: the conditions of its alarms, and whether its disk lasts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.doctor.findings import Finding, error, note, ok, warning
+from config.doctor.machine_checks import is_running
+from embedded.addresses import database_settings
+from operations.alarm_rule import CRITICAL
+from operations.readings.present import read
+from operations.readings.servers import read_database, read_disk
+from operations.rules import RULES
+from operations.sizing.plan import SizingRefused
+from operations.sizing.service import Asked, sizing
+from staff.formatting import size_of
+
+# Said by checks of their own, or by nothing that runs.
+_SAID_ELSEWHERE = {"disk_low", "redis_down", "redis_memory_high", "no_upstream"}
+_OF_PROCESSES = {
+    *("process_missing", "clock_stopped", "stream_lost", "stream_silent", "chain_behind"),
+    *("class_unavailable", "class_running_dry", "sweep_stuck", "deliveries_late", "queue_deep"),
+}
+_SOON_DAYS = 30
+
+
+def of_alarms() -> Iterator[Finding]:
+    """Each rule of the alarms whose condition holds now, whether for long or not."""
+    runs = is_running()
+    if not runs:
+        yield note("The service does not run: its processes are not looked at.", "Start it.")
+    readings, count = read(timezone.now()), 0
+    for rule in RULES:
+        if rule.name in _SAID_ELSEWHERE or (not runs and rule.name in _OF_PROCESSES):
+            continue
+        for finding in rule.check(readings) or ():
+            count += 1
+            show = error if rule.severity == CRITICAL else warning
+            yield show(f"{rule.title}: {finding.text}", rule.advice)
+    if not count:
+        yield ok("No condition of an alarm holds.")
+
+
+def of_growth() -> Iterator[Finding]:
+    """Whether the database's growth by `manage.py plan` fits the disk, where that is this one's."""
+    if not _is_here():
+        yield note("PostgreSQL is on another machine: its disk is not seen from here.", "")
+        return
+    try:
+        soon = sizing(Asked(days=_SOON_DAYS))
+    except SizingRefused:
+        yield note("Too little is stored to say how fast the database grows.", "")
+        return
+    free = read_disk(Path(settings.RUN_DIR)).free
+    size = read_database().size
+    needed = soon.plan.database_bytes - size
+    planned = size_of(round(soon.plan.database_bytes))
+    if needed > free:
+        yield warning(
+            f"{_SOON_DAYS} days at the measured rate take {planned} of database. It has"
+            f" {size_of(size)}, and {size_of(free)} are free.",
+            "See manage.py plan: more disk, an object store, retention or filters.",
+        )
+    else:
+        yield ok(f"The disk holds {_SOON_DAYS} days at the measured rate ({planned}).")
+
+
+def _is_here() -> bool:
+    host = database_settings(settings.DATABASE_URL)["HOST"]
+    return not host or host.startswith("/") or host in ("localhost", "127.0.0.1", "::1")
