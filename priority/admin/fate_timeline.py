@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from priority.admin.explained import explained_of
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
@@ -75,6 +76,12 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
             "waits": "" if row.settled_at else _waits(row),
             "tip": _tip(row, address),
             "siblings": _siblings(row),
+            "explained": explained_of(
+                row.signature,
+                err=row.err,
+                tip_lamports=row.tip_lamports,
+                in_block=row.slot is not None,
+            ),
         }
     }
 

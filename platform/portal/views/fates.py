@@ -15,6 +15,7 @@ from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
+from priority.admin.explained import explained_of
 from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
@@ -144,6 +145,12 @@ def _submission(fate: Fate) -> dict[str, Any]:
         "state": state_badge(fate.state, fate.reason, final=fate.final),
         "sentence": fate_texts.state_text(fate.state),
         "explained": fate_texts.explained(fate.state, fate.reason),
+        "account": explained_of(
+            Signature.from_string(fate.signature),
+            err=fate.err,
+            tip_lamports=None if fate.tip is None else fate.tip.lamports,
+            in_block=fate.slot is not None,
+        ),
         "err": None if fate.err is None else json.dumps(fate.err),
         "tip": None if fate.tip is None else lamports(fate.tip.lamports),
         "steps": _steps(fate),

@@ -1,0 +1,1 @@
+"""What a transaction did, and why it failed, in words."""

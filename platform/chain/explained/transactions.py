@@ -1,0 +1,245 @@
+"""explain: one transaction in words and figures."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from chain.encodings import b58decode
+from chain.explained import programs
+from chain.explained.calls import FailedCall, failed_call
+from chain.parsed.instructions import parse_instruction
+from chain.transaction_error_text import transaction_error_text
+
+Entry = dict[str, Any]
+_LAMPORTS_PER_SOL = 10**9
+_SET_UNIT_LIMIT = 2
+_BUDGET = {
+    1: ("requestHeapFrame", "bytes", 4),
+    2: ("setComputeUnitLimit", "units", 4),
+    3: ("setComputeUnitPrice", "microLamports", 8),
+    4: ("setLoadedAccountsDataSizeLimit", "bytes", 4),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FailedInstruction:
+    """The instruction that failed first. `number` counts from 1; `inner` is its number among the
+    calls of that instruction, None if it is the instruction itself. `details` are its decoded
+    members; `data` is base58 where it could not be decoded. `logs` are the lines of the
+    transaction's instruction up to the failure.
+    """
+
+    number: int
+    inner: int | None
+    program_id: str
+    program: str
+    kind: str
+    details: tuple[tuple[str, str], ...]
+    accounts: tuple[str, ...]
+    data: str
+    logs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Lamports of an account before and after the transaction."""
+
+    pubkey: str
+    before: int
+    after: int
+
+    @property
+    def change(self) -> int:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBalance:
+    """Tokens of an account before and after, in the mint's decimals; "0" where it had none."""
+
+    pubkey: str
+    mint: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a transaction came to. `sentence` and `technical` are empty where it succeeded; lamports
+    in `fee`, compute units in `units_used` and `units_asked` (None: not recorded, or none asked).
+    """
+
+    sentence: str
+    technical: str
+    failed: FailedInstruction | None
+    balances: tuple[Balance, ...]
+    tokens: tuple[TokenBalance, ...]
+    fee: int | None
+    units_used: int | None
+    units_asked: int | None
+
+
+def explain(entry: Entry) -> Explanation:
+    """Explains a transaction as getTransaction returns it in the encoding `json`. Never raises for
+    one that the ledger decoded, whatever its error.
+    """
+    meta = entry.get("meta") or {}
+    message = entry["transaction"]["message"]
+    loaded = meta.get("loadedAddresses") or {}
+    keys = [
+        *message["accountKeys"],
+        *(loaded.get("writable") or []),
+        *(loaded.get("readonly") or []),
+    ]
+    err = meta.get("err")
+    call = None if err is None else failed_call(message["instructions"], keys, meta)
+    return Explanation(
+        sentence="" if err is None else _sentence(err, call),
+        technical="" if err is None else transaction_error_text(err),
+        failed=None if call is None else _failed(call),
+        balances=tuple(
+            Balance(key, before, after)
+            for key, before, after in zip(
+                keys, meta.get("preBalances") or [], meta.get("postBalances") or [], strict=False
+            )
+        ),
+        tokens=_tokens(keys, meta),
+        fee=meta.get("fee"),
+        units_used=meta.get("computeUnitsConsumed"),
+        units_asked=_units_asked(message["instructions"], keys),
+    )
+
+
+def explain_error(err: Any) -> str:
+    """The error alone in words, for a transaction that the ledger does not have."""
+    return _sentence(err, None)
+
+
+def sol(lamports: int) -> str:
+    """Lamports as SOL, exact: 1,000 or 1.099995."""
+    whole, rest = divmod(abs(lamports), _LAMPORTS_PER_SOL)
+    digits = f"{rest:09d}".rstrip("0")
+    return f"{'-' if lamports < 0 else ''}{whole:,}{'.' if digits else ''}{digits}"
+
+
+def _sentence(err: Any, call: FailedCall | None) -> str:
+    if isinstance(err, str):
+        return programs.WHOLE.get(err) or f"{transaction_error_text(err).rstrip('.')}."
+    ((name, value),) = err.items()
+    if name != "InstructionError":
+        return programs.WHOLE.get(name) or f"{transaction_error_text(err).rstrip('.')}."
+    problem = value[1]
+    if call is not None:
+        said = _of_log(call)
+        if said:
+            return said
+    if isinstance(problem, dict) and "Custom" in problem:
+        code = problem["Custom"]
+        known = programs.CUSTOM.get(call.program_id, {}) if call is not None else {}
+        if code in known:
+            return known[code]
+        whose = "The program" if call is None else _name(call.program_id)
+        return (
+            f"{whose} returned its own error {code} ({code:#x}): see the program's documentation."
+        )
+    named = programs.NAMED.get(problem) if isinstance(problem, str) else None
+    text = transaction_error_text(err).partition(": ")[2]  # without the instruction's index
+    return named or f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _of_log(call: FailedCall) -> str:
+    """The last log line that says more than the code."""
+    for line in reversed(call.own_logs):
+        for words in programs.LOG_LINES:
+            found = words.pattern.match(line) if words.program == call.program_id else None
+            if found is not None:
+                return words.text.format_map(
+                    {
+                        name: sol(int(text)) if name in words.lamports else text
+                        for name, text in found.groupdict().items()
+                    }
+                )
+    return ""
+
+
+def _failed(call: FailedCall) -> FailedInstruction:
+    data = b58decode(call.data)
+    kind, unread = "", call.data
+    details: tuple[tuple[str, str], ...] = ()
+    parsed = (
+        _budget(data)
+        if call.program_id == programs.COMPUTE_BUDGET
+        else parse_instruction(call.program_id, list(call.accounts), data)
+    )
+    if parsed is not None:
+        body = parsed["parsed"]
+        unread = ""
+        if isinstance(body, str):
+            kind, details = "memo", (("text", body),)
+        else:
+            kind = body["type"]
+            details = tuple(
+                (name, _member(name, value)) for name, value in (body.get("info") or {}).items()
+            )
+    return FailedInstruction(
+        number=call.index + 1,
+        inner=call.inner,
+        program_id=call.program_id,
+        program=_name(call.program_id),
+        kind=kind,
+        details=details,
+        accounts=() if parsed else call.accounts,
+        data=unread,
+        logs=call.logs,
+    )
+
+
+def _member(name: str, value: Any) -> str:
+    if name == "lamports" and isinstance(value, int):
+        return f"{value:,} ({sol(value)} SOL)"
+    if isinstance(value, dict) and "uiAmountString" in value:
+        return str(value["uiAmountString"])
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _budget(data: bytes) -> Entry | None:
+    known = _BUDGET.get(data[0]) if data else None
+    if known is None or len(data) < 1 + known[2]:
+        return None
+    kind, member, size = known
+    value = int.from_bytes(data[1 : 1 + size], "little")
+    return {"program": "compute-budget", "parsed": {"type": kind, "info": {member: value}}}
+
+
+def _units_asked(instructions: list[Entry], keys: list[str]) -> int | None:
+    for each in instructions:
+        index = each["programIdIndex"]
+        if index < len(keys) and keys[index] == programs.COMPUTE_BUDGET:
+            data = b58decode(each["data"])
+            if len(data) >= 5 and data[0] == _SET_UNIT_LIMIT:
+                return int.from_bytes(data[1:5], "little")
+    return None
+
+
+def _tokens(keys: list[str], meta: Entry) -> tuple[TokenBalance, ...]:
+    before = {each["accountIndex"]: each for each in meta.get("preTokenBalances") or []}
+    after = {each["accountIndex"]: each for each in meta.get("postTokenBalances") or []}
+    return tuple(
+        TokenBalance(
+            keys[index],
+            (after.get(index) or before[index])["mint"],
+            _amount(before.get(index)),
+            _amount(after.get(index)),
+        )
+        for index in sorted({*before, *after})
+        if index < len(keys)
+    )
+
+
+def _amount(balance: Entry | None) -> str:
+    return "0" if balance is None else str(balance["uiTokenAmount"]["uiAmountString"])
+
+
+def _name(program_id: str) -> str:
+    return programs.NAMES.get(program_id, "Program")

@@ -1,0 +1,88 @@
+"""An explanation of a transaction for templates/explained.html, in the portal and the admin."""
+
+from typing import Any
+
+from solders.signature import Signature
+
+from chain.explained.transactions import (
+    Balance,
+    Explanation,
+    TokenBalance,
+    explain_error,
+    sol,
+)
+from jsonrpc.errors import RpcError
+from rewind.services.explaining import explained
+from staff.formatting import grouped, lamports, shortened
+
+_NOT_IN_LEDGER = (
+    "The ledger of this service does not have this transaction or its status: there are no"
+    " instructions, log lines or balances to show."
+)
+
+
+def explained_of(
+    signature: Signature, *, err: Any, tip_lamports: int | None, in_block: bool
+) -> dict[str, Any] | None:
+    """None for a transaction that is in no block: there is nothing to explain. `err` and
+    `tip_lamports` are the submission's, for what the ledger does not have.
+    """
+    if not in_block:
+        return None
+    try:
+        found = explained(signature)
+        why = _NOT_IN_LEDGER
+    except RpcError as refusal:  # the rest of the page does not depend on it
+        found = None
+        why = f"The ledger could not be read: {refusal}"
+    if found is None:
+        return {
+            "missing": why,
+            "sentence": "" if err is None else explain_error(err),
+            "tip": _tip(tip_lamports, failed=err is not None),
+        }
+    return {
+        "missing": "",
+        "sentence": found.sentence,
+        "technical": found.technical,
+        "failed": found.failed,
+        "fee": lamports(found.fee, "not recorded"),
+        "tip": _tip(tip_lamports, failed=bool(found.technical)),
+        "units": _units(found),
+        "balances": [_balance(each) for each in found.balances],
+        "tokens": [_token(each) for each in found.tokens],
+    }
+
+
+def _tip(amount: int | None, *, failed: bool) -> str:
+    if amount is None:
+        return "none"
+    text = f"{amount:,} lamports ({sol(amount)} SOL)"
+    return f"{text}: rolled back, not paid, because the transaction failed" if failed else text
+
+
+def _units(found: Explanation) -> str:
+    if found.units_used is None:
+        return "not recorded"
+    if found.units_asked is None:
+        return f"{grouped(found.units_used)} used; no limit was asked for"
+    return f"{grouped(found.units_used)} used of {grouped(found.units_asked)} asked for"
+
+
+def _balance(each: Balance) -> dict[str, Any]:
+    change = "0" if not each.change else f"{'+' if each.change > 0 else ''}{sol(each.change)}"
+    return {
+        "pubkey": shortened(each.pubkey),
+        "before": sol(each.before),
+        "after": sol(each.after),
+        "change": change,
+    }
+
+
+def _token(each: TokenBalance) -> dict[str, Any]:
+    return {
+        "pubkey": shortened(each.pubkey),
+        "mint": shortened(each.mint),
+        "before": each.before,
+        "after": each.after,
+    }

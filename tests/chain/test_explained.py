@@ -1,0 +1,178 @@
+"""Explaining any transaction with any error returns a result and never fails."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from solders.pubkey import Pubkey
+
+from chain.encodings import b58encode
+from chain.explained.programs import COMPUTE_BUDGET, NAMES, SYSTEM, TOKEN
+from chain.explained.transactions import explain, explain_error, sol
+from chain.transaction_errors import (
+    UnknownTransactionError,
+    transaction_error_bytes,
+    transaction_error_json,
+)
+from tests.chain.test_parsed_anything import rest
+from tests.examples import examples
+
+OTHER = str(Pubkey(bytes([7]) * 32))
+KEYS = [OTHER, *sorted(NAMES), "Ed25519SigVerify111111111111111111111111111"]
+
+
+def _decodable(data: bytes) -> Any:
+    try:
+        return transaction_error_json(data)
+    except UnknownTransactionError:
+        return None
+
+
+index = st.integers(0, 20)
+number = st.integers(0, 2**64 - 1)
+# Variant 8 is InstructionError: its index, and the variant of its own error; 25 is Custom.
+instruction_error = st.builds(
+    lambda at, kind, tail: (
+        (8).to_bytes(4, "little") + bytes([at]) + kind.to_bytes(4, "little") + tail
+    ),
+    st.integers(0, 5),
+    st.one_of(st.just(25), st.integers(0, 60)),
+    st.sampled_from(
+        [b"", *(code.to_bytes(4, "little") for code in (0, 1, 6, 18, 6001, 2**32 - 1))]
+    ),
+)
+whole_error = st.builds(
+    lambda kind, tail: kind.to_bytes(4, "little") + tail,
+    st.integers(0, 40),
+    st.sampled_from([b"", b"\3"]),
+)
+errors = st.one_of(st.none(), st.one_of(instruction_error, whole_error).map(_decodable))
+instruction = st.fixed_dictionaries(
+    {
+        "programIdIndex": index,
+        "accounts": st.lists(index, max_size=6),
+        "data": rest.map(b58encode),
+    }
+)
+line = st.one_of(
+    st.builds("Program {} invoke [{}]".format, st.sampled_from(KEYS), st.integers(1, 4)),
+    st.builds("Program {} success".format, st.sampled_from(KEYS)),
+    st.builds("Program {} failed: custom program error: 0x1".format, st.sampled_from(KEYS)),
+    st.builds("Transfer: insufficient lamports {}, need {}".format, number, number),
+    st.just("Log truncated"),
+    st.text(max_size=30),
+)
+token_balance = st.builds(
+    lambda at, amount: {
+        "accountIndex": at,
+        "mint": OTHER,
+        "uiTokenAmount": {"uiAmountString": amount},
+    },
+    index,
+    st.sampled_from(["0", "1.5"]),
+)
+entries = st.builds(
+    lambda instructions, meta: {
+        "transaction": {"message": {"accountKeys": KEYS, "instructions": instructions}},
+        "meta": meta,
+    },
+    st.lists(instruction, max_size=5),
+    st.one_of(
+        st.none(),
+        st.fixed_dictionaries(
+            {"err": errors},
+            optional={
+                "fee": number,
+                "logMessages": st.one_of(st.none(), st.lists(line, max_size=12)),
+                "preBalances": st.lists(number, max_size=16),
+                "postBalances": st.lists(number, max_size=16),
+                "preTokenBalances": st.one_of(st.none(), st.lists(token_balance, max_size=3)),
+                "postTokenBalances": st.lists(token_balance, max_size=3),
+                "computeUnitsConsumed": number,
+                "innerInstructions": st.lists(
+                    st.fixed_dictionaries(
+                        {
+                            "index": st.integers(0, 5),
+                            "instructions": st.lists(instruction, max_size=4),
+                        }
+                    ),
+                    max_size=3,
+                ),
+            },
+        ),
+    ),
+)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(entries)
+def test_any_transaction_with_any_error_is_explained(entry: dict[str, Any]) -> None:
+    err = (entry["meta"] or {}).get("err")
+    found = explain(entry)
+    assert bool(found.sentence) == bool(found.technical) == (err is not None)
+    if err is not None:
+        assert explain_error(err)
+
+
+def _entry(instructions: list[dict[str, Any]], **meta: Any) -> dict[str, Any]:
+    message = {"accountKeys": [OTHER, SYSTEM, TOKEN, COMPUTE_BUDGET], "instructions": instructions}
+    return {"transaction": {"message": message}, "meta": meta}
+
+
+def test_the_inner_call_that_failed_is_named_with_what_its_log_says() -> None:
+    transfer = (2).to_bytes(4, "little") + (10**12).to_bytes(8, "little")
+    inner = {"programIdIndex": 1, "accounts": [0, 2], "data": b58encode(transfer)}
+    limit = b58encode(bytes([2]) + (90_000).to_bytes(4, "little"))
+    entry = _entry(
+        [
+            {"programIdIndex": 3, "accounts": [], "data": limit},
+            {"programIdIndex": 0, "accounts": [], "data": ""},
+        ],
+        err={"InstructionError": [1, {"Custom": 1}]},
+        computeUnitsConsumed=300,
+        innerInstructions=[{"index": 1, "instructions": [inner]}],
+        logMessages=[
+            f"Program {COMPUTE_BUDGET} invoke [1]",
+            f"Program {COMPUTE_BUDGET} success",
+            f"Program {OTHER} invoke [1]",
+            f"Program {SYSTEM} invoke [2]",
+            "Transfer: insufficient lamports 1100000000, need 1000000000000",
+            f"Program {SYSTEM} failed: custom program error: 0x1",
+            f"Program {OTHER} failed: custom program error: 0x1",
+        ],
+    )
+    found = explain(entry)
+    assert found.sentence == "Transfer of 1,000 SOL; the payer had 1.1."
+    assert (found.units_used, found.units_asked) == (300, 90_000)
+    failed = found.failed
+    assert failed is not None
+    assert (failed.number, failed.inner, failed.program, failed.kind) == (
+        *(2, 1),
+        *("System program", "transfer"),
+    )
+    assert ("lamports", "1,000,000,000,000 (1,000 SOL)") in failed.details
+    assert failed.logs[0] == f"Program {OTHER} invoke [1]", "the lines of this instruction only"
+
+
+@pytest.mark.parametrize(
+    ("program", "err", "sentence"),
+    [
+        (2, {"Custom": 1}, "The token account has too few tokens for this."),
+        (2, {"Custom": 99}, "Token program returned its own error 99 (0x63)"),
+        (0, {"Custom": 6001}, "Program returned its own error 6001 (0x1771)"),
+        (0, "MissingRequiredSignature", "An account that must sign did not."),
+        (0, "CallDepth", "Cross-program invocation call depth too deep."),
+    ],
+)
+def test_an_error_is_words_by_program_and_code(program: int, err: Any, sentence: str) -> None:
+    wire = {"InstructionError": [0, err]}
+    assert transaction_error_json(transaction_error_bytes(wire)) == wire, "an error of the chain"
+    entry = _entry([{"programIdIndex": program, "accounts": [], "data": ""}], err=wire)
+    assert (explain(entry).sentence).startswith(sentence)
+
+
+def test_lamports_are_sol_to_the_last_digit() -> None:
+    assert [sol(each) for each in (10**12, 1_099_995_000, 1, 0, -5_000)] == [
+        *("1,000", "1.099995", "0.000000001", "0", "-0.000005"),
+    ]

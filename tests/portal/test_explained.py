@@ -1,0 +1,81 @@
+"""Why a real transaction failed, on the page of its customer and of staff."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from solders.compute_budget import set_compute_unit_limit
+from solders.pubkey import Pubkey
+
+from priority.models import Submission
+from tests.ingest.following import caught_up, follower, wait, worker
+from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet_process import running_localnet
+from tests.portal.test_pages import text_of
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_transfer_is_explained_to_its_customer_and_to_staff(
+    empty_redis: None, ada: Any, eve: Any, key: Any, person: Any, browser: Any, admin_client: Client
+) -> None:
+    with (
+        running_localnet(LOCALNET_SLOT_MS=15) as localnet,
+        worker(),
+        follower(localnet.geyser_url, localnet.url),
+    ):
+        payer = wallet(localnet, 11 * SOL // 10)
+        to = Pubkey.new_unique()
+        instructions = [set_compute_unit_limit(90_000), pay(payer, to, 1_000 * SOL)]
+        transaction = signed(localnet, instructions, payer)
+        signature = send(localnet, transaction, skipPreflight=True)
+        landed(localnet, signature)
+        caught_up(localnet)
+        (status,) = localnet.call("getSignatureStatuses", [signature])["value"]
+        now = timezone.now()
+        row = Submission.objects.create(
+            signature=transaction.signatures[0],
+            kind="transaction",
+            blockhash=transaction.message.recent_blockhash,
+            key=key,
+            accepted_at=now,
+            state="failed",
+            commitment="finalized",
+            sent_at=now,
+            seen_at=now,
+            settled_at=now,
+            slot=status["slot"],
+            transaction_index=0,
+            err=status["err"],
+            tip_address=Pubkey.new_unique(),
+            tip_lamports=20_000,
+            tip_instruction_index=1,
+            tier="elite",
+        )
+        wait(lambda: "Transfer of" in _page(browser(person(ada)), signature), "the ledger")
+    mine = _page(browser(person(ada, "reader")), signature)
+    staff = text_of(admin_client, f"/admin/priority/submission/{row.pk}/change/")
+    for text in (mine, staff):
+        assert "Transfer of 1,000 SOL; the payer had 1.099995." in text
+        assert "Instruction 2 : transfer" in text or "Instruction 2: transfer" in text
+        assert "1,000,000,000,000 (1,000 SOL)" in text and "System program" in text
+        assert "Transfer: insufficient lamports 1099995000, need 1000000000000" in text
+        assert "rolled back, not paid" in text and "charged although it failed" in text
+        assert "used of 90,000 asked for" in text
+        assert "1.1 1.099995 -0.000005" in text, "the payer before and after"
+    answer = browser(person(eve)).get(f"/portal/fates/{signature}/")
+    assert answer.status_code == 404 and "1.099995" not in answer.content.decode()
+
+
+def test_without_a_ledger_the_error_alone_is_explained(
+    ada: Any, person: Any, browser: Any, rows_of: Any
+) -> None:
+    rows_of(ada)
+    failed = Submission.objects.get(key__customer=ada, kind="transaction", state="failed")
+    text = _page(browser(person(ada)), str(failed.signature))
+    assert "Why it failed" in text
+    assert "The ledger of this service does not have this transaction" in text
+
+
+def _page(client: Client, signature: str) -> str:
+    return text_of(client, f"/portal/fates/{signature}/")
