@@ -1,4 +1,4 @@
 """The admin's pages on the ledger."""
 
 # Each registers its own.
-from historical.admin import blocks, damage, gaps, imports, sealed  # noqa: F401
+from historical.admin import blocks, damage, find, gaps, imports, sealed  # noqa: F401

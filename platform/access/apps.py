@@ -1,6 +1,10 @@
 """The access app: customers, tiers, keys and their usage."""
 
 from django.apps import AppConfig
+from django.contrib.postgres.indexes import OpClass
+from django.db.models import OrderBy
+from django.db.models.functions import Collate
+from django.db.models.indexes import IndexExpression
 
 
 class AccessConfig(AppConfig):
@@ -11,3 +15,6 @@ class AccessConfig(AppConfig):
         from access import announcements
 
         announcements.connect()
+        # Indexes of expressions with an operator class, without all that django.contrib.postgres
+        # installs: it asks for types on each new connection.
+        IndexExpression.register_wrappers(OrderBy, OpClass, Collate)

@@ -3,10 +3,12 @@
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import OpClass
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 
 from access.callers import QUOTAS, SCOPES
 from access.networks import read_network
@@ -41,6 +43,10 @@ class Customer(models.Model):
 
     class Meta:
         ordering: ClassVar = ["name"]
+        indexes: ClassVar = [
+            models.Index(OpClass(Upper("name"), name="text_pattern_ops"), name="customers_by_name"),
+            models.Index(OpClass(Upper("email"), name="text_pattern_ops"), name="customer_by_mail"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -207,6 +213,13 @@ class ApiKey(models.Model):
     class Meta:
         verbose_name = "API key"
         ordering: ClassVar = ["-created_at", "-pk"]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["shown_prefix"],
+                opclasses=["varchar_pattern_ops"],
+                name="keys_by_shown_prefix",
+            )
+        ]
         constraints: ClassVar = [
             models.CheckConstraint(
                 condition=Q(scopes__contained_by=list(SCOPES)), name="api_key_scopes_are_known"

@@ -15,11 +15,14 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "config.admin_home.dashboard",
     "STYLES": [
         lambda request: static("tidemark/parts.css"),
+        lambda request: static("tidemark/find.css"),
         lambda request: static("tidemark/admin.css"),
     ],
     "SCRIPTS": [
         lambda request: static("tidemark/strict.js"),
+        lambda request: static("tidemark/names.js"),
         lambda request: static("tidemark/copy.js"),
+        lambda request: static("tidemark/find.js"),
     ],
     "SITE_FAVICONS": [
         {

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from config.admin_find import find
 from config.admin_home import live
 from config.front import front_page
 from gateway.sign_in import limited_sign_in
@@ -37,6 +38,7 @@ urlpatterns = [
     path("admin/password_change/", admin.site.admin_view(limited_sign_in(change_password))),
     path("admin/password/<uidb64>/<token>/", NewPassword.as_view(), name="staff_new_password"),
     path("admin/live/", live, name="admin_live"),
+    path("admin/find/", admin.site.admin_view(find), name="admin_find"),
     path("admin/", admin.site.urls),
     path("portal", RedirectView.as_view(pattern_name="portal:overview")),
     path("portal/", include("portal.urls")),

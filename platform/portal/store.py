@@ -12,6 +12,7 @@ from access.models import ApiKey, Customer, UsageMinute
 from alerts.models import Webhook
 from portal.models import KeyTerms, Member
 from priority.models import Bundle, CoSubmitter, Submission
+from staff.parsing import pubkey_in
 
 
 def member_of(user_id: int) -> Member | None:
@@ -157,6 +158,19 @@ def any_key(customer_id: int) -> int | None:
     """Any key of the customer: all see the same."""
     keys = ApiKey.objects.filter(customer=customer_id).order_by("pk")
     return keys.values_list("pk", flat=True).first()
+
+
+def keys_called(customer_id: int, text: str, shown: Q | None, limit: int) -> list[ApiKey]:
+    """The customer's keys whose name begins so, in any case, or that are `shown` so."""
+    named = Q(name__istartswith=text)
+    return list(keys_of(customer_id).filter(named if shown is None else named | shown)[:limit])
+
+
+def named_submissions(customer_id: int, text: str, limit: int) -> list[Submission]:
+    """The customer's submissions of a tip address or request id, in no order."""
+    pubkey = pubkey_in(text)
+    named = Q(request_id=text) & ~Q(request_id="") if pubkey is None else Q(tip_address=pubkey)
+    return list(Submission.objects.filter(named, key__customer=customer_id).order_by()[:limit])
 
 
 def webhooks_of(customer_id: int) -> QuerySet[Webhook]:

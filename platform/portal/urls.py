@@ -5,6 +5,7 @@ from django.urls import path
 from portal.views import (
     account,
     fates,
+    find,
     issued,
     keys,
     limits,
@@ -36,6 +37,7 @@ urlpatterns = [
     path("usage/csv/", usage.usage_csv, name="usage_csv"),
     path("limits/", limits.limits, name="limits"),
     path("limits/<int:pk>/", limits.key_limits, name="key_limits"),
+    path("find/", find.find, name="find"),
     path("fates/", fates.fates, name="fates"),
     path("fates/<str:signature>/", fates.fate, name="fate"),
     path("bundles/<str:bundle_id>/", fates.bundle, name="bundle"),

@@ -22,13 +22,20 @@ _BUNDLE_ID = re.compile("[0-9a-f]{64}").fullmatch
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,100}").fullmatch
 
 
+def bundle_id_in(text: str) -> str | None:
+    """The text as a bundle id, in lower case."""
+    text = text.strip().lower()
+    return text if _BUNDLE_ID(text) else None
+
+
 def condition(text: str) -> Q | None:
     """The submissions that the text names: by signature, bundle id, tip address or request id; None
     if it is none of them.
     """
     text = text.strip()
-    if _BUNDLE_ID(text.lower()):
-        return Q(bundle__in=Bundle.objects.filter(bundle_id=text.lower()).values("pk"))
+    bundle_id = bundle_id_in(text)
+    if bundle_id is not None:
+        return Q(bundle__in=Bundle.objects.filter(bundle_id=bundle_id).values("pk"))
     try:
         return Q(signature=Signature.from_string(text))
     except ValueError:

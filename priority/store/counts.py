@@ -17,6 +17,7 @@ from django.db import connection
 from priority.models import LandingClock, LandingCount, LandingKeyCount
 
 STEP, HOUR, DAY = 300, 3_600, 86_400
+_DAY = timedelta(days=1)
 _ORIGIN = "'2000-01-01+00'::timestamptz"
 # The step of time that a moment is in.
 STEP_OF = f"date_bin('{STEP} seconds', {{}}, {_ORIGIN})"
@@ -109,6 +110,19 @@ ROWS_OF_KEYS = (
     f" (SELECT {_ROW} FROM priority_submission s WHERE s.key_id = k.id AND s.accepted_at >= %s"
     "  AND s.kind <> 'sweep' AND (%s = '' OR s.tier = %s) ORDER BY s.id DESC LIMIT %s) AS n"
 )
+
+
+def counted_since() -> datetime | None:
+    """The hour of the first counted submission, or its day where hours are no longer kept."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT (SELECT min(start) FROM priority_landingtally WHERE seconds = %s),"
+            " (SELECT min(start) FROM priority_landingtally WHERE seconds = %s)",
+            [DAY, HOUR],
+        )
+        day, hour = cursor.fetchone()
+    first: datetime | None = hour if day is None or (hour and hour < day + _DAY) else day
+    return first
 
 
 def alone() -> bool:

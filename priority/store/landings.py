@@ -66,6 +66,20 @@ def facts(times: Times, *, tier: str, upstream: str) -> list[Fact]:
     )
 
 
+def timed_numbers(times: Times, *, tier: str, upstream: str) -> list[Fact]:
+    """Slots to land and times to the first byte by step, of an upstream, or "" for all together."""
+    return _facts(
+        "SELECT date_bin(%s * interval '1 second', start, %s), measure, '', '', number,"
+        " sum(count)::bigint, 0 FROM priority_landingtally WHERE seconds = %s AND start >= %s"
+        " AND start < %s AND measure IN ('slots', 'byte') AND upstream = %s"
+        " AND (%s = '' OR tier = %s) GROUP BY 1, measure, number",
+        [
+            *(times.step_seconds, times.start, times.seconds, times.start, times.end),
+            *(upstream, tier, tier),
+        ],
+    )
+
+
 def facts_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fact]:
     """Of the newest MOST_OF_KEYS submissions of these keys, as their rows are now."""
     each = max(1, MOST_OF_KEYS // max(1, len(keys)))

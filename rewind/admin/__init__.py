@@ -7,6 +7,7 @@ from rewind.admin import (  # noqa: F401
     coverage,
     damage,
     filters,
+    find,
     jobs,
     proofs,
     sealed,

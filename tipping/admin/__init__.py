@@ -1,3 +1,3 @@
 """The admin's pages on tips."""
 
-from tipping.admin import addresses, batches, entries, sweeps, ttl_classes  # noqa: F401
+from tipping.admin import addresses, batches, entries, find, sweeps, ttl_classes  # noqa: F401

@@ -1,3 +1,3 @@
 """The admin's pages on customers, tiers, keys and usage."""
 
-from access.admin import customers, keys, tiers, usage  # noqa: F401  (each registers its own)
+from access.admin import customers, find, keys, tiers, usage  # noqa: F401  (each registers its own)

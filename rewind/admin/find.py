@@ -1,0 +1,36 @@
+"""Archived slots and accounts, for the admin's search."""
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from rewind.models import ArchivedSlot
+from rewind.services.account_history import account_history
+from staff.find import Hit, Kind, add
+from staff.parsing import pubkey_in, slot_in
+
+
+def _slots(text: str) -> Iterator[Hit]:
+    slot = slot_in(text)
+    if slot is None:
+        return
+    for found in ArchivedSlot.objects.filter(slot=slot).values_list("slot", flat=True):
+        page = reverse("admin:rewind_archivedslot_change", args=[found])
+        yield Hit(f"Archived slot {found}", page)
+
+
+def _accounts(text: str) -> Iterator[Hit]:
+    pubkey = pubkey_in(text)
+    if pubkey is None:
+        return
+    found = account_history(pubkey, first=None, last=None, before=None, limit=1)
+    if found is not None and found.entries:
+        page = reverse("admin:rewind_account_history")
+        yield Hit(str(pubkey), f"{page}?{urlencode({'address': str(pubkey)})}", "its history")
+
+
+add(
+    Kind("Archived slots", "a slot", _slots, "rewind.view_archivedslot"),
+    Kind("Accounts", "a pubkey", _accounts, "rewind.view_accountchange"),
+)
