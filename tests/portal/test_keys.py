@@ -47,7 +47,9 @@ def test_an_issued_key_works_and_its_secret_is_shown_once(
     assert answer.headers["Location"] == reverse("portal:issued")
     page = client.get(reverse("portal:issued"))
     (shown,) = page.context["shown"]
-    new, secret = shown
+    new, secret, calls = shown
+    assert [each.language for each in calls] == ["curl", "Python", "TypeScript"]
+    assert all(secret in each.text for each in calls)
     assert secret in page.content.decode()
     assert secret not in client.get(reverse("portal:issued")).content.decode()
     caller = keys.identify(secret, now=timezone.now())

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from access import secret_cookies
+from access.first_calls import first_calls
 from access.models import ApiKey
 
 
@@ -21,9 +22,13 @@ def page(model_admin: Any, request: HttpRequest) -> HttpResponse:
     found = ApiKey.objects.select_related("customer", "tier", "rotated_from").in_bulk(
         [shown.key_id for shown in secrets]
     )
+    base = f"{request.scheme}://{request.get_host()}"
     context = {
         "title": "New API key" if len(secrets) < 2 else "New API keys",
-        "shown": [(found.get(shown.key_id), shown.secret) for shown in secrets],
+        "shown": [
+            (found.get(shown.key_id), shown.secret, first_calls(base, shown.secret))
+            for shown in secrets
+        ],
     }
     response = model_admin.page(request, "admin/access/apikey/issued.html", context)
     return secret_cookies.forget(request, response)
