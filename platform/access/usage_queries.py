@@ -110,6 +110,13 @@ def _begin(moment: date) -> datetime:
     return moment if isinstance(moment, datetime) else datetime.combine(moment, time(), UTC)
 
 
+def counted_since() -> datetime | None:
+    """The hour of the first call that was counted; None before it."""
+    rows = _rows("SELECT min(hour) FROM access_usagehour", [])
+    first: datetime | None = rows[0][0]
+    return first
+
+
 def bytes_of_keys(key_ids: Collection[int], first: date, end: date) -> int:
     """Bytes of notifications to the keys in the days from the first to before the end."""
     rows = _rows(

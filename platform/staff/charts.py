@@ -1,85 +1,97 @@
-"""Counts over time → the bars of a stacked chart, which templates/admin/chart.html draws."""
+"""Figures over time → what templates/admin/chart.html and tidemark/chart.js draw and list."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-# Of a chart's height of 100: one beside a million is still visible.
-LEAST = 1.5
+from staff.formatting import milliseconds
+
+_DAY = timedelta(days=1)
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+# Unit → how a value of it is written; tidemark/chart.js knows the same units for its scale.
+UNITS: dict[str, Callable[[float], str]] = {
+    "count": _count,
+    "lamports": _count,
+    "slots": _count,
+    "ms": milliseconds,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a bar; `name` is its class in the style sheets, behind "tm-"."""
+class Series:
+    """A value each step, None where it is not known; `before` are the steps of the previous period.
+    `name` is the class of its colour in the style sheets, behind "tm-"; the legend has `shown`.
+    """
 
     name: str
-    y: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One step, its pieces from the bottom up."""
-
-    x: float
-    parts: Sequence[Part]
-    title: str
+    label: str
+    values: Sequence[float | None]
+    before: Sequence[float | None] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars in a box of `width` by 100. `scale` labels go from the top, `times` from the left."""
-
-    width: int
-    bars: Sequence[Bar]
-    scale: Sequence[str]
-    times: Sequence[str]
-
-
-def stacked(
-    steps: Sequence[tuple[str, Mapping[str, int]]], names: Sequence[str], times: Sequence[str]
-) -> Chart:
-    """A bar for each (title, counts); `names` are its pieces from the bottom up. Of `times`, one a
-    step, five are shown.
+    """Series over steps of time that begin at `starts` (UTC) and last `step`: stacked or lines.
+    `note` says what the reader has to know of them. `ranged`: the page takes `from` and `to`.
     """
-    top = rounded_up(max((sum(counts.values()) for _, counts in steps), default=0))
-    last = len(times) - 1
-    return Chart(
-        width=10 * len(steps),
-        bars=[
-            Bar(10 * number + 1, _parts(counts, names, top), title)
-            for number, (title, counts) in enumerate(steps)
-        ],
-        scale=[f"{top:,}", f"{top / 2:,.0f}" if top > 1 else "", "0"],
-        times=[times[round(last * part / 4)] for part in range(5)] if times else [],
-    )
 
+    title: str
+    starts: Sequence[datetime]
+    step: timedelta
+    series: Sequence[Series]
+    unit: str = "count"
+    stacked: bool = True
+    note: str = ""
+    ranged: bool = False
 
-def time_label(at: datetime, step: timedelta, steps: int) -> str:
-    """The start of a step as short as the span allows: Jan 31; 14:05; Jan 31, 14:05."""
-    day = f"{at:%b} {at.day}"
-    if step >= timedelta(days=1):
-        return day
-    return f"{at:%H:%M}" if step * steps <= timedelta(days=1) else f"{day}, {at:%H:%M}"
+    @property
+    def compared(self) -> bool:
+        return any(each.before for each in self.series)
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """For the script: Unix seconds of the steps, and the values of each series."""
+        return {
+            "title": self.title,
+            "unit": self.unit,
+            "stacked": self.stacked,
+            "ranged": self.ranged,
+            "step": int(self.step.total_seconds()),
+            "starts": [int(start.timestamp()) for start in self.starts],
+            "series": [
+                {"label": each.label, "values": each.values, "before": each.before}
+                for each in self.series
+            ],
+        }
 
-def rounded_up(number: int) -> int:
-    """The next of 1, 2, 5, 10, 20, 50, …"""
-    top = 1
-    while True:
-        for step in (1, 2, 5):
-            if top * step >= number:
-                return top * step
-        top *= 10
+    @property
+    def columns(self) -> list[str]:
+        """Names of the table's columns behind the time."""
+        names = [each.label for each in self.series]
+        return names + ([f"{name}, previous period" for name in names] if self.compared else [])
 
+    @property
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """(time, values as words) of each step, the same figures as in `data`."""
+        sides = [each.values for each in self.series]
+        sides += [each.before for each in self.series] if self.compared else []
+        return [
+            (self.time_of(start), [self._words(side, number) for side in sides])
+            for number, start in enumerate(self.starts)
+        ]
 
-def _parts(counts: Mapping[str, int], names: Sequence[str], top: int) -> list[Part]:
-    # Small pieces keep their least height: the lower ones shrink for them.
-    heights = {name: max(100 * counts[name] / top, LEAST) for name in names if counts.get(name)}
-    base, parts, left = 0.0, [], sum(heights.values())
-    for name, wanted in heights.items():
-        left -= wanted
-        height = max(min(wanted, 100 - base - left), 0.0)
-        base += height
-        parts.append(Part(name, round(100 - base, 2), round(height, 2)))
-    return parts
+    def time_of(self, start: datetime) -> str:
+        """The start of a step: 2026-01-31, or 2026-01-31 14:05."""
+        at = start.astimezone(UTC)
+        return f"{at:%Y-%m-%d}" if self.step >= _DAY else f"{at:%Y-%m-%d %H:%M}"
+
+    def _words(self, values: Sequence[float | None], number: int) -> str:
+        value = values[number] if number < len(values) else None
+        return "-" if value is None else UNITS[self.unit](value)

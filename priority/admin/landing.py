@@ -12,12 +12,14 @@ from priority.admin import landing_charts as charts
 from priority.admin.fates import HUES
 from priority.landing_formats import class_name
 from priority.models import Upstream
-from priority.reports import landing
+from priority.reports import landing, landing_spans
 from priority.reports.landing import LandingReport, Narrowed
 from priority.store.landings import MOST_OF_KEYS
 from priority.submissions import State
-from staff.formatting import badge
+from staff.charts import Chart
+from staff.formatting import badge, utc
 from staff.parsing import id_in
+from staff.time_ranges import kept_range, picker_of
 
 _STATES = [state.value for state in State]
 # From the bottom of a bar up.
@@ -34,23 +36,33 @@ _MEANINGS = {
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     """The report of a span, narrowed by the filters of the address."""
-    span = landing.span_named(request.GET.get("span"))
+    now = timezone.now()
+    span, error = landing_spans.span_or_why(request.GET.dict(), now=now)
     narrowed, chosen = _narrowed(request)
-    report = landing.landing_report(span, narrowed, now=timezone.now())
+    compared = request.GET.get("compare") == "previous"
+    report = landing.landing_report(span, narrowed, now=now, compared=compared)
     asked = {name: str(value) for name, value in request.GET.items() if value}
     context = {
         "title": "Landing",
         "span": span,
-        "spans": [
-            (each, each is span, "?" + urlencode({**asked, "span": each.name}))
-            for each in landing.SPANS
-        ],
+        "picker": picker_of(
+            request.GET.dict(),
+            [(each.name, each.label) for each in landing_spans.SPANS],
+            chosen=span.name,
+            bounds=span.bounds(now),
+            error=error,
+        ),
+        "shown_range": urlencode(kept_range(request.GET.dict())),
         "narrowed": narrowed,
         "tiers": Tier.objects.values_list("name", flat=True),
         "all_upstreams": Upstream.objects.values_list("name", flat=True),
-        "kept": [(name, asked[name]) for name in ("span", "key", "customer") if name in asked],
+        "kept": [
+            (name, asked[name])
+            for name in ("span", "from", "to", "compare", "key", "customer")
+            if name in asked
+        ],
         "chosen": chosen,
-        "cleared": f"?span={span.name}",
+        "cleared": "?" + urlencode(kept_range(request.GET.dict())),
         **_shown(report, narrowed),
     }
     page: HttpResponse = admin.page(request, "admin/priority/landing.html", context)
@@ -85,7 +97,7 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
     return {
         "report": report,
         "hues": HUES,
-        "chart": charts.over_time(report.steps, _STACKED, report.span) if report.steps else None,
+        **_charts(report),
         "states": [
             {
                 "badge": badge(state, HUES[State(state)], _MEANINGS[state]),
@@ -95,7 +107,6 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
             }
             for state in _STATES
         ],
-        "legend": [(state, report.states[state]) for state in _STACKED],
         "histograms": _histograms(report, narrowed),
         "kinds": [
             (_plural(kind), count, share)
@@ -108,6 +119,28 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
     }
 
 
+def _charts(report: LandingReport) -> dict[str, Chart | None]:
+    if not report.steps:
+        return {"chart": None, "slots_chart": None, "byte_chart": None}
+    note = ""
+    if report.since is not None:
+        note = f"Nothing was counted before {utc(report.since)}: the chart begins there."
+    starts = [start for start, _ in report.steps]
+    timed = report.timed
+    return {
+        "chart": charts.over_time(
+            "Submissions by state",
+            report.steps,
+            _STACKED,
+            report.span,
+            before=report.before,
+            note=note,
+        ),
+        "slots_chart": None if timed is None else charts.slots_to_land(timed, starts, report.span),
+        "byte_chart": None if timed is None else charts.first_byte(timed, starts, report.span),
+    }
+
+
 def _plural(kind: str) -> str:
     """Upstreams of the kind. A row may have a kind that only a newer release knows."""
     if not kind:
@@ -116,7 +149,9 @@ def _plural(kind: str) -> str:
 
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
-    """The list of the submissions that a figure counts."""
+    """The list of the submissions that a figure counts; empty for an absolute range."""
+    if report.span.name == landing_spans.RANGE:
+        return ""  # the list has no absolute ranges
     query = {
         "since": report.span.name,
         "key": narrowed.key_id,
@@ -139,7 +174,7 @@ def _histograms(report: LandingReport, narrowed: Narrowed) -> list[dict[str, Any
     ]
 
 
-def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
+def _tip_chart(report: LandingReport) -> Chart | None:
     names = [each.name for each in report.tips if each.over_time]
     if not names or not report.steps:
         return None
@@ -149,5 +184,11 @@ def _tip_chart(report: LandingReport) -> dict[str, Any] | None:
         for start, _ in report.steps
     ]
     labels = {colour: f"to {class_name(name)}" for name, colour in colours.items()}
-    chart = charts.over_time(steps, list(labels), report.span, label=lambda name: labels[name])
-    return {"chart": chart, "legend": [(colours[name], class_name(name)) for name in names]}
+    return charts.over_time(
+        "Lamports of tips by class of address",
+        steps,
+        list(labels),
+        report.span,
+        label=lambda name: labels[name],
+        unit="lamports",
+    )

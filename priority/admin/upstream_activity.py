@@ -6,7 +6,8 @@ from typing import Any
 from django.urls import reverse
 
 from priority.models import Attempt, Upstream
-from priority.reports.landing import SPANS, Span, UpstreamFigures, all_figures
+from priority.reports.landing import UpstreamFigures, all_figures
+from priority.reports.landing_spans import SPANS, Span
 from priority.store.upstreams import openings
 
 _OPENINGS_SHOWN = 20

@@ -6,9 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from access.models import ApiKey
+from priority.reports.landing_spans import SPANS, Span
+from priority.reports.landing_times import (
+    Percentiles,
+    TimedPercentiles,
+    percentiles,
+    timed_percentiles,
+    times_of,
+)
 from priority.store import counts
 from priority.store import landings as store
-from priority.store.counts import DAY, HOUR, STEP
 from priority.store.landings import Fact, Lost, Times
 from priority.store.upstreams import kinds_by_name
 from priority.submissions import State
@@ -21,26 +28,6 @@ _OVER = (*_IN_A_BLOCK, State.EXPIRED, State.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """How far back: `steps` times `step_seconds`, read from counts of `seconds`."""
-
-    name: str
-    label: str
-    each: str
-    step_seconds: int
-    steps: int
-    seconds: int
-
-
-SPANS = (
-    Span("1h", "1 hour", "5 minutes", STEP, 12, STEP),
-    Span("24h", "24 hours", "hour", HOUR, 24, HOUR),
-    Span("7d", "7 days", "6 hours", 6 * HOUR, 28, HOUR),
-    Span("30d", "30 days", "day", DAY, 30, DAY),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Narrowed:
     """What of all submissions is looked at."""
 
@@ -48,21 +35,6 @@ class Narrowed:
     customer_id: int | None = None
     tier: str = ""
     upstream: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Percentiles:
-    """Of values that are known to 5 %; `count` of them."""
-
-    count: int
-    p50: float
-    p90: float
-    p99: float
-
-    @property
-    def shown(self) -> list[tuple[str, float]]:
-        """(name, value) of each."""
-        return [("p50", self.p50), ("p90", self.p90), ("p99", self.p99)]
 
 
 @dataclass(slots=True)
@@ -125,8 +97,9 @@ class KeyLosses:
 
 @dataclass(frozen=True, slots=True)
 class LandingReport:
-    """`steps` has every step of the span. `sampled`: all but the states are of the newest
-    submissions of the chosen keys.
+    """`steps` has every step of the span from the first one that is known (`since`, where that is
+    not the span's begin), `before` those of the previous period, if they were asked for. `sampled`:
+    all but the states are of the newest submissions of the chosen keys.
     """
 
     span: Span
@@ -141,6 +114,9 @@ class LandingReport:
     losses: Sequence[KeyLosses]
     refusals: Sequence[tuple[str, int]]
     sampled: bool
+    before: Sequence[Counter[str] | None] = ()
+    since: datetime | None = None
+    timed: TimedPercentiles | None = None
 
     @property
     def total(self) -> int:
@@ -151,20 +127,17 @@ class LandingReport:
         return rate_of(self.states)
 
 
-def span_named(name: str | None) -> Span:
-    """The span of that name, 24 hours where there is none."""
-    return next((span for span in SPANS if span.name == name), SPANS[1])
-
-
 def rate_of(states: Counter[str]) -> float | None:
     """Of those that came to an end, the share in a block; None where none did."""
     over = sum(states[state] for state in _OVER)
     return sum(states[state] for state in _IN_A_BLOCK) / over if over else None
 
 
-def landing_report(span: Span, narrowed: Narrowed, *, now: datetime) -> LandingReport:
+def landing_report(
+    span: Span, narrowed: Narrowed, *, now: datetime, compared: bool = False
+) -> LandingReport:
     """Everything that was accepted in the span, as far as it is counted."""
-    times = _times(span, now)
+    times = times_of(span, now)
     keys = _keys(narrowed)
     if keys is None:
         facts = store.facts(times, tier=narrowed.tier, upstream=narrowed.upstream)
@@ -180,6 +153,14 @@ def landing_report(span: Span, narrowed: Narrowed, *, now: datetime) -> LandingR
     states, steps = _states(timed, times, span)
     if chosen is not None and keys is not None:
         states, steps = chosen.took, []
+    since = counts.counted_since()
+    first = 0 if since is None else sum(begin + span.step <= since for begin, _ in steps)
+    before: list[Counter[str] | None] = []
+    if compared and steps:
+        before = [
+            None if since is None or begin + span.step <= since else found
+            for begin, found in _earlier_steps(span, narrowed, keys, now)
+        ][first:]
     kinds: Counter[str] = Counter()
     for each in upstreams:
         kinds[each.kind] += each.first
@@ -187,27 +168,47 @@ def landing_report(span: Span, narrowed: Narrowed, *, now: datetime) -> LandingR
         span=span,
         counted_at=counts.clock(),
         states=states,
-        steps=steps,
+        steps=steps[first:],
         slots=_numbers(facts, "slots", narrowed.upstream),
-        byte=_percentiles(_numbers(facts, "byte", narrowed.upstream)),
+        byte=percentiles(_numbers(facts, "byte", narrowed.upstream)),
         upstreams=shown,
         kinds=+kinds,
         tips=_tips(facts),
         losses=_losses(times, keys, narrowed.tier),
         refusals=[] if keys is not None or narrowed.tier else store.refusals_of_all(times),
         sampled=keys is not None,
+        before=before,
+        since=since if first else None,
+        timed=None
+        if keys is not None
+        else timed_percentiles(
+            span,
+            tier=narrowed.tier,
+            upstream=narrowed.upstream,
+            now=now,
+            compared=compared,
+            first=first,
+        ),
     )
+
+
+def _earlier_steps(
+    span: Span, narrowed: Narrowed, keys: list[int] | None, now: datetime
+) -> list[tuple[datetime, Counter[str]]]:
+    """States of the previous period, by step."""
+    earlier = span.before(now)
+    times = times_of(earlier, now)
+    if keys is not None:
+        return _states(store.states_of_keys(times, keys, tier=narrowed.tier), times, earlier)[1]
+    facts = store.facts(times, tier=narrowed.tier, upstream=narrowed.upstream)
+    measure = "took" if narrowed.upstream else "state"
+    timed = [f for f in facts if f.measure == measure and f.upstream == narrowed.upstream]
+    return _states(timed, times, earlier)[1]
 
 
 def all_figures(*, now: datetime, span: Span = SPANS[1]) -> Sequence[UpstreamFigures]:
     """What every upstream did in the span that did anything."""
-    return _upstreams(store.facts(_times(span, now), tier="", upstream=""))
-
-
-def _times(span: Span, now: datetime) -> Times:
-    end = counts.floor(now, span.step_seconds) + timedelta(seconds=span.step_seconds)
-    start = end - timedelta(seconds=span.steps * span.step_seconds)
-    return Times(start, end, span.step_seconds, span.seconds)
+    return _upstreams(store.facts(times_of(span, now), tier="", upstream=""))
 
 
 def _keys(narrowed: Narrowed) -> list[int] | None:
@@ -263,8 +264,8 @@ def _upstreams(facts: list[Fact]) -> list[UpstreamFigures]:
         else:
             numbers[fact.upstream, fact.measure][fact.number] += fact.count
     for each in found.values():
-        each.answer = _percentiles(numbers[each.name, "answer"])
-        each.byte = _percentiles(numbers[each.name, "byte"])
+        each.answer = percentiles(numbers[each.name, "answer"])
+        each.byte = percentiles(numbers[each.name, "byte"])
         each.answers = Counter(dict(each.answers.most_common(_ANSWERS_SHOWN)))
     return sorted(found.values(), key=lambda each: (-each.first, each.name))
 
@@ -282,7 +283,7 @@ def _tips(facts: list[Fact]) -> list[ClassTips]:
         if fact.start is not None:
             each.over_time[fact.start] += fact.amount
     for name, each in found.items():
-        found_of_class = _percentiles(numbers[name])
+        found_of_class = percentiles(numbers[name])
         each.median = 0.0 if found_of_class is None else found_of_class.p50
     return sorted(found.values(), key=lambda each: (each.name == "static", each.name.zfill(9)))
 
@@ -313,18 +314,3 @@ def _losses(times: Times, keys: list[int] | None, tier: str) -> list[KeyLosses]:
     ]
     found.sort(key=lambda each: (-each.lost - each.refused, each.key_id or 0))
     return found[:_KEYS_SHOWN]
-
-
-def _percentiles(numbers: Counter[int]) -> Percentiles | None:
-    total = sum(numbers.values())
-    if not total:
-        return None
-    values = []
-    for share in (0.5, 0.9, 0.99):
-        passed = 0
-        for number in sorted(numbers):
-            passed += numbers[number]
-            if passed >= share * total:
-                values.append(1.1 ** (number + 0.5))
-                break
-    return Percentiles(total, *values)

@@ -1,5 +1,7 @@
 """Pages of the replay audit: its rates by day and program, and the divergences."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -21,10 +23,10 @@ from rewind.models import AuditedDay, Divergence
 from rewind.services import audit
 from rewind.services.audit_overview import Day, audit_overview
 from rewind.store.audits import Count
-from staff.charts import Chart, stacked
+from staff.charts import Chart, Series
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, counted, in_full, link, shortened, utc
+from staff.formatting import ago, badge, counted, grouped, in_full, link, shortened, utc
 from staff.own_pages import PagesAdmin
 from staff.parsing import signature_in, slot_in
 from staff.read_only import ReadOnlyAdmin
@@ -76,19 +78,32 @@ def fields_of(entry: Divergence) -> str:
     return ", ".join(entry.fields)
 
 
+_COUNTS: tuple[tuple[str, str, Callable[[Day], int]], ...] = (
+    ("ok", "match the chain", lambda day: day.count.verified),
+    ("errors", "diverge", lambda day: day.count.diverged),
+    ("idle", "not replayed", lambda day: day.count.unverified),
+)
+
+
 def chart_of_days(days: list[Day]) -> Chart:
-    times = [f"{each.day:%b} {each.day.day}" for each in days]
-    bars = []
-    for time, day in zip(times, days, strict=True):
-        count = day.count
-        title = (
-            f"{time}: {count.verified:,} match the chain, {count.diverged:,} diverge,"
-            f" {count.unverified:,} not replayed"
-        )
-        if day.passed_over:
-            title += f"; {day.passed_over:,} slots passed over"
-        bars.append((title, {"ok": count.verified, "errors": count.diverged}))
-    return stacked(bars, ("ok", "errors"), times)
+    """Begins at the first day with a replay, or a slot that was passed over."""
+    first = next((n for n, day in enumerate(days) if day.count != Count() or day.passed_over), 0)
+    days = days[first:]
+    series = [
+        Series(name, label, list(map(count, days)), shown=grouped(sum(map(count, days))))
+        for name, label, count in _COUNTS
+    ]
+    note = f"No replays in the days before {days[0].day}: the chart begins there." if first else ""
+    passed = [f"{day.passed_over:,} on {day.day}" for day in days if day.passed_over]
+    if passed:
+        note = f"{note} Slots passed over: {', '.join(passed)}.".strip()
+    return Chart(
+        title="Replays by day",
+        starts=[datetime.combine(day.day, time(), UTC) for day in days],
+        step=timedelta(days=1),
+        series=series,
+        note=note,
+    )
 
 
 OpenFilter = choice_filter(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 TIERS = "/admin/access/tier/"
 LIMITS = (
@@ -268,21 +269,69 @@ def test_usage_is_summed_for_all_for_a_customer_for_a_key_and_for_the_keyless(
             assert page.status_code == 404
 
 
-def test_the_chart_stacks_errors_on_calls_and_stays_in_its_box(
+def test_the_chart_begins_where_counting_did_and_its_table_has_its_figures(
     admin_client: Any, issue: Callable[..., Any]
 ) -> None:
     key = issue().key
     count(key, "ok", 999_999, ago=timedelta(hours=2))
     count(key, "internal_error", 1, ago=timedelta(hours=2))
     count(key, "ok", 1, ago=timedelta(hours=9))
-    chart = admin_client.get("/admin/access/usageminute/").context["usage"]["chart"]
-    assert len(chart.bars) == 24
-    assert chart.scale == ["1,000,000", "500,000", "0"]
-    ((ok, errors),) = [bar.parts for bar in chart.bars if len(bar.parts) == 2]
-    assert (ok.name, errors.name) == ("ok", "errors")
-    assert errors.height >= 1.5  # one error in a million is still to be seen
-    assert errors.y >= 0
-    assert errors.y + errors.height == pytest.approx(ok.y)
+    page = admin_client.get("/admin/access/usageminute/", {"compare": "previous"})
+    chart = page.context["usage"]["chart"]
+    assert len(chart.starts) == 10
+    assert "Nothing was counted before" in chart.note
+    ok, errors = chart.series
+    assert (sum(ok.values), sum(errors.values)) == (1_000_000, 1)
+    assert ok.before == [None] * 10, "what was not counted is not zero"
+    text = page.content.decode()
+    (row,) = [words for _, words in chart.rows if words[0] == "999,999"]
+    assert row == ["999,999", "1", "-", "-"]
+    assert '<td class="tm-number number">999,999</td>' in text
+    assert '<script type="application/json">' in text
+    count(key, "ok", 5, ago=timedelta(hours=33))
+    page = admin_client.get("/admin/access/usageminute/", {"compare": "previous"})
+    chart = page.context["usage"]["chart"]
+    assert len(chart.starts) == 24 and chart.note == ""
+    assert sum(value or 0 for value in chart.series[0].before) == 5
+
+
+def test_a_range_from_and_to_is_shown_and_a_bad_one_is_explained(
+    admin_client: Any, issue: Callable[..., Any]
+) -> None:
+    key, now = issue().key, timezone.now()
+    count(key, "ok", 7, ago=timedelta(days=3))
+    count(key, "ok", 9, ago=timedelta(days=1))
+    here = "/admin/access/usageminute/"
+
+    def shown(start: timedelta, end: timedelta) -> Any:
+        query = {"from": f"{now - start:%Y-%m-%dT%H:%M}", "to": f"{now - end:%Y-%m-%dT%H:%M}"}
+        page = admin_client.get(here, query)
+        files = [link for _, _, link in page.context["usage"]["exports"]]
+        assert all("from=" in link and "to=" in link for link in files)
+        assert admin_client.get(files[0]).status_code == 200
+        return page.context["usage"]["report"]
+
+    assert shown(timedelta(days=3, hours=1), timedelta(days=2, hours=23)).span.each == "minute"
+    report = shown(timedelta(days=3, hours=1), timedelta(days=2, hours=23))
+    assert (report.ok, report.span.is_of_days) == (7, False)
+    assert shown(timedelta(days=3, hours=3), timedelta(days=2, hours=22)).span.each == "5 minutes"
+    report = shown(timedelta(days=5), timedelta(days=0))
+    assert (report.ok, report.span.each) == (16, "6 hours")
+    assert shown(timedelta(days=200), timedelta(days=0)).span.each == "day"
+    for query, why in (
+        ({"from": "2026-01-01"}, "needs both its start (from) and its end (to)"),
+        ({"from": "soon", "to": "2026-01-01"}, "`from` is not a time"),
+        ({"from": "2026-01-02", "to": "2026-01-01"}, "is not before its end"),
+        ({"from": "2020-01-01", "to": "2026-01-01"}, "longer than 400 days"),
+        ({"from": "8999-01-01", "to": "8999-01-02"}, "begins in the future"),
+    ):
+        page = admin_client.get(here, query)
+        assert page.status_code == 200
+        text = html.unescape(page.content.decode())
+        assert why in text and "Shown instead: the default span" in text
+        assert page.context["usage"]["report"].span.name == "24h"
+        answer = admin_client.get(f"{here}csv/", query)
+        assert (answer.status_code, why in answer.content.decode()) == (400, True)
 
 
 def test_the_home_counts_every_call_and_names_our_own_failures_first(

@@ -90,6 +90,40 @@ def test_it_is_narrowed_to_a_key_a_customer_a_tier_and_an_upstream(
     assert "frankfurt: " not in of_both
 
 
+def test_a_range_has_the_same_figures_and_percentiles_of_each_step(
+    admin_client: Any, key: ApiKey
+) -> None:
+    now = timezone.now()
+    asked = {
+        "from": f"{now - timedelta(hours=1):%Y-%m-%dT%H:%M}",
+        "to": f"{now + timedelta(minutes=1):%Y-%m-%dT%H:%M}",
+        "compare": "previous",
+    }
+    context = admin_client.get(PAGE, asked).context
+    report, slots, byte = (context[name] for name in ("report", "slots_chart", "byte_chart"))
+    assert report.span.each == "5 minutes"
+    assert report.total == Submission.objects.exclude(kind="sweep").count()
+    drawn = context["chart"]
+    assert all(value is None for each in drawn.series for value in each.before[:1]), "not zero"
+    assert sum(sum(each.values) for each in drawn.series) == report.total
+    assert [each.label for each in slots.series] == ["p50", "p95", "p99"]
+    for chart in (slots, byte):
+        assert len(chart.starts) == len(drawn.starts)
+        known = [
+            step for step in zip(*(each.values for each in chart.series), strict=True) if any(step)
+        ]
+        assert known and all(p50 <= p95 <= p99 for p50, p95, p99 in known)
+    landed = Submission.objects.filter(state__in=("landed", "failed"), slot__isnull=False)
+    waits = sorted(
+        (each.slot or 0) - (each.accepted_slot or 0) for each in landed.exclude(kind="sweep")
+    )
+    if max(waits) <= 8:
+        assert max(value or 0 for value in slots.series[2].values) == waits[-1]
+    text = text_of(admin_client, PAGE, **{"from": "2026-01-02", "to": "2026-01-01"})
+    assert "is not before its end" in text
+    assert f"{report.total} submissions" in text
+
+
 def test_its_figures_lead_to_the_submissions_that_they_count(
     admin_client: Any, key: ApiKey
 ) -> None:

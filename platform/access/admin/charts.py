@@ -1,21 +1,41 @@
-"""A usage report → its chart over time, and its bars by method."""
+"""A usage report → its chart, and its bars by method."""
 
 from dataclasses import dataclass
 
 from access.services.usage_reports import UsageReport
-from staff.charts import Chart, stacked, time_label
+from staff.charts import Chart, Series
+from staff.formatting import grouped, utc
 
 
-def chart_of(report: UsageReport) -> Chart:
-    """Errors are drawn above successful calls."""
-    span, steps = report.span, report.steps
-    times = [time_label(step.start, span.step, span.steps) for step in steps]
-    titles = [
-        f"{time} UTC: {step.ok:,} ok, {step.errors:,} refused or failed"
-        for time, step in zip(times, steps, strict=True)
-    ]
-    counts = [{"ok": step.ok, "errors": step.errors} for step in steps]
-    return stacked(list(zip(titles, counts, strict=True)), ("ok", "errors"), times)
+def chart_of(report: UsageReport, *, ranged: bool = True) -> Chart:
+    """Errors are drawn above successful calls. `ranged`: the page takes `from` and `to`."""
+    steps, before = report.steps, report.before
+    note = ""
+    if report.since is not None:
+        note = f"Nothing was counted before {utc(report.since)}: the chart begins there."
+    return Chart(
+        title="Calls",
+        starts=[step.start for step in steps],
+        step=report.span.step,
+        series=[
+            Series(
+                "ok",
+                "ok",
+                [step.ok for step in steps],
+                [None if step is None else step.ok for step in before],
+                grouped(report.ok),
+            ),
+            Series(
+                "errors",
+                "refused or failed",
+                [step.errors for step in steps],
+                [None if step is None else step.errors for step in before],
+                grouped(report.errors),
+            ),
+        ],
+        note=note,
+        ranged=ranged,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,12 @@ _SECTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
 class ListedTierForm(forms.ModelForm):  # type: ignore[type-arg]
     """Validates what the table's constraints would refuse."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # A cell of the list has its name at the column's head alone.
+        for field in self.fields.values():
+            field.widget.attrs["aria-label"] = field.label
+
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if self.initial.get("name") == ANONYMOUS != name:

@@ -13,11 +13,11 @@ from django.utils import timezone
 from access.admin import usage_csv
 from access.admin.usage_panel import busiest_keys, narrowing, panel
 from access.models import ApiKey, Customer, UsageMinute
-from access.spans import span_named
 from access.usage_queries import Asked
 from staff.formatting import grouped
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
+from staff.time_ranges import kept_range
 
 
 @admin.register(UsageMinute)
@@ -39,7 +39,7 @@ class UsageAdmin(ReadOnlyAdmin):
         if of not in usage_csv.FILES:
             raise Http404
         asked = _asked(request, *_who(request))
-        return usage_csv.answer(of, asked, span_named(request.GET.get("span")), now=timezone.now())
+        return usage_csv.answer(of, asked, request.GET.dict(), now=timezone.now())
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -50,8 +50,7 @@ class UsageAdmin(ReadOnlyAdmin):
         asked = _asked(request, key, customer, keyless)
         busiest = [] if key or keyless else busiest_keys(request, asked)
         here = reverse("admin:access_usageminute_changelist")
-        span = span_named(request.GET.get("span"))
-        kept = {"span": span.name, **narrowing(request)}
+        kept = {**kept_range(request.GET.dict()), **narrowing(request)}
         context = {
             "title": "Usage",
             "key": key,

@@ -1,24 +1,31 @@
 """Usage as CSV (RFC 4180), sent line by line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 
 from access import usage_queries
 from access.models import ApiKey
 from access.services import usage_reports
-from access.spans import Span
+from access.spans import Span, asked_span
 from access.usage_queries import Asked
 from staff.files import CSV, attachment, csv_lines
+from staff.time_ranges import BadRange
 
 FILES = ("steps", "methods", "rows")
 
 
-def answer(of: str, asked: Asked, span: Span, *, now: datetime) -> HttpResponseBase:
-    """The file of that name, one of FILES."""
+def answer(of: str, asked: Asked, query: Mapping[str, str], *, now: datetime) -> HttpResponseBase:
+    """The file of that name, one of FILES, over the range of the URL; 400 and why not, where that
+    is not a range.
+    """
+    try:
+        span = asked_span(query, now=now)
+    except BadRange as error:
+        return HttpResponse(f"{error}\n", status=400, content_type="text/plain; charset=utf-8")
     lines = {"steps": _steps, "methods": _methods, "rows": _rows}[of](asked, span, now)
     return attachment(_name(of, asked, span), csv_lines(lines), f"{CSV}; header=present")
 
@@ -31,7 +38,7 @@ def _name(of: str, asked: Asked, span: Span) -> str:
         who = f"customer-{asked.customer_id}"
     elif asked.keyless:
         who = "without-key"
-    return f"usage-{who}-{span.name}-{of}.csv"
+    return f"usage-{who}-{span.file_name}-{of}.csv"
 
 
 def _report(asked: Asked, span: Span, now: datetime) -> usage_reports.UsageReport:

@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from access.admin.charts import chart_of, method_bars
 from access.services import usage_reports
-from access.spans import SPANS, span_named
+from access.spans import RANGE, SPANS, Span, span_or_why
 from access.usage_queries import Asked
 from staff.formatting import grouped
+from staff.time_ranges import kept_range, picker_of
 
 _LONGEST = 60
 
@@ -35,17 +36,19 @@ def narrowing(request: HttpRequest) -> Narrowing:
 
 def panel(request: HttpRequest, asked: Asked) -> dict[str, Any]:
     """Context of admin/usage_panel.html."""
-    return {**report_of(request, asked), "exports": _exports(request, asked)}
+    found = report_of(request, asked)
+    return {**found, "exports": _exports(request, asked, found["report"].span)}
 
 
 def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
     """What a page shows of the report over the span that the URL names."""
-    span = span_named(request.GET.get("span"))
-    report = usage_reports.usage_report(span, now=timezone.now(), **asdict(asked))
+    now = timezone.now()
+    span, error = span_or_why(request.GET.dict(), now=now)
+    compared = request.GET.get("compare") == "previous"
+    report = usage_reports.usage_report(span, now=now, compared=compared, **asdict(asked))
     return {
         "report": report,
         "chart": chart_of(report),
-        "chart_label": f"Calls: {report.ok:,} ok, {report.errors:,} refused or failed",
         "bars": [
             (bar, grouped(bar.calls), address(request, method=bar.method))
             for bar in method_bars(report)
@@ -68,9 +71,13 @@ def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
             (name, value, address(request, **{name: None}))
             for name, value in narrowing(request).items()
         ],
-        "spans": [
-            (each, each.name == span.name, address(request, span=each.name)) for each in SPANS
-        ],
+        "picker": picker_of(
+            request.GET.dict(),
+            [(each.name, each.label) for each in SPANS],
+            chosen=span.name,
+            bounds=span.bounds(now),
+            error=error,
+        ),
     }
 
 
@@ -78,9 +85,10 @@ def busiest_keys(
     request: HttpRequest, asked: Asked, *, limit: int = 20
 ) -> list[usage_reports.KeyCalls]:
     """The keys with the most calls of those that were asked for."""
+    now = timezone.now()
     return usage_reports.busiest_keys(
-        span_named(request.GET.get("span")),
-        now=timezone.now(),
+        span_or_why(request.GET.dict(), now=now)[0],
+        now=now,
         customer_id=asked.customer_id,
         limit=limit,
         **narrowing(request),
@@ -93,16 +101,16 @@ def address(request: HttpRequest, **changed: str | None) -> str:
     return "?" + urlencode({name: value for name, value in values.items() if value is not None})
 
 
-def _exports(request: HttpRequest, asked: Asked) -> list[tuple[str, str, str]]:
+def _exports(request: HttpRequest, asked: Asked, span: Span) -> list[tuple[str, str, str]]:
     """(text, hint, address) of each file."""
-    span = span_named(request.GET.get("span"))
     who = {
         "key": asked.key_id,
         "customer": asked.customer_id,
         "who": "keyless" if asked.keyless else None,
     }
     named = {name: value for name, value in who.items() if value is not None}
-    kept = {**named, "span": span.name, **narrowing(request)}
+    shown = kept_range(request.GET.dict()) if span.name == RANGE else {"span": span.name}
+    kept = {**named, **shown, **narrowing(request)}
     page = reverse("admin:access_usageminute_csv")
     each = "day" if span.is_of_days else "minute"
     files = (

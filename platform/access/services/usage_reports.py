@@ -55,8 +55,9 @@ class KeyCalls:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """`steps` has every step of the span that began, also those without a call; `shares` the most
-    called methods. `cut`: `methods` does not list all methods and outcomes.
+    """`steps` has every step of the span that began, from the first call that this service counted
+    (`since`), also those without a call; `before` those of the previous period, if asked for;
+    `shares` the most called methods. `cut`: `methods` does not list all methods and outcomes.
     """
 
     span: Span
@@ -64,6 +65,8 @@ class UsageReport:
     methods: Sequence[MethodCalls]
     shares: Sequence[MethodShare]
     cut: bool
+    since: datetime | None = None
+    before: Sequence[Step | None] = ()
 
     @property
     def ok(self) -> int:
@@ -83,9 +86,10 @@ def usage_report(
     keyless: bool = False,
     method: str | None = None,
     status: str | None = None,
+    compared: bool = False,
 ) -> UsageReport:
     """Calls of a key, of a customer's keys, of callers without a key, or of all; of one method and
-    with one outcome where these are named.
+    with one outcome where these are named; `compared` with the previous period.
     """
     asked = Asked(key_id, customer_id, keyless, method, status)
     if customer_id is not None:
@@ -106,13 +110,31 @@ def usage_report(
     methods.sort(key=lambda row: (-row.calls, row.method, row.status))
     shares = [MethodShare(name, ok, errors) for name, (ok, errors) in by_method.items()]
     shares.sort(key=lambda row: (-row.ok - row.errors, row.method))
+    since = usage_queries.counted_since()
+    begins, first = span.begins(now), 0
+    if since is not None:
+        first = sum(begin + span.step <= since for begin in begins)
     return UsageReport(
         span,
-        [Step(begin, *steps.get(begin, (0, 0))) for begin in span.begins(now)],
+        [Step(begin, *steps.get(begin, (0, 0))) for begin in begins[first:]],
         methods[:MOST_ROWS],
         shares[:MOST_BARS],
         cut=len(methods) > MOST_ROWS,
+        since=since if first else None,
+        before=_before(asked, span, now, since)[first : len(begins)] if compared else (),
     )
+
+
+def _before(asked: Asked, span: Span, now: datetime, since: datetime | None) -> list[Step | None]:
+    """The steps of the previous period; None for those before the first call was counted."""
+    earlier = span.before(now)
+    steps: dict[datetime, list[int]] = defaultdict(lambda: [0, 0])
+    for begin, _name, outcome, calls, _time in usage_queries.calls_by_step(asked, earlier, now):
+        steps[begin][0 if outcome == "ok" else 1] += calls
+    return [
+        None if since is None or begin + span.step <= since else Step(begin, *steps[begin])
+        for begin in earlier.begins(now)
+    ]
 
 
 def busiest_keys(

@@ -31,6 +31,7 @@ class Line:
     range: str
     label: str
     since: str
+    newest: str = ""
 
 
 def line_of(figure: Figure, points: Points, span: Span) -> Line:
@@ -49,6 +50,7 @@ def line_of(figure: Figure, points: Points, span: Span) -> Line:
         least if least == most else f"{least} to {most}",
         f"{label}, newest {figure.format(values[-1])}",
         since,
+        figure.format(values[-1]),
     )
 
 

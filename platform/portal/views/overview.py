@@ -35,9 +35,7 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "tiers": formatting.tiers_of(key for key in keys if _works(key, now)),
         "month": _month(customer, keys, now),
         "report": report,
-        "chart": chart_of(report),
-        "ok_calls": grouped(report.ok),
-        "error_calls": grouped(report.errors),
+        "chart": chart_of(report, ranged=False),
         "refusals": _refusals(customer, now),
         "troubled": [
             (each, webhook_state(each, now))

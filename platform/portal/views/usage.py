@@ -8,7 +8,6 @@ from django.utils import timezone
 from access.admin import usage_csv as csv_files
 from access.admin.usage_panel import address, busiest_keys, narrowing, report_of
 from access.models import ApiKey
-from access.spans import span_named
 from access.usage_queries import Asked
 from portal import refusal_advice, store
 from portal.models import Member
@@ -56,4 +55,4 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
 def usage_csv(request: HttpRequest, member: Member) -> HttpResponseBase:
     """The rows of the page: by minute, or by day if the span has whole days."""
     asked, _ = _asked(request, member)
-    return csv_files.answer("rows", asked, span_named(request.GET.get("span")), now=timezone.now())
+    return csv_files.answer("rows", asked, request.GET.dict(), now=timezone.now())
