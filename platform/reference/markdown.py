@@ -94,7 +94,7 @@ def _table_open(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:
     columns = sum(token.type == "th_open" for token in head)
     # Few columns stand one below the other where the screen is narrow; more are scrolled.
     kind = ' class="stacked"' if columns <= _MOST_STACKED else ""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="Table"><table{kind}>\n'
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="Table"><table{kind}>\n'
 
 
 def _table_close(*_: Any) -> str:

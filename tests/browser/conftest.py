@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.databases import this_database
+from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -65,9 +66,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
     from django.contrib.auth import get_user_model
 
     get_user_model().objects.create_superuser("admin", password=PASSWORD)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),

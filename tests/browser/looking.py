@@ -5,6 +5,9 @@ in tests/browser/screenshots.
 import os
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.conftest import PASSWORD, SCREENSHOTS, Watched
 from tests.browser.everything import EMAIL
@@ -60,9 +63,21 @@ def look(watched: Watched, name: str, path: str, state: str) -> list[str]:
         )
         watched.settle()
         wrong += [f"{size}: {what}" for what in page.evaluate(STICKING_OUT)]
+        wrong += [f"{size}, {colours}: {what}" for what in barriers(page)]
         file = SCREENSHOTS / state / f"{name}-{size}-{colours}.jpg"
         page.screenshot(path=file, full_page=ALL_PICTURES, type="jpeg", quality=70)
     return [f"{name} ({path}): {what}" for what in [*wrong, *watched.problems]]
+
+
+def barriers(page: Any) -> list[str]:
+    """What axe-core finds on the page that is moderate or worse: a line for each rule."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"axe {each['id']} ({each['impact']}) x {len(each['nodes'])}: "
+        f"{each['nodes'][0]['html'][:160]}"
+        for each in found
+        if each["impact"] != "minor"
+    ]
 
 
 def _is_shown(watched: Watched, path: str) -> bool:
