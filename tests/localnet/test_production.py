@@ -56,7 +56,7 @@ def test_the_largest_accounts_come_first(localnet: Localnet) -> None:
     circulating = localnet.call("getLargestAccounts", {**CONFIRMED, "filter": "circulating"})
     kept = localnet.call("getLargestAccounts", {**CONFIRMED, "filter": "nonCirculating"})
     assert rich in [each["address"] for each in circulating["value"]]
-    assert [each["address"] for each in kept["value"]] == [found[0]["address"]]
+    assert kept["value"] == []
 
 
 def test_localnet_and_the_ledger_speak_the_words_of_one_version(localnet: Localnet) -> None:
