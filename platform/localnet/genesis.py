@@ -10,13 +10,14 @@ from solders.pubkey import Pubkey
 from chain.rent import rent_exempt
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
-from localnet.identities import FAUCET, TIP_ACCOUNTS, Validator
+from localnet.identities import FAUCET, LOCKED_STAKE, TIP_ACCOUNTS, Validator
 from localnet.native_mints import native_mints
 from simulator import defaults
 
 FAUCET_LAMPORTS = 500_000_000 * LAMPORTS_PER_SOL
 IDENTITY_LAMPORTS = 500 * LAMPORTS_PER_SOL
 STAKE_LAMPORTS = 100_000 * LAMPORTS_PER_SOL
+LOCKED_LAMPORTS = 1_000 * LAMPORTS_PER_SOL
 
 _SYSTEM = Pubkey.default()
 _VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
@@ -33,14 +34,15 @@ COMMISSION = 0
 def genesis_accounts(
     epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp, validators: Iterable[Validator]
 ) -> dict[Pubkey, Account]:
-    """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, and
-    each validator's identity, vote and stake account.
+    """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, a
+    stake that is locked up, and each validator's identity, vote and stake account.
     """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, genesis_hash, now))
     accounts.update(native_mints())
     accounts.update(stake_config())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
+    accounts[LOCKED_STAKE] = _owned(_locked_stake(), _STAKE, LOCKED_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
         accounts[tip_account] = _wallet(rent_exempt(0))
@@ -119,3 +121,10 @@ def _stake_state(validator: Validator) -> bytes:
             struct.pack("<Q", 0),
         )
     )
+
+
+def _locked_stake() -> bytes:
+    """A stake that is delegated to no one, and locked up beyond every epoch."""
+    authority = bytes(FAUCET.pubkey())
+    head = struct.pack("<IQ", 1, rent_exempt(_STAKE_SIZE)) + authority + authority
+    return (head + struct.pack("<qQ", 0, U64_MAX) + bytes(32)).ljust(_STAKE_SIZE, b"\0")

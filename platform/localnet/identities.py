@@ -52,6 +52,8 @@ def _validator(number: int) -> Validator:
 # Of a chain that is not said to have fewer or more.
 VALIDATORS = validators(VALIDATOR_COUNT)
 FAUCET = _keypair("faucet")
+# A stake that is locked up for good: what does not circulate.
+LOCKED_STAKE = _keypair("locked stake").pubkey()
 TIP_ACCOUNTS = tuple(
     _keypair(f"tip account {number}").pubkey() for number in range(TIP_ACCOUNT_COUNT)
 )
