@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 from config.content_policy import ContentPolicyMiddleware
 from gateway.health import failed_checks, readiness
 from historical.services.bounds import newest_slot_or_none
-from reference.views import base_of, start_snippets
+from reference.framing import base_of
+from reference.snippets import first_reads
 from shared_state.outages import AWAY
 
 
@@ -30,7 +31,7 @@ def front_page(request: HttpRequest) -> HttpResponse:
     found = {
         "chain": _chain(),
         "status": _status(),
-        "ways": start_snippets(base_of(request))["read"],
+        "ways": first_reads(base_of(request)),
         "portal": _portal(),
     }
     return render(request, "front.html", found)
