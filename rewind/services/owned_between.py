@@ -36,6 +36,7 @@ class OwnedWrite:
             unpack(packed),
             change.executable,
             change.rent_epoch,
+            change.position,
         )
 
     @property

@@ -110,9 +110,10 @@ def _hot(
             )
             lows, highs = map(list, zip(*bounds, strict=True))
             rows = fetch_all(text, lows, highs, first, last)
-        for *key, kind, lamports, rent_epoch, executable, owner, packed in rows:
-            numbers = (kind, lamports % _U64, rent_epoch % _U64, executable, owner)
-            yield Change(*key, *numbers, b""), packed
+        for *place, kind, lamports, rent_epoch, executable, owner, packed in rows:
+            pubkey, slot, position = place
+            numbers = lamports % _U64, rent_epoch % _U64
+            yield Change(pubkey, slot, position, kind, *numbers, executable, owner, b""), packed
 
 
 def _sealed(
