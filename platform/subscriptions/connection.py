@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from access import usage
+from access import refused_calls, usage
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
@@ -260,7 +260,7 @@ class Connection:
         try:
             requests = dispatch.read(body, max_batch=_MAX_BATCH)
         except RpcError as error:
-            self._count("none", error.reason)
+            self._count("none", error.reason, error)
             self._send(dispatch.failure(error))
             return
         batch = Batch(len(requests.items), is_batch=requests.batch, send=self._send)
@@ -290,7 +290,7 @@ class Connection:
 
     def _fail(self, request: dispatch.Request, error: RpcError, answer: Any) -> None:
         known = self.methods.get(request.method) is not None
-        self._count(request.method if known else "unknown", error.reason)
+        self._count(request.method if known else "unknown", error.reason, error)
         answer(dispatch.failure(error, request.id))
 
     def _subscribe(
@@ -335,12 +335,19 @@ class Connection:
             subscription.task.cancel()
         self._hub.close(subscription)
 
-    def _count(self, method: str, status: str) -> None:
-        usage.count(
-            self.member.key_id,
-            method,
-            status,
-            seconds=time.time(),
-            microseconds=0,
-            address=self.member.address,
-        )
+    def _count(self, method: str, status: str, error: RpcError | None = None) -> None:
+        key_id, now, address = self.member.key_id, time.time(), self.member.address
+        usage.count(key_id, method, status, seconds=now, microseconds=0, address=address)
+        if status != "ok" and key_id is not None:
+            refused_calls.note(
+                key_id,
+                seconds=now,
+                method=method,
+                path="WebSocket",
+                status=0,
+                code=None if error is None else error.code,
+                reason=status,
+                message="" if error is None else error.message,
+                request_id="",
+                address=address,
+            )
