@@ -13,6 +13,7 @@ import pytest
 
 from tests.patience import PATIENCE_SECONDS
 
+from .chain_endpoints import of_service, until
 from .conftest import Node
 from .service import Service
 from .test_readme import run
@@ -23,6 +24,8 @@ Copied = Callable[[str], str]
 @pytest.fixture(scope="module")
 def copied(followed: Service) -> Copied:
     """`copied("read-sh")`: what the button of that snippet copies."""
+    of_ledger = [("getLedgerCoverage",)]
+    until(lambda: of_service(followed, "/historical", of_ledger)[0]["ranges"], "a stored block")
     with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=PATIENCE_SECONDS) as answer:
         page = answer.read().decode()
     with urllib.request.urlopen(f"{followed.base_url}/", timeout=PATIENCE_SECONDS) as answer:
@@ -66,6 +69,7 @@ def test_typescripts_snippet_reads_the_newest_block(
     assert int(slot) > 0 and len(blockhash) > 31
 
 
+@pytest.mark.soak  # without a cache go compiles its HTTP client first
 def test_gos_snippet_reads_the_newest_slot(
     followed: Service, copied: Copied, tmp_path: Path
 ) -> None:
