@@ -39,6 +39,7 @@ _TOGETHER = {
                 "simulate_bundle",
                 "start_page",
                 "guides",
+                "newcomer",
             ),
             *("every_write", "shown_answers"),
         )
