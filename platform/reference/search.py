@@ -89,7 +89,7 @@ class Index:
 
 @cache
 def index() -> Index:
-    """The index of all pages; made once in a process, in a fifth of a second."""
+    """The index of all pages; made once in a process, in a tenth of a second."""
     return Index(entries())
 
 

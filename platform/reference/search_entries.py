@@ -58,7 +58,7 @@ def _operations() -> Iterator[Entry]:
         for anchor, each in pages.operations(page.slug).items():
             address = f"/docs/{page.slug}/{anchor}/"
             text = " ".join([*each.paragraphs, *(error.reason for error in each.errors)])
-            yield Entry("Methods", each.title, address, page.title, text)
+            yield Entry("Methods", each.title, address, page.title, _plain(text))
             rows: list[Row] = [*each.params, *each.fields]
             for kind in each.types:
                 rows += kind.rows
@@ -67,7 +67,7 @@ def _operations() -> Iterator[Entry]:
     for (name, text), places in fields.items():
         titles = list(dict.fromkeys(title for title, _ in places))
         of = ", ".join(titles[:3]) + (f" and {len(titles) - 3} more" if titles[3:] else "")
-        yield Entry("Fields", name, places[0][1], of, text)
+        yield Entry("Fields", name, places[0][1], of, _plain(text))
 
 
 def _passed_on() -> Iterator[Entry]:

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from solders.keypair import Keypair
 
 from tests.patience import PATIENCE_SECONDS
 
+from .chain_endpoints import localnet_of, until
 from .conftest import Node
 from .service import Service
-from .test_readme import run
+from .test_readme import _is_stored, run
 
 Copied = Callable[[str], str]
 
@@ -23,6 +25,8 @@ Copied = Callable[[str], str]
 @pytest.fixture(scope="module")
 def copied(followed: Service) -> Copied:
     """`copied("read-sh")`: what the button of that snippet copies."""
+    signature = localnet_of(followed).call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
+    until(lambda: _is_stored(followed, signature), "a stored block")
     with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=PATIENCE_SECONDS) as answer:
         page = answer.read().decode()
     with urllib.request.urlopen(f"{followed.base_url}/", timeout=PATIENCE_SECONDS) as answer:
@@ -66,6 +70,7 @@ def test_typescripts_snippet_reads_the_newest_block(
     assert int(slot) > 0 and len(blockhash) > 31
 
 
+@pytest.mark.soak  # without a cache go compiles its HTTP client first
 def test_gos_snippet_reads_the_newest_slot(
     followed: Service, copied: Copied, tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from gateway.declarations import TypedGet
 from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
+from reference.advice import OF_ANY_CALL
+from reference.advice_of_methods import ADVICE
 from reference.catalogue import common_errors, errors
 from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED
 from reference.get_errors import errors_of_get
@@ -330,6 +332,16 @@ def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
     assert not missing, f"the page /docs/errors/ lacks {missing}: see platform/reference/pages.py"
     assert len(common_errors()) > 15
     assert "fetch a new blockhash" in words.text.lower()
+
+
+def test_every_reason_has_advice_of_its_own_and_no_other_has() -> None:
+    reasons = {kind.reason for kind in errors()}
+    advised = OF_ANY_CALL.keys() | ADVICE.keys()
+    assert not OF_ANY_CALL.keys() & ADVICE.keys()
+    assert reasons == advised, (
+        f"{sorted(reasons ^ advised)}: give each reason a sentence in"
+        " platform/reference/advice_of_methods.py that says what the caller can do"
+    )
 
 
 def test_documents_are_served_for_the_readers_host(client: Any) -> None:
