@@ -7,7 +7,7 @@ import columns.numbers
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rewind", "0014_running_proof"),
+        ("rewind", "0015_stakes_of_nodes"),
     ]
 
     operations = [
