@@ -13,7 +13,7 @@ from columns.packed_data import PackedDataColumn
 
 
 class ReplayBuild(models.Model):
-    """A build of a program that somebody uploaded for replays; of staff without a customer."""
+    """A build of a program that a user uploaded for replays; of staff without a customer."""
 
     customer = models.ForeignKey(
         Customer, models.CASCADE, null=True, blank=True, db_index=False, related_name="+"

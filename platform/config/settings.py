@@ -105,11 +105,6 @@ SIMULATION_TIMEOUT_SECONDS = env.integer("SIMULATION_TIMEOUT_SECONDS", 10, minim
 REPLAY_AUDIT_PERMILLE = env.integer("REPLAY_AUDIT_PERMILLE", 100 if LOCALNET else 10, maximum=1_000)
 # How long the results of a batch of simulations can be fetched.
 SIMULATION_JOB_HOURS = env.integer("SIMULATION_JOB_HOURS", 72, minimum=1)
-# Replays made in forms: for how many days they are kept (0: for good), how many of a customer, and
-# the megabytes of a customer's uploaded builds.
-REPLAY_DAYS = env.integer("REPLAY_DAYS", 365)
-REPLAYS_KEPT = env.integer("REPLAYS_KEPT", 1_000, minimum=1)
-REPLAY_BUILD_BYTES = env.integer("REPLAY_BUILD_MB", 64, minimum=1, maximum=1_024) * 1_048_576
 
 # Methods that POST / passes on to the upstream node, and how long it may take over one.
 PROXY_METHODS = frozenset(env.names("PROXY_METHODS", STANDARD_METHODS))

@@ -150,7 +150,7 @@ class ReplayAdmin(PagesAdmin, ReadOnlyAdmin):
     list_display = ("name", "what", "whose", "outcome", "note", "made")
     search_fields = ("id",)  # by `condition`
     search_help_text = "A transaction's signature, or a bundle id"
-    why_nothing = "Nobody has replayed a transaction yet."
+    why_nothing = "No transaction was replayed yet."
     change_form_outer_before_template = "admin/rewind/replay/result.html"
     fields = ("whole_name", "whose", "counted_on", "deleted")
     own_pages = (
@@ -171,7 +171,7 @@ class ReplayAdmin(PagesAdmin, ReadOnlyAdmin):
     def condition(self, text: str) -> Q | None:
         signature = signature_in(text)
         if signature is not None:
-            return Q(signatures__contains=[signature])
+            return Q(signatures__contains=[bytes(signature)])
         return Q(bundle_id=text.lower()) if len(text) == 64 else None
 
     def beside_fields(self, request: HttpRequest, row: Replay) -> dict[str, Any]:

@@ -32,8 +32,8 @@ def of_customer(customer_id: int, replay_id: UUID) -> Replay | None:
 def of_signatures(
     signatures: Collection[Signature], customer_id: int | None, *, limit: int
 ) -> list[Replay]:
-    """The newest replays of any of the transactions: of the customer, or for None of anybody."""
-    rows = Replay.objects.filter(signatures__overlap=list(signatures))
+    """The newest replays of any of the transactions: of the customer, or for None of all."""
+    rows = Replay.objects.filter(signatures__overlap=[bytes(each) for each in signatures])
     if customer_id is not None:
         rows = rows.filter(customer=customer_id)
     return list(rows.defer("result", "request").order_by("-made_at", "-pk")[:limit])

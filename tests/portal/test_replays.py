@@ -9,17 +9,22 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from solders.compute_budget import set_compute_unit_limit
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from access import usage
 from access.models import ApiKey
+from access.services.usage import roll_up_usage
+from gaps.slot_gap import GapStatus
+from rewind.models import ArchivedSlot
 from rewind.replay_models import Replay, ReplayBuild
+from rewind.services.gaps import archive_gaps
 from tests.localnet.wallets import pay
 from tests.portal.conftest import Browser, People
 from tests.portal.test_pages import text_of
-from tests.rewind.conftest import no_node  # noqa: F401  (autouse)
+from tests.rewind.conftest import NOW, no_node  # noqa: F401  (no_node is autouse)
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import call, code_of, stored, upgradeable
 from tests.rewind.submitted import bundle, submission
@@ -249,13 +254,10 @@ def test_what_cannot_be_replayed_is_said_at_its_field_or_in_words(
 def test_missing_slots_are_named_and_may_be_tolerated(
     mine: str, client: Client, chain: LittleChain
 ) -> None:
-    from rewind.models import ArchivedSlot, Gap
-    from tests.rewind.conftest import NOW
-
     ArchivedSlot.objects.filter(slot=2).delete()
-    Gap.objects.create(first_slot=2, last_slot=2, found_at=NOW)
+    archive_gaps.open_gap(2, 2, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
     text = refused(client, form_page(mine))
-    assert "The archive lacks these slots." in text
+    assert "These slots are missing in the archive." in text
     assert "or let the replay use what was known before them" in text
 
 
@@ -322,9 +324,7 @@ def test_a_replay_counts_on_the_key_and_its_rate(
     assert answer.status_code == 200 and "is used up: try again in" in answer.content.decode()
     assert Replay.objects.count() == 2
     usage.flush()
-    from access.services.usage import roll_up
-
-    roll_up()
+    roll_up_usage(now=timezone.now())
     rows = UsageMinute.objects.filter(key=key).values_list("method", "status", "calls")
     assert sorted(rows) == [
         ("simulateHistoricalTransaction", "ok", 2),

@@ -25,7 +25,7 @@ _BUILD = (
 )
 # By the reason of a refusal, or of a verdict.
 REASONS = {
-    "slot_in_archive_gap": Words("The archive lacks these slots.", _OPERATOR_FILLS),
+    "slot_in_archive_gap": Words("These slots are missing in the archive.", _OPERATOR_FILLS),
     "writes_incomplete": Words(
         "Of the slot the archive knows the last write of each account alone, not the state between"
         " its transactions.",
@@ -57,13 +57,15 @@ REASONS = {
         "A change can have no effect on the transaction.", "Take the change back."
     ),
     "archive_damaged": Words(
-        "Stored data are damaged and are never served.", "Tell the operator: it can be repaired."
+        "Stored data are damaged and are never served.",
+        "Report it to the operator: it can be repaired.",
     ),
     "archive_store_unavailable": Words("Cold storage cannot be read at the moment.", "Try again."),
     "sealed_data_damaged": Words(
-        "Stored data are damaged and are never served.", "Tell the operator: it can be repaired."
+        "Stored data are damaged and are never served.",
+        "Report it to the operator: it can be repaired.",
     ),
-    "engine_fault": Words("The engine could not run it.", "Try again, then tell the operator."),
+    "engine_fault": Words("The engine could not run it.", "Try again, then ask the operator."),
     "simulation_timeout": Words("The run took longer than it may.", "Try again."),
     "simulation_lost": Words("The run was lost.", "Try again."),
     "program_build_unknown": Words(
@@ -74,7 +76,8 @@ REASONS = {
         "Take units and logs with care.",
     ),
     "behind_a_gap": Words(
-        "An account that it loads may have been written in slots that the archive lacks.", _FILL
+        "An account that it loads may have been written in slots that are missing in the archive.",
+        _FILL,
     ),
     "no_meta": Words(
         "The ledger's source recorded no outcome of it: there is nothing to compare with.", ""
@@ -96,7 +99,7 @@ _FIELDS = {
     "accounts": "written accounts",
 }
 _CAUSES = {
-    "gap": "may have been written in slots {slots}, which the archive lacks",
+    "gap": "may have been written in slots {slots}, which are missing",
     "last_writes_only": "are known by their last writes alone in slots {slots}",
     "not_recorded": "have no record in the archive",
     "filtered": "are not followed by the archive",
@@ -127,7 +130,7 @@ def proof(found: Proof) -> dict[str, object]:
             "Without changes, at its own place, the replay already differs from the chain in:"
             f" {field_names(found.fields)}. {words.meaning}"
         )
-        advice = words.advice or "Take the outcome with care, and tell the operator."
+        advice = words.advice or "Take the outcome with care, and report it to the operator."
         return {"badge": badge("diverged", "bad"), "text": text.strip(), "advice": advice}
     text = f"The replay without changes could not be held against the chain. {words.meaning}"
     return {"badge": badge("unverified", "warning"), "text": text, "advice": words.advice}

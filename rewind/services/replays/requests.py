@@ -1,4 +1,4 @@
-"""A replay as somebody asks for it in a form: a place, and changes of accounts and programs."""
+"""A replay as a form asks for it: a place, and changes of accounts and programs."""
 
 from collections.abc import Iterable, Mapping
 
