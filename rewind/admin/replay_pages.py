@@ -151,6 +151,7 @@ class ReplayAdmin(PagesAdmin, ReadOnlyAdmin):
     search_fields = ("id",)  # by `condition`
     search_help_text = "A transaction's signature, or a bundle id"
     why_nothing = "No transaction was replayed yet."
+    list_before_template = "admin/rewind/replay/begin.html"
     change_form_outer_before_template = "admin/rewind/replay/result.html"
     fields = ("whole_name", "whose", "counted_on", "deleted")
     own_pages = (

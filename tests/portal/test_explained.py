@@ -63,6 +63,15 @@ def test_a_failed_transfer_is_explained_to_its_customer_and_to_staff(
         assert "rolled back, not paid" in text and "charged although it failed" in text
         assert "used of 90,000 asked for" in text
         assert "1.1 1.099995 -0.000005" in text, "the payer before and after"
+    path = f"/portal/fates/{signature}/replay/"
+    owner = browser(person(ada, email="second@ada.example"))
+    assert "fee payer, had 1.1 SOL" in text_of(owner, path)
+    answer = owner.post(path, {"lamports_0": "2000 SOL"})
+    assert answer.status_code == 302, answer.content
+    replayed = text_of(owner, answer.headers["Location"])
+    assert "It failed on chain, and succeeds with the changes." in replayed
+    assert "≠ 2,000 ≠ 999.999995" in replayed
+    assert "gives what the chain recorded in every field" in replayed
     answer = browser(person(eve)).get(f"/portal/fates/{signature}/")
     assert answer.status_code == 404 and "1.099995" not in answer.content.decode()
 

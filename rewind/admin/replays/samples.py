@@ -68,8 +68,8 @@ import {{ Connection, Keypair, VersionedTransaction }} from "@solana/web3.js";
 import {{ readFileSync }} from "node:fs";
 
 const url = process.env.URL ?? {url};
-const headers = {{ Authorization: process.env.KEY!, "Content-Type": "application/json" }};
-const signers = process.env.KEYPAIRS!.split(",").map((path) =>
+const headers = {{ Authorization: process.env.KEY, "Content-Type": "application/json" }};
+const signers = process.env.KEYPAIRS.split(",").map((path) =>
   Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(path, "utf8")))));
 const sent = {wires};
 
