@@ -100,6 +100,9 @@ def test_any_transaction_of_the_ledger_is_explained_and_replayed(
     )
     again = admin_client.get(f"{path}&from={kept.pk}").content.decode()
     assert f'name="lamports_{number}" value="9000000000"' in again
+    page = f"/admin/rewind/replay/{kept.pk}/delete/"
+    assert admin_client.post(page, {"post": "yes"}).status_code == 302
+    assert not Replay.objects.exists()
     found = opened(admin_client, "/admin/find/", q=str(chain.sent[1].signatures[0]))
     assert "slot 2, index 0: why, and replay" in found
 

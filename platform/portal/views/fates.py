@@ -15,7 +15,7 @@ from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
-from portal.views.replays import replays_of
+from portal.views.replays import replays_of, sending_again
 from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
@@ -107,6 +107,8 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
         "submission": _submission(found),
         "replays": replays_of(member, [Signature.from_string(signature)]),
     }
+    if found.state == State.FAILED:
+        context["again"] = sending_again(request, Signature.from_string(signature))
     return page(request, "portal/fate.html", context)
 
 

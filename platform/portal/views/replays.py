@@ -11,6 +11,8 @@ from django.utils import timezone
 from solders.signature import Signature
 
 from access.callers import Quota
+from chain.encodings import b64encode
+from historical.services.recorded_transactions import recorded
 from jsonrpc.errors import RpcError
 from portal import store
 from portal.models import Member
@@ -33,6 +35,7 @@ from priority.errors import (
 from rewind.admin.replays import words
 from rewind.admin.replays.asking import ask
 from rewind.admin.replays.formatting import result_context
+from rewind.admin.replays.samples import samples_of
 from rewind.admin.replays.uploading import take_upload
 from rewind.replay_models import Replay
 from rewind.services.replays.keeping import Maker, request_of
@@ -126,6 +129,7 @@ def _form(
         earlier=_earlier(member, request.GET.get("from", "")),
     )
     if asked.made is not None:
+        audit.record(request, "replayed", asked.made, text=f"in the portal: {asked.made.outcome}")
         return HttpResponseRedirect(reverse("portal:replay", args=[asked.made.pk]))
     calls = counted_text(len(subjects), "call")
     context |= {
@@ -218,6 +222,19 @@ def replays_of(member: Member, signatures: Sequence[Signature]) -> list[dict[str
     """The newest of these transactions' replays, as rows."""
     found = replay_store.of_signatures(signatures, member.customer_id, limit=_OF_ONE)
     return [_row(each) for each in found]
+
+
+def sending_again(request: HttpRequest, signature: Signature) -> dict[str, Any] | None:
+    """For templates/replays/send.html; None for a transaction that the ledger does not have."""
+    try:
+        found = recorded(signature)
+    except RpcError:  # the rest of the page does not depend on it
+        return None
+    if found is None:
+        return None
+    wires = [b64encode(bytes(found.transaction))]
+    base = f"{request.scheme}://{request.get_host()}"
+    return {"wires": wires, "samples": samples_of(wires, base=base)}
 
 
 def _row(each: Replay) -> dict[str, Any]:
