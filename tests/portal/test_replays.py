@@ -393,5 +393,9 @@ def test_json_of_the_result_takes_any_log(mine: str, client: Client) -> None:
     found["transactions"][0]["replayed"]["logMessages"] = ["Program log: \0\ud800 end"]
     row.result = json.dumps(found, ensure_ascii=True).replace("\\ud800", "?").encode()
     row.save()
-    assert result_of(Replay.objects.get()).transactions[0].replayed is not None
+    kept = result_of(Replay.objects.get())
+    assert kept is not None and kept.transactions[0].replayed is not None
     assert "end" in text_of(client, share)
+    Replay.objects.update(result=b"{}", request={"slots": 1})
+    assert "Another version of the service kept this replay" in text_of(client, share)
+    assert "Replay a transaction" in text_of(client, f"{form_page(mine)}?from={row.pk}")

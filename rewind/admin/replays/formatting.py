@@ -16,8 +16,12 @@ _LONGEST_SHOWN = 96
 
 
 def result_context(replay: Replay, *, base: str) -> dict[str, Any]:
-    """`base` is the service's address as the reader sees it, for the code samples."""
+    """`base` is the service's address as the reader sees it, for the code samples. Of a replay that
+    this version cannot read, `is_unreadable`.
+    """
     request, result = request_of(replay), result_of(replay)
+    if request is None or result is None:
+        return {"replay": replay, "is_unreadable": True}
     many = len(result.transactions) > 1
     return {
         "replay": replay,

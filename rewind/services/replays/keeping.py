@@ -64,12 +64,20 @@ def make(
     return made
 
 
-def request_of(replay: Replay) -> ReplayRequest:
-    return msgspec.convert(replay.request, ReplayRequest)
+def request_of(replay: Replay) -> ReplayRequest | None:
+    """None where another version of the service kept it in a form that this one cannot read."""
+    try:
+        return msgspec.convert(replay.request, ReplayRequest)
+    except msgspec.ValidationError:
+        return None
 
 
-def result_of(replay: Replay) -> ReplayResult:
-    return msgspec.json.decode(bytes(replay.result), type=ReplayResult)
+def result_of(replay: Replay) -> ReplayResult | None:
+    """The same of its result."""
+    try:
+        return msgspec.json.decode(bytes(replay.result), type=ReplayResult)
+    except msgspec.DecodeError:
+        return None
 
 
 def forget(*, kept: timedelta | None, now: datetime) -> int:
