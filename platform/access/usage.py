@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import redis
 
+from access import refused_calls
 from shared_state.counters import CALL_MICROSECONDS, CALLS, field_of
 from shared_state.counters import KEY as COUNTERS_KEY
 from shared_state.redis_client import NAMESPACE, client
@@ -74,7 +75,9 @@ def count(
 
 
 def flush() -> bool:
-    """Sends the counts; False while Redis is unavailable: they wait for the next flush."""
+    """Sends the counts, and the refused calls; False while Redis is unavailable: they wait for the
+    next flush.
+    """
     with _flushing:
         _gather()
         try:
@@ -85,7 +88,7 @@ def flush() -> bool:
                 del _unsent[0]
         except redis.RedisError:
             return False
-    return True
+        return refused_calls.flush()
 
 
 def _gather() -> None:

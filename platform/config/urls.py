@@ -6,7 +6,7 @@ from django.views.generic import RedirectView
 
 from config.admin_find import find
 from config.admin_home import live
-from config.front import front_page
+from config.front import front_page, live_strip
 from gateway.sign_in import limited_sign_in
 from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
@@ -21,6 +21,7 @@ admin.autodiscover()
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=ROOT_POLICY))),
     path("priority", landing_endpoint(FateSocket.as_view(policy=FATES_POLICY))),
+    path("front/live/", live_strip, name="front_live"),
     path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),

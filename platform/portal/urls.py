@@ -4,6 +4,7 @@ from django.urls import path
 
 from portal.views import (
     account,
+    comparing,
     fates,
     find,
     issued,
@@ -28,9 +29,12 @@ urlpatterns = [
     path("invitation/<str:token>/", sign_in.invitation, name="invitation"),
     path("keys/", keys.keys, name="keys"),
     path("keys/issue/", keys.issue, name="key_issue"),
+    path("keys/compare/", comparing.compare, name="key_compare"),
     path("keys/issued/", issued.issued, name="issued"),
     path("keys/<int:pk>/", keys.key, name="key"),
     path("keys/<int:pk>/rotate/", keys.rotate, name="key_rotate"),
+    path("keys/<int:pk>/end-overlap/", keys.end_overlap, name="key_end_overlap"),
+    path("keys/<int:pk>/extend-overlap/", keys.extend_overlap, name="key_extend_overlap"),
     path("keys/<int:pk>/suspend/", keys.suspend, name="key_suspend"),
     path("keys/<int:pk>/resume/", keys.resume, name="key_resume"),
     path("keys/<int:pk>/revoke/", keys.revoke, name="key_revoke"),

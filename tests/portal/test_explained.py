@@ -29,9 +29,8 @@ def test_a_failed_transfer_is_explained_to_its_customer_and_to_staff(
         instructions = [set_compute_unit_limit(90_000), pay(payer, to, 1_000 * SOL)]
         transaction = signed(localnet, instructions, payer)
         signature = send(localnet, transaction, skipPreflight=True)
-        landed(localnet, signature)
+        status = landed(localnet, signature)
         caught_up(localnet)
-        (status,) = localnet.call("getSignatureStatuses", [signature])["value"]
         now = timezone.now()
         row = Submission.objects.create(
             signature=transaction.signatures[0],

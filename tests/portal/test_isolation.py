@@ -20,6 +20,7 @@ OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
     *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
+    *("key_end_overlap", "key_extend_overlap"),
     *("webhook_test", "webhook_secret", "webhook_enable", "webhook_disable", "webhook_delete"),
     *("webhook_redeliver", "alert_mails", "invite_again", "change_role", "remove"),
     *("replay_build", "replay_delete"),
@@ -70,7 +71,7 @@ def test_another_customers_rows_are_nowhere(
 ) -> None:
     adas, eves = rows_of(ada), rows_of(eve)
     client = browser(person(eve, "owner"))
-    posted = {"role": "owner", "overlap_hours": "1"}
+    posted = {"role": "owner", "overlap_hours": "1", "more_hours": "1"}
     for name in WITH_PARTS:
         method = client.post if name in ORDERS else client.get
         theirs = reverse(f"portal:{name}", kwargs=parts_of(name, adas))

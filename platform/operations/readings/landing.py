@@ -94,6 +94,17 @@ class LandingReading(msgspec.Struct, frozen=True):
         return self.landed / self.settled if self.settled else None
 
 
+def read_settled(now: datetime) -> tuple[int, int]:
+    """How many submissions of the last minutes settled, and how many of these landed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENT, [_SUBMISSIONS, now - WINDOW])
+        return _settled(cursor.fetchall())
+
+
+def _settled(rows: list[tuple[Any, ...]]) -> tuple[int, int]:
+    return sum(row[2] for row in rows), sum(row[2] for row in rows if row[0] == "landed")
+
+
 def read_landing(now: datetime) -> LandingReading:
     since = now - WINDOW
     with connection.cursor() as cursor:
@@ -103,11 +114,12 @@ def read_landing(now: datetime) -> LandingReading:
         attempts = {row[0]: row[1:] for row in cursor.fetchall()}
     slots, landed = (sum(int(row[at] or 0) for row in rows) for at in (3, 4))
     seconds, sent = sum(float(row[5] or 0) for row in rows), sum(row[6] for row in rows)
+    settled, have_landed = _settled(rows)
     alive, waiting, queue = _redis_state()
     return LandingReading(
         states={row[0]: row[1] for row in rows},
-        settled=sum(row[2] for row in rows),
-        landed=sum(row[2] for row in rows if row[0] == "landed"),
+        settled=settled,
+        landed=have_landed,
         slots_to_land=slots / landed if landed else None,
         first_send_milliseconds=1_000 * seconds / sent if sent else None,
         upstreams=_upstreams(attempts),
