@@ -13,7 +13,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("access", "0010_find_indexes"),
-        ("rewind", "0014_running_proof"),
+        ("rewind", "0015_slot_owners"),
+        ("rewind", "0015_stakes_of_nodes"),
     ]
 
     operations = [
