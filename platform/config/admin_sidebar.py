@@ -31,6 +31,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Range orders", "ingest", "rangeorder", "published_with_changes"),
             _list("Replay audit", "rewind", "auditedday", "fact_check"),
             _list("Divergences", "rewind", "divergence", "difference"),
+            _list("Replays", "rewind", "replay", "replay"),
             _list("Blocks", "historical", "block", "deployed_code"),
             _list("Archived slots", "rewind", "archivedslot", "inventory_2"),
             _list("Damage of the archive", "rewind", "sealeddamage", "healing"),

@@ -107,6 +107,11 @@ app.conf.beat_schedule = {
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
+    "forget-replays": {
+        "task": "rewind.tasks.forget_replays",
+        "schedule": 3_600.0,
+        "options": {"expires": 3_600.0},
+    },
     "rotate-tip-batches": {
         "task": "tipping.tasks.rotate_tip_batches",
         "schedule": 1.0,

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from priority.admin.explained import explained_of
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
+from rewind.admin.explained import explained_of
+from rewind.admin.replay_pages import replays_of
 from staff.formatting import badge, link, milliseconds
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
@@ -82,6 +83,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
                 tip_lamports=row.tip_lamports,
                 in_block=row.slot is not None,
             ),
+            "replay": replays_of([row.signature]) if row.slot is not None else None,
         }
     }
 

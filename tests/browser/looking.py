@@ -104,11 +104,11 @@ def chosen(pages: dict[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def member(watched: Callable[[], Watched]) -> Watched:
-    """The customer's browser, signed in."""
+def member(watched: Callable[[], Watched], email: str = EMAIL) -> Watched:
+    """The browser of the customer's member, signed in."""
     visitor = watched()
     visitor.open("/portal/sign-in/")
-    visitor.page.fill("input[type=email]", EMAIL)
+    visitor.page.fill("input[type=email]", email)
     visitor.page.fill("input[type=password]", PASSWORD)
     visitor.page.click("main button[type=submit]")
     visitor.page.wait_for_url(visitor.base + "/portal/")
