@@ -36,6 +36,11 @@ def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
     return {(alarm.name, alarm.subject): alarm for alarm in found.select_for_update()}
 
 
+def unclosed() -> QuerySet[Alarm]:
+    """Open alarms, and conditions that have not held for long enough."""
+    return Alarm.objects.filter(closed_at__isnull=True)
+
+
 def open_alarms() -> QuerySet[Alarm]:
     return Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
 

@@ -75,12 +75,26 @@ def slot_range(first: int | None, last: int | None) -> str:
     return "-" if first is None else f"{first}" if first == last else f"{first} to {last}"
 
 
+def in_units(seconds: int) -> str:
+    """An exact time in the largest unit that it is a whole number of, from two minutes on: 90 s,
+    15 min, 36 h, 2 d.
+    """
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 120 and seconds % size == 0:
+            return f"{seconds // size:,} {unit}"
+    return f"{seconds:,} s"
+
+
+def sol(amount: int) -> str:
+    """Lamports as SOL: 0.001 SOL."""
+    return f"{f'{amount / _LAMPORTS_PER_SOL:,.9f}'.rstrip('0').rstrip('.')} SOL"
+
+
 def lamports(amount: int | None, nothing: str = "-") -> SafeString | str:
-    """1,234,567, with the same in SOL as a hint; `nothing` for None."""
+    """1,234,567 and beside it 0.001234567 SOL; `nothing` for None."""
     if amount is None:
         return nothing
-    sol = f"{amount / _LAMPORTS_PER_SOL:,.9f}".rstrip("0").rstrip(".")
-    return format_html('<span title="{} SOL">{}</span>', sol, f"{amount:,}")
+    return format_html('{} <span class="tm-sol">{}</span>', f"{amount:,}", sol(amount))
 
 
 def size_of(number: int) -> str:
