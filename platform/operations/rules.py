@@ -16,7 +16,7 @@ _SLOTS_BEHIND = 50
 _GB = 1_000_000_000
 # Lengths above which a queue is an alarm: its workers do not keep up.
 _QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
-_ACCEPTED = 1_000
+ACCEPTED = 1_000
 _FOLLOWER_SLOTS = 200
 _FAILED_SHARE, _CALLS_PER_SECOND = 0.01, 0.1
 _LANDED_SHARE, _SETTLED = 0.5, 20
@@ -179,7 +179,7 @@ def _queue_deep(now: Readings) -> list[Finding] | None:
         if waiting > _QUEUES[queue]
     ]
     accepted, slots = now.landing.waiting or 0, now.chain.waiting_slots
-    if accepted > _ACCEPTED:
+    if accepted > ACCEPTED:
         text = f"{grouped(accepted)} accepted submissions wait for a lander or are not settled."
         found.append(Finding("accepted", text))
     if slots > _FOLLOWER_SLOTS:
@@ -191,7 +191,7 @@ def fullest_queue(now: Readings) -> float:
     """How long the longest queue is, as a share of the length from which it is an alarm."""
     lengths = {} if now.redis is None else now.redis.queues
     shares = [waiting / _QUEUES[queue] for queue, waiting in lengths.items()]
-    shares += [(now.landing.waiting or 0) / _ACCEPTED, now.chain.waiting_slots / _FOLLOWER_SLOTS]
+    shares += [(now.landing.waiting or 0) / ACCEPTED, now.chain.waiting_slots / _FOLLOWER_SLOTS]
     return max(shares)
 
 

@@ -85,7 +85,9 @@ class Card:
         """The worst that was found of it, or that it is well."""
         if self.found:
             worst = self.found[0]
-            return badge(worst.label, worst.hue, worst.finding.text)
+            more = f" and {len(self.found) - 1} more" if len(self.found) > 1 else ""
+            texts = " ".join(each.finding.text for each in self.found)
+            return badge(f"{worst.label}{more}", worst.hue, texts)
         if self.shown.trouble is not None:
             return badge(*self.shown.trouble)
         return badge(self.shown.well, "good") if self.shown.well else ""

@@ -13,11 +13,6 @@ def percent(value: float) -> str:
     return f"{value:.0f}%" if value in (0, 100) or 1 <= value < 99 else f"{value:.2f}%"
 
 
-def slots(value: float) -> str:
-    """A number of slots, whole or with one decimal."""
-    return f"{count(value)} {'slot' if value == 1 else 'slots'}"
-
-
 def size(value: float) -> str:
     return size_of(int(value))
 

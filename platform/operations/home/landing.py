@@ -14,6 +14,7 @@ from operations.home.cards import Shown, zero_badge
 from operations.readings.landing import WINDOW, Triple, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
+from operations.rules import ACCEPTED
 from priority.admin.fates import HUES
 from priority.submissions import State
 from staff.formatting import (
@@ -57,7 +58,7 @@ def latency(request: HttpRequest, now: Readings) -> Shown:
         rows.append(("First attempt sent after", spread(found.first_send, milliseconds)))
     rows += [(f"By {each.name}", _by(each)) for each in found.upstreams if each.sent or each.failed]
     return Shown(
-        "not known yet" if found.slots is None else spread(found.slots, figures.slots),
+        "not known yet" if found.slots is None else spread(found.slots, figures.count, " slots"),
         hint="p50, p95 and p99: from acceptance to the block. By upstream: of an attempt's time,"
         " and the share landed of what was sent to it.",
         rows=rows,
@@ -65,14 +66,14 @@ def latency(request: HttpRequest, now: Readings) -> Shown:
     )
 
 
-def spread(values: Triple, write: Callable[[float], str]) -> SafeString | str:
-    """p50, p95 and p99 beside each other."""
+def spread(values: Triple, write: Callable[[float], str], unit: str = "") -> SafeString | str:
+    """p50, p95 and p99 beside each other, and the unit that they have in common."""
     if values is None:
         return "-"
     p50, p95, p99 = map(write, values)
     title = f"p50 {p50}, p95 {p95}, p99 {p99}"
     return format_html(
-        '<span class="tm-triple" title="{}">{} · {} · {}</span>', title, p50, p95, p99
+        '<span class="tm-triple" title="{}">{} · {} · {}{}</span>', title, p50, p95, p99, unit
     )
 
 
@@ -90,7 +91,8 @@ def landers(request: HttpRequest, now: Readings) -> Shown:
     trouble = next((each.trouble for each in now.processes or () if each.kind == "lander"), "")
     rows: list[tuple[Any, Any]] = []
     if found.waiting is not None:
-        rows.append(("Accepted, not settled yet", grouped(found.waiting)))
+        hue = "bad" if trouble else "warning" if found.waiting > ACCEPTED else "good"
+        rows.append(("Accepted, not settled yet", badge(grouped(found.waiting), hue)))
     if found.queue is not None:
         hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"
         waited = badge(milliseconds(found.queue.age_ms), hue)

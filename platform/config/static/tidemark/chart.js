@@ -125,7 +125,8 @@
 
     const hint = () => {
       at = -1;
-      readout.textContent = "Point at the chart, or use the arrow keys. Drag to zoom.";
+      // Where charts are many and alike, the words are not said four times.
+      readout.textContent = root.closest("[data-live-chart]") ? "" : "Point at the chart, or use the arrow keys. Drag to zoom.";
     };
 
     const isWhole = ({ min, max }) => min === null || (min <= whole[0] + 1 && max >= whole[1] - 1);
