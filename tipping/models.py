@@ -7,6 +7,7 @@ from django.db.models import Q
 from access.models import ApiKey
 from columns.keys import PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn
+from staff.formatting import in_units
 
 _LONGEST_SECONDS = 31_536_000  # a year
 _MOST_ADDRESSES = 65_536
@@ -59,7 +60,7 @@ class TtlClass(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.ttl_seconds} s"
+        return in_units(self.ttl_seconds)
 
 
 class TipEpoch(models.Model):
@@ -141,7 +142,7 @@ class TipBatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.ttl_seconds} s, {self.number}"
+        return f"{in_units(self.ttl_seconds)}, {self.number}"
 
 
 class Edge(models.Model):

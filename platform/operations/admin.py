@@ -75,6 +75,7 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
         waits = row.closed_at is None and row.acknowledged_at is None
         return {
             "title": title_of(row),
+            "crumb": f"{title_of(row)}: {row.subject}" if row.subject else title_of(row),
             "page": page_to_act(request, row.name, row.subject),
             **_fixes(request, row),
             "may_acknowledge": waits and self.has_acknowledge_permission(request),

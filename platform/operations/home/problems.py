@@ -44,16 +44,20 @@ class Problem:
     advice: str
     items: list[Item] = field(default_factory=list)
 
+    @property
+    def is_over(self) -> bool:
+        return all(each.is_over for each in self.items)
+
 
 def problems(
     request: HttpRequest, readings: Readings, found: Sequence[Found]
 ) -> tuple[list[Problem], int]:
-    """By rule, critical ones first, then the oldest; and the number of subjects."""
+    """By rule, critical ones first, what is over last; and the number of subjects."""
     items = list(_items(request, readings, found, alarms.unclosed()))
     by_rule: dict[str, Problem] = {}
     for name, item in items:
         by_rule.setdefault(name, _problem(name, item)).items.append(item)
-    ordered = sorted(by_rule.values(), key=lambda each: (each.hue != "bad", _oldest(each)))
+    ordered = sorted(by_rule.values(), key=lambda each: (each.is_over, each.hue != "bad"))
     return ordered, len(items)
 
 
@@ -99,10 +103,6 @@ def _problem(name: str, item: Item) -> Problem:
         severity = "warning" if item.alarm is None else item.alarm.severity
         return Problem(name, name, "bad" if severity == "critical" else "warning", severity, "")
     return Problem(name, rule.title, hue_of(rule), str(rule.severity), rule.advice)
-
-
-def _oldest(problem: Problem) -> float:
-    return min((each.since.timestamp() if each.since else 1e12) for each in problem.items)
 
 
 def page_to_act(request: HttpRequest, name: str, subject: str) -> str:
