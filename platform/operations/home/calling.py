@@ -16,7 +16,7 @@ from operations.home import figures
 from operations.home.cards import Shown
 from operations.readings.present import Readings
 from operations.services.sampling import PERCENTILES
-from staff.formatting import badge, grouped, link, milliseconds
+from staff.formatting import badge, grouped, link, milliseconds, plain
 
 _LISTED = 5
 _OUTCOMES = 8
@@ -27,7 +27,9 @@ def calls(request: HttpRequest, now: Readings) -> Shown:
     counted = usage_reports.calls_by_status(since=now.at - timedelta(hours=1), now=now.at)
     most = len(counted) if len(counted) <= _OUTCOMES else _OUTCOMES - 1
     rows: list[tuple[Any, Any]] = [("Calls in the last hour", _total(counted))]
-    rows += [(badge(status, _hue(status)), grouped(n)) for status, n in counted[:most]]
+    rows += [
+        (badge(plain(status), _hue(status), status), grouped(n)) for status, n in counted[:most]
+    ]
     if others := counted[most:]:
         label = badge("other", "quiet", ", ".join(status for status, _ in others))
         rows.append((label, _total(others)))
