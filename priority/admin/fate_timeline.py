@@ -11,7 +11,7 @@ from priority.admin.explained import explained_of
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from staff.formatting import badge, counted, link, milliseconds, plain, with_sol
+from staff.formatting import badge, counted, in_units, link, milliseconds, plain, with_sol
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _ATTEMPTS_SHOWN = 200
@@ -155,8 +155,8 @@ def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     if address is None:
         return f"{amount} to a static address"
     batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
-    ttl = f"{address.batch.ttl_seconds:,}"
-    return format_html("{} to an address of class {} s, {}", amount, ttl, batch)
+    ttl = in_units(address.batch.ttl_seconds)
+    return format_html("{} to an address of class {}, {}", amount, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[tuple[Submission, SafeString]]:
