@@ -67,6 +67,11 @@ app.conf.beat_schedule = {
         "schedule": 3.0,
         "options": {"expires": 3.0},
     },
+    "learn-stakes": {
+        "task": "ingest.tasks.learn_stakes",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "fill-gaps": {
         "task": "ingest.tasks.fill_gaps",
         "schedule": 10.0,

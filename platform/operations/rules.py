@@ -275,8 +275,9 @@ RULES = (
     ),
     Rule(
         *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
-        "Reads that need it fail, and its segment is not merged. Its page has the command that"
-        " repairs it from another database, or opens its slots as gaps. Check the disk.",
+        "Reads that need it fail, its segment is not merged, and retention drops nothing from there"
+        " on. Its page has the command that repairs it from another database, or opens its slots as"
+        " gaps. Check the disk.",
         *("rewind_sealeddamage_changelist", _archive_damaged, "state=damaged"),
     ),
     Rule(
@@ -379,4 +380,5 @@ PAGES_OF_SUBJECTS = {
     ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
     ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
     ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
+    ("retention_failing", "ledger"): "historical_sealedrange_changelist",
 }
