@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from config.admin_find import find
 from config.admin_home import fix_now, live, live_charts
 from config.front import front_page
+from config.server_error import server_error
 from gateway.sign_in import limited_sign_in
 from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
@@ -17,6 +18,8 @@ from subscriptions.fates import FateSocket
 from subscriptions.views import SubscriptionSocket
 
 admin.autodiscover()
+
+handler500 = server_error
 
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=ROOT_POLICY))),

@@ -24,6 +24,14 @@ def add_sample(sample: Sample) -> bool:
     return not before
 
 
+def take_over(sample: Sample, mark: str) -> bool:
+    """Replaces the sample of this resolution and time, if its totals have the mark."""
+    found = Sample.objects.filter(
+        resolution=sample.resolution, at=sample.at, **{f"totals__{mark}": 1}
+    )
+    return found.update(values=sample.values, totals=sample.totals) == 1
+
+
 def delete_samples(resolution: int, *, before: datetime) -> None:
     Sample.objects.filter(resolution=resolution, at__lt=before).delete()
 

@@ -1,11 +1,13 @@
 """The admin's home: questions answered at a glance, alive, and each by whom it may be seen."""
 
+import json
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
@@ -352,3 +354,27 @@ def test_the_number_of_queries_does_not_grow_with_what_is_there(
         )
     with django_assert_max_num_queries(36):
         home(admin_client)
+
+
+# --- while the database is away ---
+
+
+def test_a_page_says_that_the_database_is_away(rf: Any) -> None:
+    from django.core.handlers.exception import response_for_exception
+    from django.db import OperationalError
+
+    def answer(path: str) -> Any:
+        try:
+            try:
+                psycopg.connect("postgresql://nobody@127.0.0.1:1/none", connect_timeout=5)
+            except psycopg.OperationalError as refused:
+                raise OperationalError(str(refused)) from refused
+        except OperationalError as error:
+            return response_for_exception(rf.get(path), error)
+
+    live = answer("/admin/live/")
+    assert live.status_code == 503
+    assert json.loads(live.content)["why"] == "PostgreSQL does not answer"
+    page = answer("/admin/")
+    assert page.status_code == 503 and page.headers["Retry-After"]
+    assert b"PostgreSQL does not answer" in page.content and b"manage.py doctor" in page.content

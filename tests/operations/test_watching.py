@@ -241,6 +241,17 @@ def test_a_web_process_watches_only_when_nobody_else_has() -> None:
     assert not watching.is_overdue(now=NOON + seconds(134))
 
 
+def test_a_worker_that_is_back_takes_over_from_the_web_process() -> None:
+    # The web process looks every second, so it is the first in every step of time.
+    watching.watch(now=NOON)
+    for after in (60, 75, 90):
+        assert watching.watch(now=NOON + seconds(after), stands_in=True)
+    assert watching.watch(now=NOON + seconds(97)), "in a step that was sampled in its place"
+    assert read(NOON + seconds(98)).sampled_at == NOON + seconds(90)
+    assert not watching.watch(now=NOON + seconds(98)), "once a step"
+    assert not watching.is_overdue(now=NOON + seconds(149))
+
+
 def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
     from django.urls import NoReverseMatch, reverse
 

@@ -3,6 +3,7 @@
 Prints the rows of the table in docs/operators.md.
 """
 
+import html
 import http.cookiejar
 import json
 import os
@@ -85,11 +86,12 @@ class Home:
             with self.opener.open(f"{self.base}/admin/live/", timeout=_PATIENCE) as answer:
                 text = answer.read().decode()
         except urllib.error.HTTPError as error:
-            return Said({}, f"the server answers with an error ({error.code})")
+            return Said({}, str(json.load(error).get("why")))
         except OSError:
             return Said({}, "the server does not answer")
         first = _FIRST.search(text)
         words = "" if first is None else " ".join(re.sub(r"<[^>]+>", "", first[1]).split())
+        words = html.unescape(words)
         return Said({name: hue for hue, name in _LIGHT.findall(text)}, words)
 
 

@@ -32,7 +32,7 @@ FROM (
 
 def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
     """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
-    process does it in the worker's place.
+    process does it in the worker's place, and leaves the step to the worker when that is back.
     """
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
@@ -40,7 +40,7 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
         values=values_of(readings),
         totals=_totals_of(readings) | {STOOD_IN: int(stands_in)},
     )
-    return store.add_sample(sample)
+    return store.add_sample(sample) or (not stands_in and store.take_over(sample, STOOD_IN))
 
 
 def roll_up(*, now: datetime) -> None:

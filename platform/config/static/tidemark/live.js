@@ -108,7 +108,8 @@
         fresh = new Date();
         say("live", `Live, as of ${clock(fresh)}`);
       } else {
-        stale(`the server answers with an error (${answer.status})`);
+        const said = await answer.json().catch(() => ({}));
+        stale(said.why ?? `the server answers with an error (${answer.status})`);
       }
     } catch (error) {
       stale(error.name === "AbortError" ? "the server does not answer in time" : "the server cannot be reached");
