@@ -88,6 +88,14 @@ def in_units(seconds: int) -> str:
     return f"{seconds:,} s"
 
 
+def wait_of(seconds: int) -> str:
+    """How long to wait, rounded up from two minutes on: 40 s, 11 min, 3 h."""
+    for unit, size in (("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{-(-seconds // size):,} {unit}"
+    return f"{seconds:,} s"
+
+
 def sol(amount: int) -> str:
     """Lamports as SOL, exact: 0.001 SOL."""
     whole, rest = divmod(abs(amount), _LAMPORTS_PER_SOL)
