@@ -43,6 +43,7 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "queue_deep": _R,
     "sealing_behind": _R,
     "sealing_failing": _R,
+    "retention_failing": _R,
     "disk_low": _R,
     "redis_memory_high": _R,
     "database_slow": _R,

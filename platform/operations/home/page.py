@@ -102,6 +102,7 @@ _ABOUT = {
         "redis_memory_high",
         "sealing_behind",
         "sealing_failing",
+        "retention_failing",
     ),
 }
 
