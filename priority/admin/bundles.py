@@ -16,7 +16,7 @@ from priority.models import Bundle, Submission
 from rewind.admin.explained import explained_of
 from rewind.admin.replay_pages import replays_of
 from staff.columns import column
-from staff.formatting import ago, grouped, in_full, shortened, utc
+from staff.formatting import ago, coded, grouped, in_full, shortened, utc
 from staff.read_only import LongListAdmin
 
 
@@ -72,7 +72,7 @@ class BundleAdmin(LongListAdmin):
     by_key = column("key", key_link)
     size = column("transactions", lambda row: grouped(row.transaction_count))
     landed_in = column("slot", lambda row: "-" if row.slot is None else str(row.slot))
-    why = column("reason", lambda row: row.reason or "-")
+    why = column("reason", lambda row: coded(row.reason) if row.reason else "-")
 
     @admin.display(description="ids at the engines")
     def engines(self, bundle: Bundle) -> SafeString | str:

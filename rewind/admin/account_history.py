@@ -130,7 +130,7 @@ def _fields(a: WholeWrite, b: WholeWrite) -> list[dict[str, Any]]:
         for name, show in shown
     ]
     found[2]["differs"] = a.data != b.data
-    found[0]["delta"] = f"{b.lamports - a.lamports:+,}"
+    found[0]["delta"] = lamports(b.lamports - a.lamports, signed=True)
     return found
 
 

@@ -8,7 +8,7 @@ from chain.explained.instructions import sol
 from chain.explained.transactions import Balance, Explanation, TokenBalance, explain_error
 from jsonrpc.errors import RpcError
 from rewind.services.explaining import explained
-from staff.formatting import grouped, lamports, shortened
+from staff.formatting import grouped, shortened, with_sol
 
 _NOT_IN_LEDGER = (
     "The ledger of this service does not have this transaction or its status: there are no"
@@ -47,7 +47,7 @@ def explained_of(
         "sentence": found.sentence,
         "technical": found.technical,
         "failed": found.failed,
-        "fee": lamports(found.fee, "not recorded"),
+        "fee": with_sol(found.fee, "not recorded"),
         "tip": _tip(tip_lamports, failed=bool(found.technical)) if is_submission else "",
         "units": _units(found),
         "balances": [_balance(each) for each in found.balances],
@@ -58,7 +58,7 @@ def explained_of(
 def _tip(amount: int | None, *, failed: bool) -> str:
     if amount is None:
         return "none"
-    text = f"{amount:,} lamports ({sol(amount)} SOL)"
+    text = with_sol(amount)
     return f"{text}: rolled back, not paid, because the transaction failed" if failed else text
 
 

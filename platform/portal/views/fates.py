@@ -27,7 +27,7 @@ from priority.models import Attempt
 from priority.results import Fate, FateAttempt
 from priority.submissions import State
 from rewind.admin.explained import explained_of
-from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc
+from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc, with_sol
 from staff.parsing import id_in
 
 _A_PAGE = 50
@@ -162,7 +162,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
             in_block=fate.slot is not None,
         ),
         "err": None if fate.err is None else json.dumps(fate.err),
-        "tip": None if fate.tip is None else lamports(fate.tip.lamports),
+        "tip": None if fate.tip is None else with_sol(fate.tip.lamports),
         "steps": _steps(fate),
         "attempts": [_attempt(each, fate.accepted_at) for each in attempts[:_ATTEMPTS_SHOWN]],
         "more_attempts": len(attempts) > _ATTEMPTS_SHOWN,
