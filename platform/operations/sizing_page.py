@@ -96,7 +96,7 @@ def _shown(found: Sizing | None) -> dict[str, Any] | None:
             ("Processors, without calls", cores),
         ],
         "cost": None if costs is None else prices.money(costs.month),
-        "cost_parts": "" if costs is None else prices.sentence(costs),
+        "cost_parts": "" if costs is None else prices.basis(costs),
         "drivers": [_driver(each, more) for each, more in zip(found.drivers, added, strict=True)],
         "measured": found.measured,
         "ratios": len(list(found.ratios)),

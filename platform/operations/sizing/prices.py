@@ -73,16 +73,11 @@ def signed(amount: float) -> str:
     return f"{'-' if amount < 0 else '+'}{money(abs(amount))}"
 
 
-def sentence(found: Cost) -> str:
-    """What a month costs, and what is not in it."""
-    missing = [
-        name
-        for name, part in (("machines", found.machines), ("the object store", found.store))
-        if part is None
-    ]
-    text = f"{money(found.month)} a month"
-    if found.machines is not None and found.store:
-        text += f": {money(found.machines)} for machines, {money(found.store)} for the object store"
-    elif missing:
-        text += f", without {' and '.join(missing)}: no price is given"
-    return text
+def basis(found: Cost) -> str:
+    """What is in it, and what is not."""
+    parts = (("machines", found.machines), ("object store", found.store))
+    return ", ".join(
+        f"{name} {money(part)}" if part is not None else f"{name} without a price"
+        for name, part in parts
+        if part is None or part
+    )

@@ -72,7 +72,7 @@ def _lines(found: Sizing) -> Iterator[str]:
         f" they would take {size_of(round(made.as_rows))}."
     )
     if found.cost is not None:
-        yield f"{prices.sentence(found.cost)}."
+        yield f"{prices.money(found.cost.month)} a month: {prices.basis(found.cost)}."
     for warning in made.warnings:
         yield f"Warning: {warning}"
     yield from _parts("Disk of the database", made.database, _bytes)
