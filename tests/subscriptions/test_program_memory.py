@@ -180,15 +180,15 @@ def test_what_is_read_in_parts_is_what_each_slot_left(
         until = (newest_slot_or_none() or 0) + 40
         wait(lambda: (newest_slot_or_none() or 0) >= until, "40 slots stored")
         hot = Reader(served, program, size, first)
-        for turn in range(8):
-            hot.read(messages=3 + 5 * turn)
+        for turn in range(5):
+            hot.read(messages=2 + 3 * turn)
         hot.read(until=until)
         hot.check(size, first, until)
         seal_once()
         sealed = Reader(served, program, size, first)
-        for turn in range(4):
-            sealed.read(messages=4 + 9 * turn)
-        later = until + 30
+        for turn in range(3):
+            sealed.read(messages=3 + 4 * turn)
+        later = until + 15
         sealed.read(until=later)
     sealed.check(size, first, later)
 
