@@ -114,6 +114,16 @@ class ArchivedSlot(models.Model):
         return f"slot {self.slot}"
 
 
+class SlotOwners(models.Model):
+    """Which accounts a slot left changed, by owner: what a program's subscription is found by."""
+
+    slot = SlotColumn(primary_key=True)
+    accounts = models.BinaryField(help_text="rewind/sealing/slot_owners.py")
+
+    def __str__(self) -> str:
+        return f"accounts of slot {self.slot}"
+
+
 class SlotTally(models.Model):
     """Counts over a run of 1,000 slots, so that a summary reads fewer rows."""
 

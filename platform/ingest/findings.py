@@ -55,7 +55,10 @@ FINDINGS = {
     ),
     # Refuted slots
     "refuted_account": FindingText(
-        "the cluster voted for another state of the slot, and this account differs", _GAP, True
+        "the cluster voted for another state of the slot, and this account differs",
+        "Open a gap where a stream still has the slot: the account's writes leave, and it is"
+        " fetched again",
+        is_missing=True,
     ),
     "refuted_left": FindingText(
         "the stream has the account otherwise: its writes left, and the slot is fetched again",

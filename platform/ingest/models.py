@@ -17,7 +17,7 @@ class RangeOrder(models.Model):
     class Kind(models.TextChoices):
         REINGEST = "reingest", "re-ingest"
         VERIFY = "verify", "verification"
-        LOCATE = "locate", "search of refuted slots"
+        LOCATE = "locate", "refuted-slot search"
 
     class State(models.TextChoices):
         QUEUED = "queued"

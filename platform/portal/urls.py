@@ -4,6 +4,7 @@ from django.urls import path
 
 from portal.views import (
     account,
+    comparing,
     fates,
     find,
     issued,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("invitation/<str:token>/", sign_in.invitation, name="invitation"),
     path("keys/", keys.keys, name="keys"),
     path("keys/issue/", keys.issue, name="key_issue"),
+    path("keys/compare/", comparing.compare, name="key_compare"),
     path("keys/issued/", issued.issued, name="issued"),
     path("keys/<int:pk>/", keys.key, name="key"),
     path("keys/<int:pk>/rotate/", keys.rotate, name="key_rotate"),

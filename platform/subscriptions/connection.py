@@ -22,9 +22,10 @@ from jsonrpc.wire import encode
 from livefeed.messages import Answer
 from subscriptions.calls import Batch, is_notice
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
-from subscriptions.kinds import SignatureSubscription, Subscription
+from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
+from subscriptions.signature_kind import SignatureSubscription
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Connection:
     ) -> None:
         """The same under another name."""
         place = b""
-        if subscription.memory is not None:
+        if subscription.is_placed:
             shown = b"null" if index is None else b"%d" % index
             place = b',"slot":%d,"transactionIndex":%b' % (slot, shown)
         self.send_at(name, subscription, result, place)

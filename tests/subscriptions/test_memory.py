@@ -69,11 +69,9 @@ def test_an_indexer_that_is_killed_reads_on(served: Served) -> None:
     Indexer(served).runs(kills=12)
 
 
-def test_what_was_never_stored_is_a_gap_and_some_kinds_have_no_memory(served: Served) -> None:
+def test_what_was_never_stored_is_a_gap(served: Served) -> None:
     with served.socket() as socket:
         number = socket.call("logsSubscribe", "all", {"fromSignature": "1" * 64})
         gap = socket.notice(number)
         assert gap["method"] == "gapNotification"
         assert gap["params"]["result"] == {"reason": "from_signature_unknown"}
-        error = socket.error("programSubscribe", CLOCK, {"fromSlot": 1})
-        assert error["data"]["reason"] == "no_memory"

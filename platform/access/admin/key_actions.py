@@ -24,6 +24,7 @@ from staff.formatting import utc
 
 # Keys of one action: their ids are in the URL.
 MOST_KEYS = 200
+MOST_COMPARED = 6
 
 
 def _revoked(key: ApiKey) -> str:

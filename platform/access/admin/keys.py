@@ -86,7 +86,7 @@ class ApiKeyAdmin(ActionsAdmin):
     search_fields = ("name", "customer__name")
     search_help_text = "Name, customer, prefix, or a whole secret"
     autocomplete_fields = ("customer",)
-    actions = ("suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
+    actions = ("compare_keys", "suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
     actions_row = ("rotate", "suspend", "resume", "revoke")
     change_form_outer_before_template = "admin/access/apikey/usage.html"
     change_form_outer_after_template = "admin/access/apikey/history.html"
@@ -305,6 +305,12 @@ class ApiKeyAdmin(ActionsAdmin):
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return key_actions.may(self, request, "rotate")
+
+    @admin.action(description="Compare", permissions=["view"])
+    def compare_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse:
+        """Leads to the page that shows the keys beside each other."""
+        ids = ",".join(map(str, chosen.values_list("pk", flat=True)[: key_actions.MOST_COMPARED]))
+        return HttpResponseRedirect(f"{reverse('admin:priority_compare')}?keys={ids}")
 
     suspend_keys = _list_action("suspend", "Suspend")
     resume_keys = _list_action("resume", "Resume")

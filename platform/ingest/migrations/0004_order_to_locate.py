@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 choices=[
                     ("reingest", "re-ingest"),
                     ("verify", "verification"),
-                    ("locate", "search of refuted slots"),
+                    ("locate", "refuted-slot search"),
                 ]
             ),
         ),

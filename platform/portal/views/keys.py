@@ -61,6 +61,7 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
         "may_issue": bool(key_rights.models_of(found, now)),
         "most": key_actions.MOST_KEYS,
         "days": DAYS,
+        "compares": len(rows) > 1,
     }
     return page(request, "portal/keys.html", context)
 
