@@ -23,7 +23,8 @@ _FIRST = 432_000
 _AT_ONCE = 16
 _TRANSACTIONS = 100
 _CHAIN = 2.5
-# Shares of the writes: one program with two fifths of them, as tokens have, a middle and a small one.
+# Shares of the writes: one program with two fifths of them, as tokens have, a middle one and a
+# small one.
 _SHARES = ((bytes([1]) * 32, 0.4), (bytes([2]) * 32, 0.03), (bytes([3]) * 32, 0.001))
 _REST = bytes([4]) * 32
 _SIZES = (0, 165, 165, 165, 165, 200, 300, 680, 1_544)
@@ -121,7 +122,8 @@ def measure(form: str) -> None:
     for name, owners in [*asked, ("all accounts", None)]:
         slots, writes, seconds, spent = _read(owners)
         print(
-            f"{form}, {name}: {slots / seconds:,.1f} slots a second ({slots / seconds / _CHAIN:,.1f}"
+            f"{form}, {name}: {slots / seconds:,.1f} slots a second"
+            f" ({slots / seconds / _CHAIN:,.1f}"
             f" of the chain's pace), {writes / seconds:,.0f} accounts a second,"
             f" {spent / seconds:.0%} of it in Python",
             flush=True,
