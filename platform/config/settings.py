@@ -48,8 +48,7 @@ LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
 
 # --- the chain ------------------------------------------------------------------------------------
 
-# localnet, the small Solana of `make run`: JSON-RPC on this port and its WebSocket on the next, as
-# clients expect; the stream, the TPU (UDP) and the block engine (its gRPC is on the next) apart.
+# localnet: its WebSocket is on the port after JSON-RPC's, its block engine's gRPC likewise.
 LOCALNET_HOST = env.text("LOCALNET_HOST", "127.0.0.1")
 LOCALNET_RPC_PORT = env.integer("LOCALNET_RPC_PORT", 8899, minimum=1, maximum=65_534)
 LOCALNET_GEYSER_PORT = env.integer("LOCALNET_GEYSER_PORT", 10_000, minimum=1, maximum=65_535)
@@ -58,11 +57,12 @@ LOCALNET_BLOCK_ENGINE_PORT = env.integer(
     "LOCALNET_BLOCK_ENGINE_PORT", 8_902, minimum=1, maximum=65_534
 )
 LOCALNET_BLOCK_ENGINE_AUTH = env.boolean("LOCALNET_BLOCK_ENGINE_AUTH", False)
-# Slot length, slots to finality, slots of 100 without a block, slots of an epoch, votes in blocks.
+# Slot length, slots to finality, slots of 100 without a block, slots of an epoch, leaders, votes.
 LOCALNET_SLOT_MS = env.integer("LOCALNET_SLOT_MS", 400, minimum=10, maximum=60_000)
 LOCALNET_FINALIZED_AFTER = env.integer("LOCALNET_FINALIZED_AFTER", 4, minimum=1, maximum=64)
 LOCALNET_SKIP_PERCENT = env.integer("LOCALNET_SKIP_PERCENT", 2, maximum=90)
 LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
+LOCALNET_VALIDATORS = env.integer("LOCALNET_VALIDATORS", 4, minimum=1, maximum=32)
 LOCALNET_VOTES = env.boolean("LOCALNET_VOTES", False)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
@@ -278,8 +278,8 @@ CACHES = {
 # The address that people reach this installation by, for links in mails and webhooks.
 _port = env.integer("PORT", 8_000, minimum=1, maximum=65_535)
 PUBLIC_URL = env.http_url("PUBLIC_URL", f"http://localhost:{_port}")
-# smtp://user:password@host:587 (STARTTLS), smtps://host:465; without one, mails are files in the
-# run directory.
+FRONT_FIGURES = env.boolean("FRONT_FIGURES", True)
+# smtp://user:password@host:587 (STARTTLS), smtps://host:465; else mails are files in the run dir.
 EMAIL = mail_settings(env.text("EMAIL_URL", ""), RUN_DIR / "mail")
 EMAIL_BACKEND, EMAIL_FILE_PATH = EMAIL["backend"], EMAIL["folder"]
 EMAIL_HOST, EMAIL_PORT = EMAIL["host"], EMAIL["port"]

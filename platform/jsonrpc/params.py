@@ -35,7 +35,7 @@ class _Missing(enum.Enum):
 def read_base58(kind: type, value: Any) -> Any:
     """A value of a type with `from_string` (Pubkey, Signature, Hash) from its base58 string."""
     if not isinstance(value, str):
-        raise ValueError(f"Invalid params: invalid type: {describe(value)}, expected a string")
+        raise ValueError(f"Invalid params: invalid type: {describe(value)}, expected a string.")
     try:
         return kind.from_string(value)  # type: ignore[attr-defined]
     except Exception as error:
@@ -118,7 +118,9 @@ class ParamsReader:
 
 
 def _as_the_node(text: str, value: Any, kind: Any, position: int) -> InvalidParams:
-    """msgspec's error for the value as the standard node's error, with its path in `at`."""
+    """msgspec's error for the value as the standard node's error, which ends with a full stop, with
+    its path in `at`.
+    """
     match = _PLACE.match(text)
     assert match is not None
     text, path = match["text"], match["path"] or ""
@@ -152,22 +154,20 @@ def _node_text(text: str, place: Any, kind: Any) -> str:
     if text.startswith(("Invalid param: ", "Invalid params: ")):
         return text
     if text.startswith("Object contains unknown field "):
-        return (
-            f"Invalid params: unknown field {text.removeprefix('Object contains unknown field ')}"
-        )
+        field = text.removeprefix("Object contains unknown field ")
+        return f"Invalid params: unknown field {field}."
     if text.startswith("Object missing required field "):
-        return (
-            f"Invalid params: missing field {text.removeprefix('Object missing required field ')}"
-        )
+        field = text.removeprefix("Object missing required field ")
+        return f"Invalid params: missing field {field}."
     if text.startswith("Invalid enum value"):
         variants = [f"`{variant}`" for variant in _variants_of(kind)]
-        return f"Invalid params: unknown variant `{place}`, expected one of {', '.join(variants)}"
+        return f"Invalid params: unknown variant `{place}`, expected one of {', '.join(variants)}."
     if text.startswith("Expected `int`") and type(place) is int:
-        return f"Invalid params: invalid value: integer `{place}`, expected {_int_word(text)}"
+        return f"Invalid params: invalid value: integer `{place}`, expected {_int_word(text)}."
     if match := _GOT.match(text):
         found = match["got"] if place is _Missing.MISSING else describe(place)
-        return f"Invalid params: invalid type: {found}, expected {_expected(match['expected'])}"
-    return f"Invalid params: {text}"
+        return f"Invalid params: invalid type: {found}, expected {_expected(match['expected'])}."
+    return f"Invalid params: {text}."
 
 
 def _int_word(text: str) -> str:
@@ -179,9 +179,9 @@ def _refuse_above_u64(value: Any) -> None:
     """Refuses integers above u64: msgspec reads any size, the standard node reads floats."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > U64_MAX:
         raise InvalidParams(
-            f"Invalid params: invalid type: floating point `{float(value)}`, expected u64"
+            f"Invalid params: invalid type: floating point `{float(value)}`, expected u64."
             if value.bit_length() < 1000
-            else "Invalid params: number out of range"
+            else "Invalid params: number out of range."
         )
     members = value.values() if isinstance(value, dict) else value
     if isinstance(members, str | int | float | None):

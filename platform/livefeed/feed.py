@@ -356,6 +356,7 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         block,
         len(part.transactions),
         len(part.accounts),
+        0 if block is None else sum(bool(each.error) for each in part.transactions.values()),
     )
 
 

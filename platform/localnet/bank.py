@@ -112,6 +112,7 @@ class Bank:
         self.previous_blockhash = Hash(state.previous_blockhash)
         self.block_height = state.block_height
         self.block_time = state.block_time
+        self.schedule = ground.schedule
         self.leader = ground.schedule.leader(state.slot)
         self.epoch = ground.schedule.epoch_of(state.slot)
         self.blockhash = Hash(state.blockhash)
@@ -239,7 +240,7 @@ class Bank:
         """The sysvars that change with a slot's begin, in the order in which a validator writes."""
         clock = self._sysvar(sysvars.CLOCK)
         started_at = sysvars.epoch_started_at(clock)
-        parent_epoch = self._ground.schedule.epoch_of(self.parent_slot)
+        parent_epoch = self.schedule.epoch_of(self.parent_slot)
         if self.epoch != parent_epoch:
             started_at = self.block_time
         clock = sysvars.clock(

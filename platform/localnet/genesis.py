@@ -1,6 +1,7 @@
 """Genesis: the accounts that a new localnet starts with."""
 
 import struct
+from collections.abc import Iterable
 
 from solders.account import Account
 from solders.hash import Hash
@@ -9,13 +10,14 @@ from solders.pubkey import Pubkey
 from chain.rent import rent_exempt
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
-from localnet.identities import FAUCET, TIP_ACCOUNTS, VALIDATORS, Validator
+from localnet.identities import FAUCET, LOCKED_STAKE, TIP_ACCOUNTS, Validator
 from localnet.native_mints import native_mints
 from simulator import defaults
 
 FAUCET_LAMPORTS = 500_000_000 * LAMPORTS_PER_SOL
 IDENTITY_LAMPORTS = 500 * LAMPORTS_PER_SOL
 STAKE_LAMPORTS = 100_000 * LAMPORTS_PER_SOL
+LOCKED_LAMPORTS = 1_000 * LAMPORTS_PER_SOL
 
 _SYSTEM = Pubkey.default()
 _VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
@@ -26,26 +28,30 @@ _CONFIG = Pubkey.from_string("Config1111111111111111111111111111111111111")
 _STAKE_CONFIG_DATA = bytes(1) + struct.pack("<dB", 0.25, 12)
 _VOTE_SIZE = 3_762
 _STAKE_SIZE = 200
-COMMISSION = 100
+COMMISSION = 0
 
 
 def genesis_accounts(
-    epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp
+    epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp, validators: Iterable[Validator]
 ) -> dict[Pubkey, Account]:
-    """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, and
-    each validator's identity, vote and stake account.
+    """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, a
+    stake that is locked up, and each validator's identity, vote and stake account.
     """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, genesis_hash, now))
     accounts.update(native_mints())
     accounts.update(stake_config())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
+    accounts[LOCKED_STAKE] = _owned(_locked_stake(), _STAKE, LOCKED_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
         accounts[tip_account] = _wallet(rent_exempt(0))
-    for validator in VALIDATORS:
+    for validator in validators:
         accounts[validator.identity.pubkey()] = _wallet(IDENTITY_LAMPORTS)
-        accounts[validator.vote] = _owned(_vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE)
+        # As much as is staked, as in solana-test-validator's genesis.
+        accounts[validator.vote] = _owned(
+            _vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE, STAKE_LAMPORTS
+        )
         accounts[validator.stake] = _owned(
             _stake_state(validator).ljust(_STAKE_SIZE, b"\0"), _STAKE, STAKE_LAMPORTS
         )
@@ -82,18 +88,18 @@ def _sysvars(epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp) -> dict[P
 
 
 def _vote_state(validator: Validator) -> bytes:
-    """VoteState in its third layout: no votes yet."""
-    identity = bytes(validator.identity.pubkey())
+    """VoteState in its third layout: no votes yet. The account's own key votes and withdraws."""
+    voter = bytes(validator.vote)
     prior_voters = bytes(32 * 48) + struct.pack("<Q?", 31, True)
     return b"".join(
         (
             struct.pack("<I", 2),
-            identity,
-            identity,  # who may withdraw
+            bytes(validator.identity.pubkey()),
+            voter,  # who may withdraw
             bytes((COMMISSION,)),
             struct.pack("<Q", 0),  # votes
             b"\0",  # no root slot
-            struct.pack("<QQ", 1, 0) + identity,  # who votes since epoch 0
+            struct.pack("<QQ", 1, 0) + voter,  # who votes since epoch 0
             prior_voters,
             struct.pack("<Q", 0),  # epoch credits
             struct.pack("<Qq", 0, 0),  # the last timestamp
@@ -115,3 +121,10 @@ def _stake_state(validator: Validator) -> bytes:
             struct.pack("<Q", 0),
         )
     )
+
+
+def _locked_stake() -> bytes:
+    """A stake that is delegated to no one, and locked up beyond every epoch."""
+    authority = bytes(FAUCET.pubkey())
+    head = struct.pack("<IQ", 1, rent_exempt(_STAKE_SIZE)) + authority + authority
+    return (head + struct.pack("<qQ", 0, U64_MAX) + bytes(32)).ljust(_STAKE_SIZE, b"\0")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from solders.pubkey import Pubkey
 
 from chain.units import Epoch, Slot
-from localnet.identities import VALIDATORS, Validator
+from localnet.identities import Validator
 
 # A leader's turn, on every Solana cluster.
 SLOTS_PER_TURN = 4
@@ -14,10 +14,11 @@ SLOTS_PER_TURN = 4
 
 @dataclass(slots=True)
 class Schedule:
-    """The epochs of one chain: all of one length, each with a shuffle of its own."""
+    """The epochs of one chain: all of one length, each with a shuffle of its validators."""
 
     epoch_slots: int
     seed: bytes
+    validators: tuple[Validator, ...]
     _turns: dict[Epoch, list[Validator]] = field(default_factory=dict)
 
     def epoch_of(self, slot: Slot) -> Epoch:
@@ -40,7 +41,9 @@ class Schedule:
             led.setdefault(validator.vote, []).extend(range(first, last))
         # A keypair derives its public key: not for each of a hundred thousand turns.
         return {
-            str(each.identity.pubkey()): led[each.vote] for each in VALIDATORS if each.vote in led
+            str(each.identity.pubkey()): led[each.vote]
+            for each in self.validators
+            if each.vote in led
         }
 
     def _turns_of(self, epoch: Epoch) -> list[Validator]:
@@ -48,7 +51,7 @@ class Schedule:
         if turns is None:
             chance = random.Random(self.seed + epoch.to_bytes(8, "little"))
             count = -(-self.epoch_slots // SLOTS_PER_TURN)
-            turns = self._turns[epoch] = chance.choices(VALIDATORS, k=count)
+            turns = self._turns[epoch] = chance.choices(self.validators, k=count)
             while len(self._turns) > 4:
                 self._turns.pop(next(iter(self._turns)))
         return turns

@@ -14,7 +14,7 @@ from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, BankState, Ground, lattice_of
 from localnet.feed import EntryMade
 from localnet.genesis import STAKE_LAMPORTS, genesis_accounts, stake_config
-from localnet.identities import VALIDATORS
+from localnet.identities import VALIDATOR_COUNT, validators
 from localnet.leaders import Schedule
 from localnet.native_mints import native_mints
 from localnet.state import FinalizedAccounts
@@ -44,6 +44,7 @@ def open_chain(
     epoch_slots: int,
     slot_seconds: float,
     now: UnixTimestamp,
+    validator_count: int = VALIDATOR_COUNT,
     given: Mapping[Pubkey, Account] | None = None,
 ) -> Opened:
     """The chain of the storage; a new one where it holds none, with the given accounts in it.
@@ -53,7 +54,7 @@ def open_chain(
     """
     begins = storage.state() is None
     if begins:
-        _begin(storage, epoch_slots, given or {}, now)
+        _begin(storage, epoch_slots, validator_count, given or {}, now)
     state = storage.state()
     genesis_hash = storage.fact("genesis_hash")
     assert state is not None and genesis_hash is not None
@@ -82,11 +83,16 @@ def open_chain(
 
 
 def _begin(
-    storage: Storage, epoch_slots: int, given: Mapping[Pubkey, Account], now: UnixTimestamp
+    storage: Storage,
+    epoch_slots: int,
+    validator_count: int,
+    given: Mapping[Pubkey, Account],
+    now: UnixTimestamp,
 ) -> None:
     genesis_hash = sha256(os.urandom(32)).digest()
     storage.keep_fact("genesis_hash", genesis_hash)
     storage.keep_number("epoch_slots", epoch_slots)
+    storage.keep_number("validators", validator_count)
     state = BankState(
         slot=Slot(0),
         parent_slot=Slot(0),
@@ -100,7 +106,7 @@ def _begin(
         accounts_lattice=b"",
     )
     accounts = {
-        **genesis_accounts(epoch_slots, Hash(genesis_hash), now),
+        **genesis_accounts(epoch_slots, Hash(genesis_hash), now, validators(validator_count)),
         **given,
         **stake_config(),
     }
@@ -127,12 +133,14 @@ def _lattice(accounts: Iterable[tuple[Pubkey, Account]]) -> bytes:
 
 
 def _ground(storage: Storage, genesis_hash: bytes, accounts: FinalizedAccounts) -> Ground:
+    # The first run's: epochs do not change their length, nor do validators join or leave. Chains
+    # of before there was a choice have four.
+    leading = validators(storage.number("validators") or VALIDATOR_COUNT)
     return Ground(
         accounts=accounts,
-        # Its first run's: epochs do not change their length.
-        schedule=Schedule(storage.number("epoch_slots"), genesis_hash),
+        schedule=Schedule(storage.number("epoch_slots"), genesis_hash, leading),
         next_write_version=write_versions(storage),
-        staked=STAKE_LAMPORTS * len(VALIDATORS),
+        staked=STAKE_LAMPORTS * len(leading),
     )
 
 

@@ -24,6 +24,8 @@ class Options:
     skip_percent: int
     epoch_slots: int
     epoch_slots_given: bool  # on the command line: an existing chain must agree
+    validators: int
+    validators_given: bool
     warp_slot: Slot | None
     reset: bool
     votes: bool

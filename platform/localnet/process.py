@@ -6,6 +6,7 @@ import logging
 import signal
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
+from typing import TypeVar
 
 import uvloop
 
@@ -17,14 +18,17 @@ from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.feed_recovery import recall_blocks
+from localnet.keypair_files import write_keypairs
+from localnet.leaders import Schedule
 from localnet.ledger import Ledger
 from localnet.methods.table import Node
 from localnet.opening import open_chain
 from localnet.options import Options
-from localnet.servers import block_engine, geyser, pubsub, rpc, searcher, tpu
+from localnet.servers import block_engine, datagrams, geyser, pubsub, rpc, searcher, tpu
 from localnet.storage import Storage
 
 log = logging.getLogger(__name__)
+Server = TypeVar("Server")
 
 # A young chain can be replayed from its beginning, whose accounts are in no later slot: a
 # client that starts with it, but slowly, must still find them.
@@ -60,13 +64,11 @@ async def _run(options: Options, storage: Storage) -> None:
         epoch_slots=options.epoch_slots,
         slot_seconds=options.slot_seconds,
         now=UnixTimestamp(int(clock())),
+        validator_count=options.validators,
         given=options.accounts,
     )
-    if options.epoch_slots_given and chain.schedule.epoch_slots != options.epoch_slots:
-        raise ChainDiffers(
-            f"the chain's epochs have {chain.schedule.epoch_slots} slots, not"
-            f" {options.epoch_slots}: only --reset begins a chain of others"
-        )
+    _check(chain.schedule, options)
+    write_keypairs(options.folder, chain.schedule.validators[0])
     loop = asyncio.get_running_loop()
     if chain.root.slot < _BEGINNING_SLOTS:
         faults.replay_slots = _BEGINNING_SLOTS
@@ -91,9 +93,10 @@ async def _run(options: Options, storage: Storage) -> None:
     ledger.accounts_to_load = chain.accounts_to_load
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ledger.stop)
-    host, node = options.host, Node(ledger, faults, options, clock)
-    auction = Auction(ledger)
+    host, auction = options.host, Auction(ledger)
     async with AsyncExitStack() as stack:
+        ports = await _enter(stack, "UDP", host, 0, datagrams.serve(ledger, host))
+        node = Node(ledger, faults, options, clock, ports)
         # The JSON-RPC last: once it says that the node is healthy, all of it listens.
         for name, port, server in (
             (
@@ -138,6 +141,20 @@ async def _run(options: Options, storage: Storage) -> None:
     log.info("localnet ends at slot %d", ledger.root.slot)
 
 
+def _check(schedule: Schedule, options: Options) -> None:
+    """Raises ChainDiffers where the folder's chain is not what the command line says."""
+    if options.epoch_slots_given and schedule.epoch_slots != options.epoch_slots:
+        raise ChainDiffers(
+            f"the chain's epochs have {schedule.epoch_slots} slots, not"
+            f" {options.epoch_slots}: only --reset begins a chain of others"
+        )
+    if options.validators_given and len(schedule.validators) != options.validators:
+        raise ChainDiffers(
+            f"the chain's validators are {len(schedule.validators)}, not"
+            f" {options.validators}: only --reset begins a chain of others"
+        )
+
+
 async def _report_progress(heartbeat: Path) -> None:
     while True:
         progress()
@@ -156,10 +173,10 @@ async def _enter(
     name: str,
     host: str,
     port: int,
-    server: AbstractAsyncContextManager[object],
-) -> None:
+    server: AbstractAsyncContextManager[Server],
+) -> Server:
     try:
-        await stack.enter_async_context(server)
+        return await stack.enter_async_context(server)
     except (OSError, RuntimeError) as error:  # grpc raises the latter
         reason = getattr(error, "strerror", None) or error
         raise PortTaken(f"{name}: cannot listen on {host} port {port}: {reason}") from None

@@ -17,7 +17,6 @@ from chain.units import U64_MAX, Slot
 from localnet import sysvars
 from localnet.bank import BLOCKHASH_AGE, Bank
 from localnet.genesis import STAKE_LAMPORTS
-from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
 from localnet.votes import vote_account
 
@@ -117,13 +116,17 @@ def _blockhashes(bank: Bank, genesis_hash: Hash) -> bytes:
 def _stakes(bank: Bank, epoch: int, *, with_credits: bool) -> bytes:
     return b"".join(
         (
-            _list(_vote_account(bank, each.vote) for each in VALIDATORS if bank.load(each.vote)),
+            _list(
+                _vote_account(bank, each.vote)
+                for each in bank.schedule.validators
+                if bank.load(each.vote)
+            ),
             _list(
                 bytes(each.stake)
                 + bytes(each.vote)
                 + struct.pack("<QQQd", STAKE_LAMPORTS, U64_MAX, U64_MAX, _WARMUP_RATE)
                 + (_u64(0) if with_credits else b"")
-                for each in VALIDATORS
+                for each in bank.schedule.validators
             ),
             _u64(0, epoch),
             _stake_history(bank),
@@ -172,7 +175,7 @@ def _extras(bank: Bank) -> bytes:
 
 
 def _epoch_stakes(bank: Bank, epoch: int) -> bytes:
-    voting = [each for each in VALIDATORS if bank.load(each.vote)]
+    voting = [each for each in bank.schedule.validators if bank.load(each.vote)]
     nodes = (
         bytes(each.identity.pubkey()) + _list([bytes(each.vote)]) + _u64(STAKE_LAMPORTS)
         for each in voting

@@ -7,6 +7,8 @@ from typing import Any
 
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import Transaction
 
@@ -15,7 +17,7 @@ from chain.parsed_accounts.raw import RawAccount
 from chain.parsed_accounts.vote import parse_vote_account
 from chain.units import U64_MAX, Slot, UnixTimestamp
 from localnet.bank import Bank
-from localnet.identities import VALIDATORS, Validator
+from localnet.identities import Validator
 from localnet.submissions import Submitted, read_transaction
 
 VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
@@ -60,13 +62,21 @@ def vote_account(bank: Bank, key: Pubkey) -> dict[str, Any] | None:
     return info
 
 
+def is_vote(message: Message | MessageV0) -> bool:
+    """Whether it is a vote and nothing else."""
+    if len(message.instructions) != 1:
+        return False
+    program = message.instructions[0].program_id_index
+    return program < len(message.account_keys) and message.account_keys[program] == VOTE_PROGRAM
+
+
 def votes_in(bank: Bank) -> list[Submitted]:
     """A vote of each validator for the open bank's parent, on its account as this bank has it: so
     a fork that died leaves nothing behind, and a restart goes on. None for the genesis block.
     """
     if not bank.parent_slot:
         return []
-    found = (_vote_in(bank, validator) for validator in VALIDATORS)
+    found = (_vote_in(bank, validator) for validator in bank.schedule.validators)
     return [vote for vote in found if vote is not None]
 
 
@@ -79,16 +89,29 @@ def _vote_in(bank: Bank, validator: Validator) -> Submitted | None:
     if votes and votes[-1][0] >= bank.parent_slot:
         return None
     tower.vote(bank.parent_slot)
-    identity = validator.identity
+    identity, voter = validator.identity, _voter(bank, validator, info)
+    if voter is None:  # the authority is another key now
+        return None
     instruction = Instruction(
         VOTE_PROGRAM,
         tower_sync(tower, bank.bank_hash, bank.block_time),
-        [AccountMeta(validator.vote, False, True), AccountMeta(identity.pubkey(), True, False)],
+        [AccountMeta(validator.vote, False, True), AccountMeta(voter.pubkey(), True, False)],
     )
+    signers = [identity] if voter is identity else [identity, voter]
     signed = Transaction.new_signed_with_payer(
-        [instruction], identity.pubkey(), [identity], bank.previous_blockhash
+        [instruction], identity.pubkey(), signers, bank.previous_blockhash
     )
     return read_transaction(bytes(signed), verify=False)
+
+
+def _voter(bank: Bank, validator: Validator, info: dict[str, Any]) -> Keypair | None:
+    """The key that may vote on the account now: its own, and in chains of before the identity's."""
+    named = [each for each in info["authorizedVoters"] if each["epoch"] <= bank.epoch]
+    name = named[-1]["authorizedVoter"] if named else None
+    for keypair in (validator.voter, validator.identity):
+        if str(keypair.pubkey()) == name:
+            return keypair
+    return None
 
 
 def tower_sync(tower: Tower, bank_hash: bytes, now: UnixTimestamp) -> bytes:

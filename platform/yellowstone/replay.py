@@ -12,7 +12,7 @@ from upstream.geyser.request_filters import Filters
 from upstream.geyser.transport import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
 from yellowstone import past
 from yellowstone.content import Content
-from yellowstone.matching import keys_of, level_of
+from yellowstone.matching import level_of
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -46,8 +46,6 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
-        # The archive has no index of all accounts by slot: such replays reach what the feed keeps.
-        self._is_stored = keys_of(filters) is not None
 
     # --- from the engine --------------------------------------------------------------------------
 
@@ -98,8 +96,7 @@ class Replay:
 
     async def _once(self) -> None:
         """Reads what is stored, then sends what happens, until something may be missing."""
-        if self._is_stored:
-            await self._read_to(None)
+        await self._read_to(None)
         self._is_live = False
         self._waiting.clear()
         self._waiting_bytes = 0
@@ -108,10 +105,7 @@ class Replay:
         if answer is None or not answer.root:
             await asyncio.sleep(1.0)
             return
-        if self._is_stored:
-            await self._read_to(answer.root)
-        elif answer.first is None or answer.first > self.position + 1:
-            raise _out_of_range(self.position + 1, answer.first)
+        await self._read_to(answer.root)
         if self._lost.is_set():
             return
         self._is_live = True
@@ -136,7 +130,7 @@ class Replay:
         engine, filters = self._engine, self.filters
         waited = 0.0
         while True:
-            bounds = await engine.in_thread(past.bounds_of, filters)
+            bounds = await engine.in_past(past.bounds_of, filters)
             stored = -1 if bounds is None else bounds[1]
             if self.position >= (stored - _NEAR_SLOTS if target is None else target):
                 return
@@ -156,9 +150,7 @@ class Replay:
                 return
 
     async def _read(self, first: int, last: int, *, waits: bool) -> None:
-        page = await self._engine.in_thread(
-            lambda: past.read(self.filters, first, last, waits=waits)
-        )
+        page = await self._engine.in_past(lambda: past.read(self.filters, first, last, waits=waits))
         for content in page.contents:
             await self._stream.taken(self._send(content))
         self.position = max(self.position, page.last)
@@ -181,9 +173,7 @@ class Replay:
         return self._stream.deliver(self.filters, content)
 
 
-def _out_of_range(wanted: int, first: int | None) -> GrpcStatus:
+def _out_of_range(wanted: int, first: int) -> GrpcStatus:
     """As Yellowstone's servers say it."""
     text = f"broadcast from {wanted} is not available, last available: {first}"
-    if first is None:
-        text = f"broadcast from {wanted} is not available yet"
     return GrpcStatus(OUT_OF_RANGE, f"from_slot_not_kept: {text}")

@@ -226,31 +226,31 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
     ("method", "params", "message"),
     [
         ("getBlock", [], "`params` should have at least 1 argument(s)"),
-        ("getBlock", ["5"], 'Invalid params: invalid type: string "5", expected u64'),
-        ("getBlock", [True], "Invalid params: invalid type: boolean `true`, expected u64"),
-        ("getBlock", [-1], "Invalid params: invalid value: integer `-1`, expected u64"),
+        ("getBlock", ["5"], 'Invalid params: invalid type: string "5", expected u64.'),
+        ("getBlock", [True], "Invalid params: invalid type: boolean `true`, expected u64."),
+        ("getBlock", [-1], "Invalid params: invalid value: integer `-1`, expected u64."),
         (
             "getBlock",
             [2**64],
-            f"Invalid params: invalid type: floating point `{float(2**64)}`, expected u64",
+            f"Invalid params: invalid type: floating point `{float(2**64)}`, expected u64.",
         ),
         (
             "getBlock",
             [5, {"maxSupportedTransactionVersion": 256}],
-            "Invalid params: invalid value: integer `256`, expected u8",
+            "Invalid params: invalid value: integer `256`, expected u8.",
         ),
-        ("getBlock", [1.5], "Invalid params: invalid type: floating point `1.5`, expected u64"),
+        ("getBlock", [1.5], "Invalid params: invalid type: floating point `1.5`, expected u64."),
         (
             "getBlock",
             [5, {"encoding": "hex"}],
             "Invalid params: unknown variant `hex`, expected one of `json`, `jsonParsed`,"
-            " `base58`, `base64`, `base64+zstd`",
+            " `base58`, `base64`, `base64+zstd`.",
         ),
         (
             "getBlock",
             [5, {"transactionDetails": "some"}],
             "Invalid params: unknown variant `some`, expected one of `full`, `accounts`,"
-            " `signatures`, `none`",
+            " `signatures`, `none`.",
         ),
         (
             "getBlock",

@@ -39,10 +39,10 @@ def test_an_unknown_signature_is_null(rpc, real_ledger):
     [
         (["abc"], "Invalid param: WrongSize"),
         (["0" * 87], "Invalid param: Invalid"),
-        ([7], "Invalid params: invalid type: integer `7`, expected a string"),
+        ([7], "Invalid params: invalid type: integer `7`, expected a string."),
         (
             [UNKNOWN, {"maxSupportedTransactionVersion": "0"}],
-            'Invalid params: invalid type: string "0", expected u64',
+            'Invalid params: invalid type: string "0", expected u64.',
         ),
         (
             [UNKNOWN, {"commitment": "processed"}],

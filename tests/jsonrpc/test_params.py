@@ -65,7 +65,7 @@ def test_a_wrong_param_gets_the_standard_nodes_error(
     method: str, params: list[Any], message: str, place: str
 ) -> None:
     error = refusal(method, *params)
-    assert error["message"] == f"Invalid params: {message}"
+    assert error["message"] == f"Invalid params: {message}."
     assert error["data"] == {"reason": "invalid_params", "at": place}
 
 
@@ -129,7 +129,7 @@ def test_the_member_of_a_map_that_cannot_be_read_is_named() -> None:
         with pytest.raises(InvalidParams) as refused:
             method.params.read(raw)
         assert refused.value.data["at"] == at
-        assert str(refused.value) == "Invalid params: invalid value: integer `-2`, expected u64"
+        assert str(refused.value) == "Invalid params: invalid value: integer `-2`, expected u64."
     with pytest.raises(InvalidParams):
         method.params.read(b'[{"":-2}]')
 

@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 
 from chain.units import U64_MAX, Slot, UnixTimestamp
 from localnet.bank import Bank, BankState, Ground
+from localnet.identities import VALIDATORS
 from localnet.leaders import Schedule
 from localnet.opening import open_chain, write_versions
 from localnet.state import FinalizedAccounts
@@ -30,7 +31,7 @@ steps = st.lists(st.tuples(writes, st.integers(0, 3), st.integers(0, 2)), max_si
 
 def root_bank(accounts: FinalizedAccounts) -> Bank:
     counter = itertools.count(1)
-    ground = Ground(accounts, Schedule(64, b"seed"), lambda: next(counter), 0)
+    ground = Ground(accounts, Schedule(64, b"seed", VALIDATORS), lambda: next(counter), 0)
     state = BankState(
         slot=Slot(0),
         parent_slot=Slot(0),
@@ -119,12 +120,12 @@ def test_no_write_version_is_given_twice(tmp_path: Path) -> None:
 
 
 def test_a_leaders_turn_is_four_slots_and_each_epoch_has_an_order_of_its_own() -> None:
-    schedule = Schedule(64, b"seed")
+    schedule = Schedule(64, b"seed", VALIDATORS)
     leaders = [schedule.leader(Slot(slot)) for slot in range(128)]
     for start in range(0, 128, 4):
         assert len(set(leaders[start : start + 4])) == 1
     assert leaders[:64] != leaders[64:]
-    assert leaders == [Schedule(64, b"seed").leader(Slot(slot)) for slot in range(128)]
+    assert leaders == [Schedule(64, b"seed", VALIDATORS).leader(Slot(slot)) for slot in range(128)]
 
 
 def test_old_blocks_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,5 +87,5 @@ def test_a_fault_that_makes_no_sense_is_refused(localnet: Localnet) -> None:
         ({"skipSlot": 1}, "unknown field `skipSlot`"),
     ]:
         error = localnet.answer("setFaults", wrong)["error"]
-        assert (error["code"], error["message"]) == (-32602, f"Invalid params: {text}")
+        assert (error["code"], error["message"]) == (-32602, f"Invalid params: {text}.")
     assert localnet.answer("setFaults", {"skipSlots": -1})["error"]["code"] == -32602

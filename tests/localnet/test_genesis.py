@@ -18,6 +18,7 @@ from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.feed_recovery import recall_blocks
 from localnet.genesis import genesis_accounts
+from localnet.identities import VALIDATORS
 from localnet.opening import Opened, open_chain
 from localnet.storage import Storage
 from rewind.positions import START_OF_SLOT, placed
@@ -52,7 +53,7 @@ def test_slot_0_has_every_account_that_the_chain_starts_with(tmp_path: Path) -> 
     record = storage.block(Slot(0))
     assert record is not None and record.account_writes is not None
     assert accounts_of(record) == dict(chain.accounts.items())
-    assert accounts_of(record) == genesis_accounts(64, chain.genesis_hash, NOW)
+    assert accounts_of(record) == genesis_accounts(64, chain.genesis_hash, NOW, VALIDATORS)
     assert accounts_of(record).keys() > defaults.genesis_accounts().keys()
     assert all(write.signature is None for write in record.account_writes)
     versions = [write.write_version for write in record.account_writes]
@@ -115,7 +116,7 @@ def test_a_chain_from_before_its_genesis_was_kept_goes_on(tmp_path: Path) -> Non
         transactions=[],
         rewards=[],
     )
-    storage.keep(state, record, genesis_accounts(64, Hash(genesis_hash), NOW), ())
+    storage.keep(state, record, genesis_accounts(64, Hash(genesis_hash), NOW, VALIDATORS), ())
     chain = opened(storage)
     bank = chain.root.child(Slot(1), now=NOW)
     bank.begin()

@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from chain.lattice import LatticeHash, account_lattice, bank_hash
+from localnet.bank import BLOCKHASH_AGE
 from localnet.genesis import STAKE_LAMPORTS
 from localnet.identities import VALIDATORS
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
@@ -67,12 +68,11 @@ def test_a_full_one_and_an_increment_sum_up(voting: Localnet) -> None:
     assert str(Hash(manifest.blockhash)) == block["blockhash"]
     assert manifest.bank.parent_slot == block["parentSlot"]
     assert manifest.bank.block_height == block["blockHeight"]
-    assert manifest.genesis_hash == bytes(Hash.from_string(voting.call("getGenesisHash")))
+    if block["blockHeight"] < BLOCKHASH_AGE:  # later than that it is not in the queue of hashes
+        assert manifest.genesis_hash == bytes(Hash.from_string(voting.call("getGenesisHash")))
     for stakes in manifest.epoch_stakes:
         assert stakes.stakes == {bytes(each.vote): STAKE_LAMPORTS for each in VALIDATORS}
-        assert stakes.voters == {
-            bytes(each.vote): bytes(each.identity.pubkey()) for each in VALIDATORS
-        }
+        assert stakes.voters == {bytes(each.vote): bytes(each.vote) for each in VALIDATORS}
 
     # One account is new, one is closed.
     payer, new = wallet(voting), Keypair().pubkey()

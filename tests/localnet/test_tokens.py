@@ -232,7 +232,7 @@ def test_a_config_of_these_must_name_the_commitment(localnet: Localnet, method: 
     nowhere = str(Keypair().pubkey())
     refused = localnet.answer(method, nowhere, {})["error"]
     assert refused["code"] == -32602
-    assert refused["message"].startswith("Invalid params: missing field `commitment`")
+    assert refused["message"] == "Invalid params: missing field `commitment`."
     for config in ([], [{"commitment": "confirmed"}]):
         missing = localnet.answer(method, nowhere, *config)["error"]["message"]
         assert missing.startswith("Invalid param: could not find ")

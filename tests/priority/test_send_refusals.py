@@ -86,7 +86,7 @@ def test_bad_params_are_named(door: Door, params: list[Any], at: str | None) -> 
 
 def test_retries_above_their_most_are_told_it(door: Door) -> None:
     answer = door("/priority", "sendTransaction", text(b"\1"), {**SENT, "maxRetries": 2**31})
-    expected = "invalid value: integer `2147483648`, expected at most 2147483647"
+    expected = "invalid value: integer `2147483648`, expected at most 2147483647."
     assert answer.json()["error"]["message"] == f"Invalid params: {expected}"
 
 

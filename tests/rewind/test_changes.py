@@ -245,14 +245,14 @@ def test_gaps_are_told_and_never_refused(rpc: Rpc, record: Any) -> None:
         ([ALICE], "`params` should have at least 2 argument(s)"),
         ([ALICE, {"toSlot": 1}], "missing field `fromSlot`"),
         ([ALICE, {"fromSlot": 1}], "missing field `toSlot`"),
-        ([ALICE, {"fromSlot": 1, "toSlot": None}], "invalid type: null, expected u64"),
-        ([ALICE, {"fromSlot": 1, "toSlot": 2, "limit": -1}], "integer `-1`, expected u64"),
-        ([ALICE, {"fromSlot": 1, "toSlot": 2, "before": 7}], "expected a string"),
+        ([ALICE, {"fromSlot": 1, "toSlot": None}], "invalid type: null, expected u64."),
+        ([ALICE, {"fromSlot": 1, "toSlot": 2, "limit": -1}], "integer `-1`, expected u64."),
+        ([ALICE, {"fromSlot": 1, "toSlot": 2, "before": 7}], "expected a string."),
         (
             [ALICE, {"fromSlot": 1, "toSlot": 2, "encoding": "jsonParsed"}],
             "unknown variant `jsonParsed`, expected one of",
         ),
-        ([7, {"fromSlot": 1, "toSlot": 2}], "invalid type: integer `7`, expected a string"),
+        ([7, {"fromSlot": 1, "toSlot": 2}], "invalid type: integer `7`, expected a string."),
     ],
 )
 def test_bad_params_are_refused_in_words(rpc: Rpc, params: Any, words: str) -> None:

@@ -127,12 +127,12 @@ def test_filters_and_coarse_slots_are_told(rpc, record):
 @pytest.mark.parametrize(
     ("config", "text"),
     [
-        ({"fromSlot": -1}, "Invalid params: invalid value: integer `-1`, expected u64"),
-        ({"toSlot": "9"}, 'Invalid params: invalid type: string "9", expected u64'),
-        ({"maxGaps": 1.5}, "Invalid params: invalid type: floating point `1.5`, expected u64"),
-        ({"includeGaps": 1}, "Invalid params: invalid type: integer `1`, expected a boolean"),
+        ({"fromSlot": -1}, "Invalid params: invalid value: integer `-1`, expected u64."),
+        ({"toSlot": "9"}, 'Invalid params: invalid type: string "9", expected u64.'),
+        ({"maxGaps": 1.5}, "Invalid params: invalid type: floating point `1.5`, expected u64."),
+        ({"includeGaps": 1}, "Invalid params: invalid type: integer `1`, expected a boolean."),
         ({"fromSlot": 9, "toSlot": 8}, "Invalid params: fromSlot is above toSlot"),
-        (7, "Invalid params: invalid type: integer `7`, expected an object"),
+        (7, "Invalid params: invalid type: integer `7`, expected an object."),
     ],
 )
 def test_what_makes_no_sense_is_refused(rpc, config, text):

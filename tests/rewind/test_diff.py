@@ -103,7 +103,7 @@ def test_an_error_names_the_side(
         ({"slotA": 10, "slotB": 10, "anchorB": {}}, "found `slotB` and `anchorB`"),
         ({"slotA": 10, "anchorB": {"slot": 1}}, "in `anchorB`, found `slot`"),
         ({"slot": 10, "slotB": 10}, "or `anchorA`, found none of them"),
-        ({"slotA": "10", "slotB": 10}, 'invalid type: string "10", expected u64'),
+        ({"slotA": "10", "slotB": 10}, 'invalid type: string "10", expected u64.'),
         ({"slotA": 10, "slotB": 10, "encoding": "hex"}, "unknown variant `hex`"),
     ],
 )

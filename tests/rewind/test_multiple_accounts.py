@@ -80,7 +80,7 @@ def test_the_number_of_accounts_has_an_end(rpc: Rpc, record: Any) -> None:
     [
         ([[]], "`params` should have at least 2 argument(s)"),
         ([keys(1)[0], {"slot": 1}], "expected a sequence"),
-        ([[7], {"slot": 1}], "invalid type: integer `7`, expected a string"),
+        ([[7], {"slot": 1}], "invalid type: integer `7`, expected a string."),
         ([["abc"], {"slot": 1}], "Invalid param: WrongSize"),
         ([keys(1), {}], "found none of them"),
     ],

@@ -326,10 +326,10 @@ def test_a_misspelled_member_of_an_override_is_named(archived: LittleChain, rpc:
     pays = archived.payment(TARGET, SOL)
     payer, other = (str(each.pubkey()) for each in archived.payers[:2])
     for bad, word in (
-        ({"lamport": 1}, "Invalid params: unknown field `lamport`"),
-        ({"lamports": -1}, "Invalid params: invalid value: integer `-1`, expected u64"),
+        ({"lamport": 1}, "Invalid params: unknown field `lamport`."),
+        ({"lamports": -1}, "Invalid params: invalid value: integer `-1`, expected u64."),
         ({"owner": "x"}, "Invalid param: WrongSize"),
-        (7, "Invalid params: invalid type: integer `7`, expected an object"),
+        (7, "Invalid params: invalid type: integer `7`, expected an object."),
     ):
         error = refused(rpc, pays, slot=3, overrides={other: {"lamports": 1}, payer: bad})
         assert error["message"] == word

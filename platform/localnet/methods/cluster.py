@@ -7,7 +7,6 @@ from solders.pubkey import Pubkey
 from chain.units import LAMPORTS_PER_SOL, Epoch, Slot
 from jsonrpc.params import U64
 from localnet.errors import BadParams, BlockCleanedUp, BlockNotAvailable, NoSnapshot
-from localnet.identities import FAUCET, VALIDATORS
 from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
     FEATURE_SET,
@@ -19,6 +18,7 @@ from localnet.methods.table import (
     in_context,
     methods,
 )
+from localnet.supply import non_circulating
 from localnet.votes import VOTE_PROGRAM
 
 _SHRED_VERSION = 50_093
@@ -49,7 +49,7 @@ def get_genesis_hash(call: Node) -> str:
 
 @methods.add("getIdentity")
 def get_identity(call: Node) -> dict[str, Any]:
-    return {"identity": str(VALIDATORS[0].identity.pubkey())}
+    return {"identity": str(call.ledger.schedule.validators[0].identity.pubkey())}
 
 
 @methods.add("getSlot")
@@ -141,28 +141,28 @@ def get_slot_leaders(call: Node, start_slot: U64, limit: U64) -> list[str]:
 @methods.add("getClusterNodes")
 def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
     """Every validator with the addresses of this one process."""
-    options = call.options
+    options, ports = call.options, call.datagram_ports
     host = _REACHED_AT.get(options.host, options.host)
-    tpu = f"{host}:{options.tpu_port}"
+    tpu, cluster = f"{host}:{options.tpu_port}", f"{host}:{ports.cluster}"
     return [
         {
             "clientId": "Agave",
             "featureSet": FEATURE_SET,
-            "gossip": f"{host}:{options.tpu_port}",
+            "gossip": cluster,
             "pubkey": str(validator.identity.pubkey()),
             "pubsub": f"{host}:{options.pubsub_port}",
             "rpc": f"{host}:{options.rpc_port}",
-            "serveRepair": None,
+            "serveRepair": cluster,
             "shredVersion": _SHRED_VERSION,
             "tpu": None,  # the port of plain UDP, which there is none of any more
-            "tpuForwards": None,
-            "tpuForwardsQuic": None,
+            "tpuForwards": None,  # likewise
+            "tpuForwardsQuic": tpu,
             "tpuQuic": tpu,
-            "tpuVote": None,
-            "tvu": None,
+            "tpuVote": f"{host}:{ports.votes}",
+            "tvu": cluster,
             "version": VERSION,
         }
-        for validator in VALIDATORS
+        for validator in call.ledger.schedule.validators
     ]
 
 
@@ -172,18 +172,18 @@ class SupplyConfig(ContextConfig, frozen=True, kw_only=True):
 
 @methods.add("getSupply")
 def get_supply(call: Node, config: SupplyConfig = SupplyConfig()) -> dict[str, Any]:
-    """All lamports; what the faucet still holds does not circulate."""
+    """All lamports; those of stakes that are locked up do not circulate."""
     bank = bank_for(call, config)
     total = sum(account.lamports for _, account in bank.everything())
-    faucet = bank.load(FAUCET.pubkey())
-    kept = 0 if faucet is None else faucet.lamports
+    locked = non_circulating(bank)
+    kept = sum(locked.values())
     hidden = config.exclude_non_circulating_accounts_list
     return in_context(
         bank,
         {
             "circulating": total - kept,
             "nonCirculating": kept,
-            "nonCirculatingAccounts": [] if hidden else [str(FAUCET.pubkey())],
+            "nonCirculatingAccounts": [] if hidden else [str(key) for key in locked],
             "total": total,
         },
     )

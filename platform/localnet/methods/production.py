@@ -10,8 +10,8 @@ from chain.units import Slot
 from jsonrpc.params import U64, Config
 from localnet.errors import BadParams
 from localnet.genesis import STAKE_LAMPORTS
-from localnet.identities import FAUCET, VALIDATORS
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
+from localnet.supply import non_circulating
 
 # Confirmations that a vote can have: the length of the commitment's list.
 _MOST_CONFIRMATIONS = 32
@@ -25,7 +25,8 @@ def get_block_commitment(call: Node, slot: U64) -> dict[str, Any]:
     """The lamports that have voted on the block, by its confirmations; null for a block that is
     not known, or final.
     """
-    ledger, staked = call.ledger, STAKE_LAMPORTS * len(VALIDATORS)
+    ledger = call.ledger
+    staked = STAKE_LAMPORTS * len(ledger.schedule.validators)
     bank = ledger.bank_of(Slot(slot), Commitment.PROCESSED) if slot > ledger.root.slot else None
     commitment = None
     if bank is not None:
@@ -86,13 +87,14 @@ class LargestAccountsConfig(ContextConfig, frozen=True, kw_only=True):
 def get_largest_accounts(
     call: Node, config: LargestAccountsConfig = LargestAccountsConfig()
 ) -> dict[str, Any]:
-    """The twenty accounts with the most lamports; what the faucet holds does not circulate."""
+    """The twenty accounts with the most lamports; stakes that are locked up do not circulate."""
     bank = bank_for(call, config)
     wanted = config.filter
+    locked = {} if wanted is None else non_circulating(bank)
     accounts = (
         (account.lamports, str(pubkey))
         for pubkey, account in bank.everything()
-        if wanted is None or (wanted == "nonCirculating") == (pubkey == FAUCET.pubkey())
+        if wanted is None or (wanted == "nonCirculating") == (pubkey in locked)
     )
     largest = nlargest(_LARGEST, accounts)
     return in_context(bank, [{"address": name, "lamports": held} for held, name in largest])

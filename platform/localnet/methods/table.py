@@ -12,6 +12,7 @@ from localnet.errors import MinContextSlotNotReached
 from localnet.faults import Faults
 from localnet.ledger import Ledger
 from localnet.options import Options
+from localnet.servers.datagrams import DatagramPorts
 
 # What the engine's code is of, which is the ledger's default too (LEDGER_API_VERSION), and a
 # feature set's number as a node shows one.
@@ -29,6 +30,7 @@ class Node:
     faults: Faults
     options: Options
     clock: Clock
+    datagram_ports: DatagramPorts
 
 
 class ContextConfig(Config, frozen=True, kw_only=True):

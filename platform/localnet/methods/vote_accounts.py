@@ -8,11 +8,9 @@ from chain.commitment import Commitment
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
 from localnet.genesis import STAKE_LAMPORTS
-from localnet.identities import VALIDATORS
 from localnet.methods.table import Node, methods
 from localnet.votes import VOTE_PROGRAM, vote_account
 
-_STAKED = tuple(validator.vote for validator in VALIDATORS)
 _DELINQUENT_AFTER = 128
 _CREDITS_SHOWN = 5
 
@@ -36,9 +34,13 @@ def get_vote_accounts(
     distance = config.delinquent_slot_distance
     oldest = bank.slot - (_DELINQUENT_AFTER if distance is None else distance)
     answer: dict[str, Any] = {"current": [], "delinquent": []}
-    others = (key for key, _ in bank.owned_by(VOTE_PROGRAM) if key not in _STAKED)
-    for key in (*_STAKED, *others):
-        if config.vote_pubkey not in (None, key) or not (shown := _shown(call, bank, key)):
+    staked = [validator.vote for validator in call.ledger.schedule.validators]
+    others = (key for key, _ in bank.owned_by(VOTE_PROGRAM) if key not in staked)
+    for key in (*staked, *others):
+        if config.vote_pubkey not in (None, key):
+            continue
+        shown = _shown(call, bank, key, staked=key in staked)
+        if shown is None:
             continue
         if oldest < 0 or shown["lastVote"] > oldest:
             answer["current"].append(shown)
@@ -47,11 +49,10 @@ def get_vote_accounts(
     return answer
 
 
-def _shown(call: Node, bank: Bank, key: Pubkey) -> dict[str, Any] | None:
+def _shown(call: Node, bank: Bank, key: Pubkey, *, staked: bool) -> dict[str, Any] | None:
     info = vote_account(bank, key)
     if info is None:
         return None
-    staked = key in _STAKED
     if call.options.votes or not staked:
         last = info["votes"][-1]["slot"] if info["votes"] else 0
         root = info["rootSlot"] or 0

@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 
 from localnet.account_files import BadAccountFile, account_at, accounts_below
 from localnet.cloning import CloneFailed, clone
+from localnet.identities import MOST_VALIDATORS
 from localnet.ledger import HIGHEST_WARP
 from localnet.options import Options
 from localnet.process import ChainDiffers, PortTaken, run_localnet
@@ -33,6 +34,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reset", "-r", action="store_true", help="delete the chain and start again"
         )
+        parser.add_argument(
+            *("--ledger", "-l"),
+            type=Path,
+            default=settings.LOCALNET_DIR,
+            metavar="DIR",
+            help="the chain's folder; the one of `make run` unless given",
+        )
+        parser.add_argument(
+            "--bind-address", default=settings.LOCALNET_HOST, metavar="HOST", help="to listen on"
+        )
+        for kind in ("vote", "block"):
+            parser.add_argument(
+                f"--rpc-pubsub-enable-{kind}-subscription",
+                action="store_true",
+                help="always so: taken for scripts that start solana-test-validator",
+            )
         parser.add_argument(
             *("--accounts", "--account-dir"),
             action="append",
@@ -84,6 +101,12 @@ class Command(BaseCommand):
             metavar="SLOT",
             help="go on with this slot; those before it are skipped",
         )
+        parser.add_argument(
+            "--validators",
+            type=_up_to(MOST_VALIDATORS),
+            metavar="COUNT",
+            help="of a new chain, which lead in turns; one that has begun must have as many",
+        )
         parser.add_argument("--quiet", "-q", action="store_true", help="print warnings only")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -97,8 +120,8 @@ class Command(BaseCommand):
         try:
             run_localnet(
                 Options(
-                    folder=settings.LOCALNET_DIR,
-                    host=settings.LOCALNET_HOST,
+                    folder=options["ledger"],
+                    host=options["bind_address"],
                     rpc_port=options["rpc_port"],
                     geyser_port=options["geyser_port"],
                     tpu_port=options["tpu_port"],
@@ -108,6 +131,8 @@ class Command(BaseCommand):
                     skip_percent=settings.LOCALNET_SKIP_PERCENT,
                     epoch_slots=epoch_slots or settings.LOCALNET_EPOCH_SLOTS,
                     epoch_slots_given=epoch_slots is not None,
+                    validators=options["validators"] or settings.LOCALNET_VALIDATORS,
+                    validators_given=options["validators"] is not None,
                     warp_slot=options["warp_slot"],
                     reset=options["reset"],
                     votes=options["votes"],
