@@ -13,8 +13,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("access", "0010_find_indexes"),
-        ("rewind", "0015_slot_owners"),
-        ("rewind", "0015_stakes_of_nodes"),
+        ("rewind", "0016_slot_owners"),
     ]
 
     operations = [
