@@ -12,7 +12,7 @@ from upstream.geyser.request_filters import Filters
 from upstream.geyser.transport import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
 from yellowstone import past
 from yellowstone.content import Content
-from yellowstone.matching import level_of
+from yellowstone.matching import level_of, misses_entries, wants_entries
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -46,6 +46,8 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
+        # Entries are not stored: a replay of them reaches what the feed keeps.
+        self._is_stored = not wants_entries(filters)
 
     # --- from the engine --------------------------------------------------------------------------
 
@@ -96,7 +98,8 @@ class Replay:
 
     async def _once(self) -> None:
         """Reads what is stored, then sends what happens, until something may be missing."""
-        await self._read_to(None)
+        if self._is_stored:
+            await self._read_to(None)
         self._is_live = False
         self._waiting.clear()
         self._waiting_bytes = 0
@@ -105,7 +108,10 @@ class Replay:
         if answer is None or not answer.root:
             await asyncio.sleep(1.0)
             return
-        await self._read_to(answer.root)
+        if self._is_stored:
+            await self._read_to(answer.root)
+        elif answer.first is None or answer.first > self.position + 1:
+            raise _out_of_range(self.position + 1, answer.first)
         if self._lost.is_set():
             return
         self._is_live = True
@@ -156,16 +162,15 @@ class Replay:
         self.position = max(self.position, page.last)
         if page.gap is not None:
             missing, until = page.gap
-            text = (
-                f"slots {missing} to {until} are not stored:"
-                f" subscribe again with from_slot {until + 1} to go on behind them"
-            )
-            raise GrpcStatus(DATA_LOSS, f"slots_missing: {text}")
+            raise _missing("slots", missing, until)
 
     def _send(self, content: Content) -> int:
         """Sends what was not sent before: how many updates."""
         key = content.slot, int(content.level)
         if content.slot <= self.position or key in self._delivered:
+            return 0
+        if misses_entries(self.filters, content):
+            self._stream.end_with(_missing("entries of slots", content.slot, content.slot))
             return 0
         self._delivered[key] = None
         if len(self._delivered) > _MOST_DELIVERED:
@@ -173,7 +178,17 @@ class Replay:
         return self._stream.deliver(self.filters, content)
 
 
-def _out_of_range(wanted: int, first: int) -> GrpcStatus:
+def _missing(what: str, first: int, last: int) -> GrpcStatus:
+    text = f"{what} {first} to {last} are not stored"
+    return GrpcStatus(
+        DATA_LOSS,
+        f"slots_missing: {text}: subscribe again with from_slot {last + 1} to go on behind them",
+    )
+
+
+def _out_of_range(wanted: int, first: int | None) -> GrpcStatus:
     """As Yellowstone's servers say it."""
     text = f"broadcast from {wanted} is not available, last available: {first}"
+    if first is None:
+        text = f"broadcast from {wanted} is not available yet"
     return GrpcStatus(OUT_OF_RANGE, f"from_slot_not_kept: {text}")

@@ -9,10 +9,9 @@ from access import spans, usage_queries
 from access.models import ApiKey
 from access.usage_queries import Asked
 from priority.reports import landing_spans
-from priority.reports.landing import rate_of
 from priority.reports.landing_times import times_of
 from priority.store.key_landings import states_by_key
-from priority.submissions import State
+from priority.submissions import State, landed_share
 
 MOST_KEYS = 6
 MEASURES = ("calls", "refused", "landed")
@@ -36,7 +35,7 @@ class KeyFigures:
 
     @property
     def land_rate(self) -> float | None:
-        return rate_of(self.states)
+        return landed_share(self.states)
 
 
 @dataclass(frozen=True, slots=True)

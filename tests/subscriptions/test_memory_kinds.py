@@ -94,25 +94,6 @@ def test_blocks_with_an_address_are_stored_as_they_happened(served: Served, firs
             )
 
 
-def test_votes_are_stored_as_they_happened(served: Served, first: int) -> None:
-    """Votes are the same by a subscription that was there and by one that came later."""
-    with served.socket() as socket:
-        live = socket.call("voteSubscribe", {"fromSlot": first})
-        logs = socket.call("logsSubscribe", "allWithVotes", {"fromSlot": first})
-        until = served.localnet.call("getSlot", {"commitment": "processed"}) + 10
-        signatures = [
-            message["params"]["result"]["value"]["signature"]
-            for message in read(socket, logs, until)
-            if message["method"] == "logsNotification"
-            and any("Vote111" in line for line in message["params"]["result"]["value"]["logs"])
-        ]
-        if not signatures:
-            pytest.skip("no votes in this chain's blocks")
-        votes = [socket.result(live) for _ in range(len(signatures))]
-        assert [each["signature"] for each in votes] == signatures
-        assert all(each["votePubkey"] and each["slots"] for each in votes)
-
-
 def test_a_signature_long_past_is_answered_at_once(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from access.services.keys import caller_of
 from gateway.calls import count_call
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.permissions import right_missing
-from gateway.refusals import Refusal
+from gateway.refusals import Refusal, TooManyRequests
 from gateway.routes import endpoint_at
 from jsonrpc.errors import RpcError
 from portal import store
@@ -23,7 +23,6 @@ from staff.errors import ActionRefused
 
 METHOD = "simulateHistoricalTransaction"
 _WORKING = (KeyState.ACTIVE, KeyState.EXPIRING)
-_RATE_LIMITED = "rate_limited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +65,31 @@ def counted(
     """
     plan = buckets.plan_of(held.caller, _policy().quota)
     taken = None if plan is None else buckets.take(plan, transactions)
-    status, started = "ok", time.perf_counter()
+    failure: RpcError | None = None
+    started = time.perf_counter()
     try:
         if taken is not None and not taken.allowed:
-            status = _RATE_LIMITED
+            failure = TooManyRequests(taken, transactions)
             raise ActionRefused(
                 f"The rate of the key {held.key} is used up: try again in {taken.retry_seconds} s."
             )
         return run()
     except RpcError as error:
-        status = error.reason
+        failure = error
         raise
     finally:
         seconds = (time.perf_counter() - started) / transactions
         for _ in range(transactions):
-            count_call(held.key.pk, METHOD, status, seconds, address=address, request_id=request_id)
+            count_call(
+                held.key.pk,
+                METHOD,
+                failure,
+                seconds,
+                path="/rewind",
+                status=failure.status if isinstance(failure, Refusal) else 200,
+                address=address,
+                request_id=request_id,
+            )
 
 
 def _policy() -> EndpointPolicy:
