@@ -48,11 +48,11 @@ def test_the_bands_and_lists_of_what_is_sealed(
     ]
     assert wrong == []
     visitor.open(PAGES["rewind_slottally_changelist"])
-    shown = visitor.page.inner_text("main").lower()
+    shown = visitor.page.inner_text("#main").lower()
     for band in ("hot", "sealed", "cold", "remote"):
         assert band in shown, band
     visitor.open(PAGES["operations_sizing"])
-    assert "costs a month" in visitor.page.inner_text("main").lower()
+    assert "costs a month" in visitor.page.inner_text("#main").lower()
 
 
 def fill(cold: Path) -> None:
