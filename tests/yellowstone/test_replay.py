@@ -14,7 +14,6 @@ from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
 
 CLOCK = "SysvarC1ock11111111111111111111111111111111"
-SYSTEM = "11111111111111111111111111111111"
 FINALIZED = schema.CommitmentLevel.FINALIZED
 CONFIRMED = schema.CommitmentLevel.CONFIRMED
 PROCESSED = schema.CommitmentLevel.PROCESSED
@@ -97,7 +96,7 @@ def test_stored_transactions_are_as_the_stream_has_them(geyser: Geyser) -> None:
             each.ClearField("created_at")
             # The archive does not keep it in all its forms.
             each.account.account.ClearField("write_version")
-            # The ledger has no entries, and the archive no index of a slot's accounts.
+            # The ledger has no entries, and of accounts by their keys the slot's count is not read.
             each.block.ClearField("entries_count")
             each.block.ClearField("updated_account_count")
         assert mine.WhichOneof("update_oneof") == other.WhichOneof("update_oneof")
@@ -108,23 +107,6 @@ def _slot_of(update: Any) -> int:
     kind = update.WhichOneof("update_oneof")
     slot: int = getattr(update, kind).slot
     return slot
-
-
-def test_owners_are_replayed_as_far_as_the_feed_keeps_slots(geyser: Geyser) -> None:
-    newest = geyser.localnet.call("getSlot", {"commitment": "finalized"})
-    caught = geyser.call("GetSlot", schema.GetSlotRequest(commitment=FINALIZED)).slot
-    request = Request(
-        accounts={"all": {}}, blocks_meta={"m": {}}, commitment=FINALIZED, from_slot=caught - 3
-    )
-    with geyser.subscribed(request) as stream:
-        found = stream.until(
-            lambda each: each.HasField("block_meta") and each.block_meta.slot >= newest + 5
-        )
-    slots = [each.block_meta.slot for each in found if each.HasField("block_meta")]
-    assert slots == list(range(caught - 3, slots[-1] + 1))
-    request.from_slot = 0
-    with geyser.subscribed(request) as stream:
-        assert stream.refusal().code() is grpc.StatusCode.OUT_OF_RANGE
 
 
 def test_a_stream_goes_on_after_what_was_lost(geyser: Geyser) -> None:
