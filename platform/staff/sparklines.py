@@ -18,28 +18,31 @@ def sparkline(parts: Sequence[tuple[str, int, int]], *, what: str) -> SafeString
     errors = sum(errors for _, _, errors in parts)
     top = max((ok + errors for _, ok, errors in parts), default=0) or 1
     width = len(parts) * (_BAR + _GAP)
-    bars = []
+    paths = {"ok": "", "errors": ""}
     for number, (_, ok, other) in enumerate(parts):
         x = number * (_BAR + _GAP)
         high = _height(ok + other, top)
         red = min(high, _height(other, top))
-        bars.append((x, _HEIGHT - high + red, high - red, "ok"))
-        bars.append((x, _HEIGHT - high, red, "errors"))
+        paths["ok"] += _bar(x, _HEIGHT - high + red, high - red)
+        paths["errors"] += _bar(x, _HEIGHT - high, red)
     drawn = format_html_join(
-        "",
-        '<rect class="tm-{}" x="{}" y="{}" width="{}" height="{}"/>',
-        ((name, x, f"{y:.1f}", _BAR, f"{high:.1f}") for x, y, high, name in bars if high),
+        "", '<path class="tm-{}" d="{}"/>', ((name, path) for name, path in paths.items() if path)
     )
     busiest = max(parts, key=lambda part: part[1] + part[2], default=("", 0, 0))
     hint = f"{total:,} {what}, {errors:,} of them refused or failed"
     if total:
         hint += f"; most on {busiest[0]}: {busiest[1] + busiest[2]:,}; last: {_last(parts):,}"
     return format_html(
-        '<span class="tm-sparkline" title="{0}"><svg viewBox="0 0 {1} {2}" width="{1}"'
-        ' height="{2}" role="img" aria-label="{0}">{3}</svg>'
+        '<span class="tm-sparkline"><svg width="{1}" height="{2}" role="img"><title>{0}</title>'
+        "{3}</svg>"
         '<span class="tm-number number">{4}</span></span>',
         *(hint, width, _HEIGHT, drawn, grouped(total)),
     )
+
+
+def _bar(x: int, y: float, height: float) -> str:
+    """A bar of a path; nothing without a height."""
+    return f"M{x} {y:.1f}h{_BAR}v{height:.1f}h-{_BAR}z" if height else ""
 
 
 def _height(value: int, top: int) -> float:

@@ -2,6 +2,7 @@
 slot's record as another stream has it.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +26,8 @@ from upstream.archives.snapshots import Snapshot
 from upstream.node import Node, NodeError
 
 _BATCH = 1_000
+# A node is some slots ahead of what is archived.
+_ARCHIVE_SECONDS = 10.0
 
 
 class Unusable(Exception):
@@ -114,7 +117,7 @@ class NodeSource:
                 accounts, at = node_accounts(self._node, batch)
             except (NodeError, msgspec.MsgspecError, ValueError) as fault:
                 raise Unusable(f"no accounts from {self.name}: {fault}") from None
-            latest = look_up_slot(at).latest
+            latest = _latest_at(at)
             if at < slot or latest is None or latest < at:
                 raise Unusable(
                     f"{self.name} answered for slot {at}, the archive is at {latest}: try again"
@@ -128,6 +131,16 @@ class NodeSource:
                 if why := _difference(account_of(state), account):
                     found[key] = f"{why} at {self.name}"
         return found, compared
+
+
+def _latest_at(slot: int) -> int | None:
+    """The archive's newest slot, once it has come to this one; or after some seconds."""
+    end = time.monotonic() + _ARCHIVE_SECONDS
+    while True:
+        latest = look_up_slot(slot).latest
+        if (latest is not None and latest >= slot) or time.monotonic() > end:
+            return latest
+        time.sleep(0.2)
 
 
 def _compared(

@@ -231,7 +231,7 @@ def test_a_customer_finds_the_key_that_burns_the_quota(watched: Callable[[], Wat
     assert "indexer" in meter.inner_text()
     visitor.open("/portal/keys/")
     calls = page.locator("tr:has-text('indexer') .tm-sparkline")
-    assert "refused or failed" in (calls.get_attribute("title") or "")
+    assert "refused or failed" in (calls.locator("title").text_content() or "")
     page.check("tr:has-text('indexer') input[name=key]")
     page.check("tr:has-text('wallet back end') input[name=key] >> nth=0")
     page.click("button:text-is('Compare')")
