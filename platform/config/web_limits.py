@@ -28,3 +28,5 @@ REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximu
 REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)
 # The service geyser.Geyser (Yellowstone gRPC), on the address of HOST; 0 serves none.
 GRPC_PORT = env.integer("GRPC_PORT", 0, maximum=65_535)
+# Whether the stream that is followed is asked for entries, which only gRPC's streams are sent.
+FOLLOW_ENTRIES = env.boolean("FOLLOW_ENTRIES", GRPC_PORT > 0)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from statistics import median_low
 
+from django.conf import settings
 from django.db import connection
 
 from chain.units import Slot
@@ -29,7 +30,7 @@ from upstream.geyser.events import (
     SlotIncomplete,
     TooFarAhead,
 )
-from upstream.geyser.updates import AccountUpdate, SlotUpdate
+from upstream.geyser.updates import AccountUpdate, EntryUpdate, SlotUpdate
 from upstream.head_bound import MOST_SLOT, HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -197,6 +198,7 @@ class StreamReader:
                 token=self._source.token,
                 from_slot=from_slot,
                 on_turn=self._turn,
+                on_entry=self._observe_entry if settings.FOLLOW_ENTRIES else None,
             )
         self._stream = stream
         with stream:
@@ -253,6 +255,10 @@ class StreamReader:
                 # Without a node the next stream is trusted.
                 self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
                 raise Unreachable("it sends only slots that the chain cannot have reached")
+
+    def _observe_entry(self, entry: EntryUpdate) -> None:
+        if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
+            self._sink.observe(self._number, entry)
 
     def _set_proved(self, is_proved: bool) -> None:
         self._is_proved = is_proved

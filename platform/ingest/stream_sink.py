@@ -5,7 +5,13 @@ from typing import Protocol
 from chain.units import Slot
 from ingest.follower_state import FollowerState
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
-from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate, Update
+from upstream.geyser.updates import (
+    BlockMetaUpdate,
+    EntryUpdate,
+    SlotUpdate,
+    TransactionUpdate,
+    Update,
+)
 
 
 class Sink(Protocol):
@@ -31,7 +37,7 @@ class Sink(Protocol):
     def publish(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
         """Called for the leading stream only, with each message except account writes."""
 
-    def observe(self, number: int, update: Update) -> None:
+    def observe(self, number: int, update: Update | EntryUpdate) -> None:
         """Called with every message of every stream of the followed chain."""
 
     def check(self) -> None:

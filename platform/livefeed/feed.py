@@ -38,7 +38,7 @@ from livefeed.slots import Slot, SlotTracker
 from livefeed.wanted import Picked, Wanted
 from shared_state.outages import AWAY
 from shared_state.redis_client import client
-from upstream.geyser.updates import SlotUpdate, TransactionUpdate, Update
+from upstream.geyser.updates import EntryUpdate, SlotUpdate, TransactionUpdate, Update
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class LiveFeed:
     """Two threads: one hears what processes want, one reads the updates. `add` never waits."""
 
     def __init__(self) -> None:
-        self._updates: deque[tuple[int, Update] | Ask] = deque()
+        self._updates: deque[tuple[int, Update | EntryUpdate] | Ask] = deque()
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
@@ -89,7 +89,7 @@ class LiveFeed:
         for thread in self._threads:
             thread.join(timeout=3.0)
 
-    def add(self, number: int, update: Update) -> None:
+    def add(self, number: int, update: Update | EntryUpdate) -> None:
         """A message of the stream of that number; cheap, for the reading threads."""
         if len(self._updates) >= _MOST_WAITING:
             self._dropped = True
@@ -186,7 +186,7 @@ class Selection:
         self._out.clear()
         self._tracker = SlotTracker()
 
-    def take(self, number: int, update: Update) -> None:
+    def take(self, number: int, update: Update | EntryUpdate) -> None:
         now = time.time()
         if not self._tracker.take(number, update, now=time.monotonic(), at=now):
             return
@@ -196,6 +196,7 @@ class Selection:
             self._received(update)
 
     def advance(self, now: float) -> None:
+        self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)
         for slot, level in self._tracker.steps(now):
             if level is Level.FINALIZED:
                 self._check_chain(slot)
@@ -356,6 +357,8 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         block,
         len(part.transactions),
         len(part.accounts),
+        [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
+        part.has_entries or not picked.entries,
     )
 
 

@@ -53,6 +53,7 @@ class Kind(IntEnum):
     UPDATES = 12  # b""
     ALL_ACCOUNTS = 13  # b""
     HEADER = 14  # b"": the block's message without its transactions
+    ENTRIES = 15  # b""
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -109,7 +110,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     transactions in their order and of the block. `ask` is the
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
     the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
-    the whole slot, wanted or not.
+    the whole slot, wanted or not. `entries` are messages in their order; `has_entries`: all of them
+    came, if they are wanted.
     """
 
     slot: int
@@ -124,6 +126,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     block: bytes | None = None
     transaction_count: int = 0
     account_count: int = 0
+    entries: list[bytes] = []
+    has_entries: bool = True
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):

@@ -9,6 +9,7 @@ from livefeed.messages import Level
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
+    EntryUpdate,
     SlotUpdate,
     TransactionUpdate,
     Update,
@@ -35,17 +36,30 @@ _LEVEL_OF: dict[int, Level] = {
 
 @dataclass(slots=True)
 class Part:
-    """What one stream sent of a slot: of each account the last write, transactions by index."""
+    """What one stream sent of a slot: of each account the last write, transactions by index, and
+    the messages of entries by index, where they are followed.
+    """
 
     accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     signatures: dict[bytes, TransactionUpdate] = field(default_factory=dict)
+    entries: dict[int, bytes] = field(default_factory=dict)
     meta: BlockMetaUpdate | None = None
     size: int = 0
 
     @property
     def is_whole(self) -> bool:
         return self.meta is not None and len(self.transactions) == self.meta.transaction_count
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Its entries and its bytes."""
+        return len(self.entries), self.size
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether all entries came."""
+        return self.meta is not None and len(self.entries) == self.meta.entry_count
 
 
 @dataclass(slots=True)
@@ -78,11 +92,18 @@ class Slot:
         """The whole part, else the one with the most in it."""
         if not self.parts:
             return Part()
-        return max(self.parts.values(), key=lambda part: (part.is_whole, part.size))
+        return max(self.parts.values(), key=lambda part: (part.is_whole, *part.extent))
 
     @property
     def is_whole(self) -> bool:
         return any(part.is_whole for part in self.parts.values())
+
+    @property
+    def misses_entries(self) -> bool:
+        """Whether entries came, and not all of them yet."""
+        parts = self.parts.values()
+        is_there = any(part.is_whole and part.has_entries for part in parts)
+        return any(part.entries for part in parts) and not is_there
 
     @property
     def size(self) -> int:
@@ -106,9 +127,12 @@ class Seen(NamedTuple):
 
 
 class SlotTracker:
-    """`take` every update of every stream, then read the `steps`. Not thread-safe."""
+    """`take` every update of every stream, then read the `steps`. `waits_for_entries`: a slot is
+    not ready without them. Not thread-safe.
+    """
 
     def __init__(self) -> None:
+        self.waits_for_entries = False
         self.root = 0
         self.newest = 0
         self._slots: dict[int, Slot] = {}
@@ -120,7 +144,7 @@ class SlotTracker:
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0
 
-    def take(self, number: int, update: Update, *, now: float, at: float) -> bool:
+    def take(self, number: int, update: Update | EntryUpdate, *, now: float, at: float) -> bool:
         """Takes a message of the stream of that number; `now` is monotonic, `at` Unix seconds.
         False if it is of a slot that is decided, or one too many.
         """
@@ -141,7 +165,11 @@ class SlotTracker:
                 part.accounts[update.pubkey] = update
                 part.size += len(update.packed) - (0 if known is None else len(known.packed))
             return True
-        if isinstance(update, TransactionUpdate):
+        if isinstance(update, EntryUpdate):
+            if update.place not in part.entries:
+                part.size += len(update.packed)
+            part.entries[update.place] = update.packed
+        elif isinstance(update, TransactionUpdate):
             if update.transaction_index not in part.transactions:
                 part.size += len(update.packed)
             part.transactions[update.transaction_index] = update
@@ -192,7 +220,8 @@ class SlotTracker:
             heard_at = max(heard_at, slot.heard_at)
             if slot.wanted <= slot.level:
                 continue
-            is_ready = slot.is_whole or now - max(slot.wanted_at, heard_at) > LATE_SECONDS
+            is_there = slot.is_whole and not (self.waits_for_entries and slot.misses_entries)
+            is_ready = is_there or now - max(slot.wanted_at, heard_at) > LATE_SECONDS
             if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
                 self._is_changed = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED

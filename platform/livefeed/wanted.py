@@ -23,6 +23,7 @@ class Picked:
     accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     block: bool = False
+    entries: bool = False
 
     def accounts_in_order(self) -> list[AccountUpdate]:
         return sorted(self.accounts.values(), key=lambda each: each.write_version)
@@ -76,7 +77,7 @@ class Wanted:
         return self._keys[kind, level].get(key, set())
 
     def wants_any(self, kind: Kind) -> bool:
-        return bool(self._keys[kind, Level.PROCESSED])
+        return any(self._keys[kind, level] for level in Level)
 
     def of_slot(self, part: Part, level: Level) -> dict[str, Picked]:
         """What each process wants of a slot that reached the level."""
@@ -91,6 +92,8 @@ class Wanted:
             picked[process].accounts.update(part.accounts)
         for process in self._keys[Kind.HEADER, level].get(b"", ()):
             picked[process].block = True
+        for process in self._keys[Kind.ENTRIES, level].get(b"", ()):
+            picked[process].entries = True
         signatures = self._keys[Kind.SIGNATURE, level]
         for signature in signatures.keys() & part.signatures.keys():
             found = part.signatures[signature]

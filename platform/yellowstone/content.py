@@ -120,10 +120,23 @@ class TransactionMessage:
         return _amounts(self.info.meta.post_token_balances)
 
 
+class EntryMessage:
+    """An entry of a block; `info` is a SubscribeUpdateEntry."""
+
+    def __init__(self, info: Any) -> None:
+        self.info = info
+
+    @cached_property
+    def body(self) -> bytes:
+        """The update without filters and created_at."""
+        return bytes(schema.SubscribeUpdate(entry=self.info).SerializeToString())
+
+
 @dataclass(eq=False)
 class Content:
     """What is known of a slot that reached a level: `meta` is its SubscribeUpdateBlockMeta. Of
-    `accounts` and `transactions` it has what some stream wants; `ask` as in livefeed's Reached.
+    `accounts`, `transactions` and `entries` it has what some stream wants; `ask` and `has_entries`
+    as in livefeed's Reached.
     """
 
     slot: int
@@ -136,6 +149,8 @@ class Content:
     transactions: list[TransactionMessage] = field(default_factory=list)
     meta: Any = None
     account_count: int = 0
+    entries: list[EntryMessage] = field(default_factory=list)
+    has_entries: bool = True
     _blocks: dict[object, bytes] = field(default_factory=dict)
 
     @cached_property
@@ -204,13 +219,15 @@ class Content:
                 for each in self.accounts
                 if not include or each.write.pubkey in include
             )
+        if wanted.entries:
+            block.entries.extend(each.info for each in self.entries)
         return bytes(update.SerializeToString())
 
 
 def content_of(reached: Reached) -> Content:
     """What the live feed sent of a slot. Raises Unreadable."""
     number = reached.slot
-    packed = (*reached.accounts, *reached.transactions)
+    packed = (*reached.accounts, *reached.transactions, *reached.entries)
     return Content(
         number,
         reached.parent,
@@ -225,6 +242,8 @@ def content_of(reached: Reached) -> Content:
         ],
         None if reached.block is None else _parse(reached.block).block_meta,
         reached.account_count,
+        [EntryMessage(_parse(each).entry) for each in reached.entries],
+        reached.has_entries,
     )
 
 

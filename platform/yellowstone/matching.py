@@ -33,13 +33,25 @@ def level_of(filters: Filters) -> Level:
     return _LEVELS[filters.commitment]
 
 
-def require_served(filters: Filters) -> None:
-    """Raises BadFilter where something is asked for that the stream followed has not."""
+def require_served(filters: Filters, *, entries: bool) -> None:
+    """Raises BadFilter where something is asked for that is not followed."""
+    if entries:
+        return
     if filters.entries:
-        raise BadFilter("entry: entries are not served")
+        raise BadFilter("entry: entries are not followed here")
     for name, each in filters.blocks:
         if each.entries:
-            raise BadFilter(f"blocks.{name}: include_entries: entries are not served")
+            raise BadFilter(f"blocks.{name}: include_entries: entries are not followed here")
+
+
+def wants_entries(filters: Filters) -> bool:
+    return bool(filters.entries) or any(each.entries for _, each in filters.blocks)
+
+
+def misses_entries(filters: Filters, content: Content) -> bool:
+    """Whether entries of the slot are wanted now that did not come."""
+    is_due = content.level is level_of(filters)
+    return is_due and not content.has_entries and wants_entries(filters)
 
 
 def count_of(filters: Filters) -> int:
@@ -49,7 +61,7 @@ def count_of(filters: Filters) -> int:
             len,
             (
                 *(filters.accounts, filters.slots, filters.transactions, filters.statuses),
-                *(filters.blocks, filters.blocks_meta),
+                *(filters.blocks, filters.blocks_meta, filters.entries),
             ),
         )
     )
@@ -85,6 +97,8 @@ def wants_of(filters: Filters) -> list[Want]:
             found.update(dict.fromkeys(keys or [Want(Kind.ALL_ACCOUNTS, level)]))
     if any(each.interslot_updates for _, each in filters.slots):
         found[Want(Kind.UPDATES)] = None
+    if wants_entries(filters):
+        found[Want(Kind.ENTRIES, level)] = None
     return list(found)
 
 
@@ -123,6 +137,9 @@ def updates(filters: Filters, content: Content) -> list[bytes]:
             found.append(names + sent.body + created)
         for sent, names in _transactions(filters.statuses, content):
             found.append(names + sent.status_body + created)
+        if filters.entries:
+            names = named(*(name for name, _ in filters.entries))
+            found += [names + entry.body + created for entry in content.entries]
         if content.meta is not None:
             for name, wanted in filters.blocks:
                 found.append(named(name) + content.block_body(wanted, slices) + created)

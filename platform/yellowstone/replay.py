@@ -12,7 +12,7 @@ from upstream.geyser.request_filters import Filters
 from upstream.geyser.transport import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
 from yellowstone import past
 from yellowstone.content import Content
-from yellowstone.matching import keys_of, level_of
+from yellowstone.matching import keys_of, level_of, misses_entries, wants_entries
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -46,8 +46,9 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
-        # The archive has no index of all accounts by slot: such replays reach what the feed keeps.
-        self._is_stored = keys_of(filters) is not None
+        # Entries are not stored, and the archive has no index of all accounts by slot: such replays
+        # reach what the feed keeps.
+        self._is_stored = keys_of(filters) is not None and not wants_entries(filters)
 
     # --- from the engine --------------------------------------------------------------------------
 
@@ -164,21 +165,28 @@ class Replay:
         self.position = max(self.position, page.last)
         if page.gap is not None:
             missing, until = page.gap
-            text = (
-                f"slots {missing} to {until} are not stored:"
-                f" subscribe again with from_slot {until + 1} to go on behind them"
-            )
-            raise GrpcStatus(DATA_LOSS, f"slots_missing: {text}")
+            raise _missing("slots", missing, until)
 
     def _send(self, content: Content) -> int:
         """Sends what was not sent before: how many updates."""
         key = content.slot, int(content.level)
         if content.slot <= self.position or key in self._delivered:
             return 0
+        if misses_entries(self.filters, content):
+            self._stream.end_with(_missing("entries of slots", content.slot, content.slot))
+            return 0
         self._delivered[key] = None
         if len(self._delivered) > _MOST_DELIVERED:
             del self._delivered[next(iter(self._delivered))]
         return self._stream.deliver(self.filters, content)
+
+
+def _missing(what: str, first: int, last: int) -> GrpcStatus:
+    text = f"{what} {first} to {last} are not stored"
+    return GrpcStatus(
+        DATA_LOSS,
+        f"slots_missing: {text}: subscribe again with from_slot {last + 1} to go on behind them",
+    )
 
 
 def _out_of_range(wanted: int, first: int | None) -> GrpcStatus:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from google.protobuf.message import DecodeError
 
 from access.callers import Caller
@@ -15,7 +16,7 @@ from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
 from yellowstone.call import Call
 from yellowstone.content import Content, created_now
-from yellowstone.matching import count_of, moves, require_served, updates
+from yellowstone.matching import count_of, misses_entries, moves, require_served, updates
 from yellowstone.replay import Replay
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Stream:
             return
         try:
             filters = Filters(request)
-            require_served(filters)
+            require_served(filters, entries=settings.FOLLOW_ENTRIES)
         except BadFilter as error:
             raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
         most = self.caller.stream_subscriptions
@@ -124,7 +125,10 @@ class Stream:
             if self.replay.is_open:
                 self.replay.put(content)
         elif self.filters is not None and not content.ask:
-            self.deliver(self.filters, content)
+            if misses_entries(self.filters, content):
+                self.end("interrupted")
+            else:
+                self.deliver(self.filters, content)
 
     def move(self, moved: Moved, created: bytes) -> None:
         filters = self.filters if self.replay is None else self.replay.filters

@@ -156,9 +156,10 @@ def serving_geyser() -> Iterator[int]:
 
 @pytest.fixture
 def geyser(
-    transactional_db: None, empty_redis: None, localnet: Localnet, api_key: str
+    transactional_db: None, empty_redis: None, localnet: Localnet, api_key: str, settings: Any
 ) -> Iterator[Geyser]:
-    """The service follows the localnet."""
+    """The service follows the localnet, entries too."""
+    settings.FOLLOW_ENTRIES = True
     from tests.ingest.following import caught_up, follower, wait, worker
 
     with worker(), follower(localnet.geyser_url, localnet.url), serving_geyser() as port:

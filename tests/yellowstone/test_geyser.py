@@ -165,8 +165,6 @@ def test_messages_are_compressed_as_the_client_does(geyser: Geyser) -> None:
 def test_bad_filters_are_refused_with_the_reason(geyser: Geyser) -> None:
     for request, why in (
         (Request(accounts={"a": {"account": ["x"]}}), "accounts.a: account: 'x' is no pubkey"),
-        (Request(entry={"e": {}}), "entry: entries are not served"),
-        (Request(blocks={"b": {"include_entries": True}}), "entries are not served"),
         (Request(accounts={"a": {"filters": [{}]}}), "a filter without memcmp"),
         (Request(commitment=7), "no commitment has the number 7"),  # type: ignore[arg-type]
     ):

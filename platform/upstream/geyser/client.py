@@ -15,10 +15,12 @@ from upstream.geyser.errors import (
     StreamRefused,
     Unreachable,
 )
-from upstream.geyser.updates import BadUpdate, Ping, Update, update_of
+from upstream.geyser.updates import BadUpdate, EntryUpdate, Ping, Update, update_of
 from upstream.protobuf import geyser_pb2 as schema
 
 _CONNECT_SECONDS = 10.0
+# Messages that are no updates of a slot that is assembled.
+_ASIDE = (Ping, EntryUpdate)
 _FIRST_AVAILABLE = re.compile(r"last available: ([0-9]{1,20})\b")
 
 
@@ -26,7 +28,8 @@ class GeyserStream:
     """A subscription to every account write, transaction, block and slot status, votes included:
     a block without its votes is no block. Use it as a context manager, iterate over it once;
     iterating raises a StreamError in the end. `on_turn` is called at least every second meanwhile,
-    also while nothing comes. Raises Unreachable without an answer.
+    also while nothing comes. Entries are asked for only with `on_entry`, which gets them. Raises
+    Unreachable without an answer.
     """
 
     def __init__(
@@ -36,10 +39,12 @@ class GeyserStream:
         token: str = "",
         from_slot: Slot | None = None,
         on_turn: Callable[[], None] | None = None,
+        on_entry: Callable[[EntryUpdate], None] | None = None,
     ) -> None:
         self._call = _call(url, "Subscribe", token)
         self._call.on_turn = on_turn
-        self._first = subscription(from_slot)
+        self._on_entry = on_entry
+        self._first = subscription(from_slot, entries=on_entry is not None)
 
     def __enter__(self) -> Self:
         return self
@@ -58,14 +63,20 @@ class GeyserStream:
                 update = update_of(packed)
                 if update is None:
                     continue
-                if isinstance(update, Ping):
-                    self._call.send(_PONG)
+                if isinstance(update, _ASIDE):
+                    self._aside(update)
                     continue
                 yield update
         except transport.GrpcStatus as status:
             raise stream_error(status) from None
         except BadUpdate as error:
             raise StreamRefused(f"the stream is not of the protocol: {error}") from None
+
+    def _aside(self, message: Ping | EntryUpdate) -> None:
+        if isinstance(message, Ping):
+            self._call.send(_PONG)
+        elif self._on_entry is not None:
+            self._on_entry(message)
 
 
 def first_available(url: str, *, token: str = "") -> Slot | None:
@@ -104,13 +115,15 @@ def _ask(url: str, method: str, token: str, request: Any, read: Callable[[bytes]
             raise StreamRefused("the answer is not of the protocol") from None
 
 
-def subscription(from_slot: Slot | None) -> Any:
+def subscription(from_slot: Slot | None, *, entries: bool = False) -> Any:
     """The request for everything, at processed: no other commitment carries every write."""
     request = schema.SubscribeRequest(commitment=schema.CommitmentLevel.PROCESSED)
     request.accounts["a"].SetInParent()
     request.transactions["t"].SetInParent()
     request.blocks_meta["b"].SetInParent()
     request.slots["s"].interslot_updates = True
+    if entries:
+        request.entry["e"].SetInParent()
     if from_slot is not None:
         request.from_slot = from_slot
     return request

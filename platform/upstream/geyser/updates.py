@@ -71,6 +71,14 @@ class SlotUpdate(NamedTuple):
     dead_error: str = ""
 
 
+class EntryUpdate(NamedTuple):
+    """One entry of a block; `packed` is the whole message. Slots are assembled without them."""
+
+    slot: Slot
+    place: int
+    packed: bytes
+
+
 class Ping(NamedTuple):
     """The server asks whether we are there."""
 
@@ -82,7 +90,7 @@ _KEY_CHARACTERS = 44
 _parse = schema.SubscribeUpdate.FromString
 
 
-def update_of(packed: bytes) -> Update | Ping | None:
+def update_of(packed: bytes) -> Update | EntryUpdate | Ping | None:
     """The update in a message's bytes; None for kinds that were not requested. Raises BadUpdate."""
     try:
         message = _parse(packed)
@@ -99,6 +107,8 @@ def update_of(packed: bytes) -> Update | Ping | None:
         return SlotUpdate(Slot(slot.slot), parent, slot.status, slot.dead_error)
     if kind == "block_meta":
         return _block_meta(message.block_meta, packed)
+    if kind == "entry":
+        return EntryUpdate(Slot(message.entry.slot), message.entry.index, packed)
     return Ping() if kind == "ping" else None
 
 
