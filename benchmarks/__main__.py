@@ -22,7 +22,7 @@ PARTS = (
     *("baselines", "proof", "proof_beside"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions"),
-    *("program_stream", "yellowstone"),
+    *("program_stream", "past_programs", "yellowstone"),
     *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )

@@ -39,7 +39,7 @@ def _measure() -> None:
     from django.core.handlers.wsgi import WSGIHandler
     from django.urls import path, set_urlconf
 
-    from access import buckets, store, usage
+    from access import buckets, refused_calls, store, usage
     from access.models import Tier
     from access.services import keys
     from gateway import hosts
@@ -75,6 +75,10 @@ def _measure() -> None:
     )
     unlimited = keys.issue_key(store.customer_by_name("bench"), tier=free, name="bench")
 
+    narrow = keys.issue_key(
+        store.customer_by_name("bench"), tier=free, name="bench", scopes=["rewind"]
+    )
+
     application, plain = EndpointsFirst(), WSGIHandler()
 
     def environ(secret: str) -> dict[str, Any]:
@@ -96,13 +100,13 @@ def _measure() -> None:
             "wsgi.errors": sys.stderr,
         }
 
-    def ask(secret: str, handler: Any = application) -> bytes:
+    def ask(secret: str, handler: Any = application, status: str = "200 OK") -> bytes:
         seen: list[str] = []
         response = handler(environ(secret), lambda status, headers, *_: seen.append(status))
         body = b"".join(response)
         if hasattr(response, "close"):
             response.close()
-        assert seen[0] == "200 OK", (seen, body)
+        assert seen[0] == status, (seen, body)
         return body
 
     now = datetime.now(UTC)
@@ -119,6 +123,7 @@ def _measure() -> None:
         "whole request, limited key": lambda: ask(issued.secret),
         "whole request, unlimited key": lambda: ask(unlimited.secret),
         "the same by Django's handler": lambda: ask(issued.secret, plain),
+        "whole request, scope missing": lambda: ask(narrow.secret, status="403 Forbidden"),
         "  build the environ": lambda: environ(issued.secret),
         "  identify": lambda: keys.identify(issued.secret, now=now),
         "  require": lambda: require_standing(host, caller, policy, "127.0.0.1"),
@@ -127,6 +132,18 @@ def _measure() -> None:
         "  answer": lambda: dispatch.answer(requests, table, call, lambda *_: None),
         "  count": lambda: usage.count(
             caller.key_id, "getSlot", "ok", seconds=1, microseconds=1, address="127.0.0.1"
+        ),
+        "  note a refused call": lambda: refused_calls.note(
+            narrow.key.pk,
+            seconds=1,
+            method="getSlot",
+            path="/historical",
+            status=403,
+            code=-32003,
+            reason="scope_missing",
+            message="This API key does not have the scope `historical`",
+            request_id="x",
+            address="127.0.0.1",
         ),
         "  response": lambda: Answer([b"x"], request_id="x", taken=taken),
     }

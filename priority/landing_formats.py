@@ -1,6 +1,6 @@
 """Formats of landing figures."""
 
-from staff.formatting import milliseconds
+from staff.formatting import in_units, milliseconds
 
 
 def percent(share: float | None) -> str:
@@ -19,4 +19,4 @@ def microseconds(value: float | str | None) -> str:
 
 def class_name(name: str) -> str:
     """The name of a class of addresses."""
-    return "static addresses" if name == "static" else f"class {int(name):,} s"
+    return "static addresses" if name == "static" else f"class {in_units(int(name))}"

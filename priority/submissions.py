@@ -1,5 +1,6 @@
 """Accepted submissions as they wait in Redis for a lander, and their states."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -26,6 +27,19 @@ class State(StrEnum):
     FAILED = "failed"  # in a block, with an error
     EXPIRED = "expired"  # in no block, and can never be
     REFUSED = "refused"  # likewise, and no upstream ever took it
+
+
+# In a block, with or without an error; and with those that can never be in one: settled.
+IN_A_BLOCK = (State.LANDED, State.FAILED)
+SETTLED = (*IN_A_BLOCK, State.EXPIRED, State.REFUSED)
+
+
+def landed_share(states: Mapping[str, int]) -> float | None:
+    """Of the settled submissions, the share that landed: in a block, without an error. None where
+    none settled. What every page and metric calls landed (docs/landing.md).
+    """
+    settled = sum(states.get(state, 0) for state in SETTLED)
+    return states.get(State.LANDED, 0) / settled if settled else None
 
 
 class Tip(msgspec.Struct, frozen=True, array_like=True):

@@ -57,8 +57,8 @@ class Baseline(models.Model):
 
 
 class EpochStake(models.Model):
-    """What a vote account's votes weigh in an epoch, as a snapshot's manifest has it. No hash
-    covers it: a share of stake counted by it rests on the snapshot's word.
+    """What a vote account's votes weigh in an epoch, as a snapshot's manifest has it, or a node. No
+    hash covers it: a share of stake counted by it rests on the snapshot's word, or the node's.
     """
 
     pk = models.CompositePrimaryKey("epoch", "vote_account")
@@ -69,7 +69,11 @@ class EpochStake(models.Model):
         max_length=32, null=True, help_text="Who may sign its votes in the epoch; null: not known"
     )
     baseline = models.ForeignKey(
-        Baseline, on_delete=models.CASCADE, db_constraint=False, help_text="Whose manifest"
+        Baseline,
+        on_delete=models.CASCADE,
+        null=True,
+        db_constraint=False,
+        help_text="Whose manifest; null: a node's word",
     )
 
     def __str__(self) -> str:

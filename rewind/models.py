@@ -9,7 +9,12 @@ from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
 from gaps.slot_gap import SlotGap
-from rewind import baseline_models, proof_models, sealed_models  # noqa: F401  (for Django)
+from rewind import (  # noqa: F401  (for Django)
+    baseline_models,
+    proof_models,
+    replay_models,
+    sealed_models,
+)
 from rewind.positions import END_OF_SLOT
 
 
@@ -112,6 +117,16 @@ class ArchivedSlot(models.Model):
 
     def __str__(self) -> str:
         return f"slot {self.slot}"
+
+
+class SlotOwners(models.Model):
+    """Which accounts a slot left changed, by owner: what a program's subscription is found by."""
+
+    slot = SlotColumn(primary_key=True)
+    accounts = models.BinaryField(help_text="rewind/sealing/slot_owners.py")
+
+    def __str__(self) -> str:
+        return f"accounts of slot {self.slot}"
 
 
 class SlotTally(models.Model):

@@ -16,6 +16,7 @@ from rewind.errors import ArchiveStoreUnavailable
 from rewind.methods.jobs import simulate
 from rewind.services import audit, moving, proving, repairing, scrubbing, sealing, segments
 from rewind.services.jobs import running, upkeep
+from rewind.services.replays import keeping
 from rewind.store.object_store import StoreFault
 from shared_state import task_faults
 from shared_state.outages import until_next_call
@@ -78,6 +79,14 @@ def resume_simulation_jobs() -> None:
         for job_id, turn in idle:
             call_job(job_id, turn)
         upkeep.delete_expired(now=timezone.now())
+
+
+@shared_task
+def forget_replays() -> None:
+    """Deletes replays and uploaded builds whose time is over."""
+    kept = timedelta(days=settings.REPLAY_DAYS) if settings.REPLAY_DAYS else None
+    with until_next_call("forget_replays", log):
+        keeping.forget(kept=kept, now=timezone.now())
 
 
 @shared_task

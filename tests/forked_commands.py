@@ -195,6 +195,7 @@ def _become(command: dict[str, Any], streams: list[int], closed: set[int]) -> No
         os.environ.clear()
         os.environ.update(command["environment"])
         _forget_settings()
+        _use_store()
         sys.argv = ["manage.py", *command["arguments"]]
         runpy.run_path("manage.py", run_name="__main__")
         status = 0
@@ -225,6 +226,15 @@ def _forget_settings() -> None:
     settings._wrapped = empty
     vars(connections).clear()
     connections.__init__()  # type: ignore[misc]
+
+
+def _use_store() -> None:
+    """The archive takes its object store from the settings when Django starts, which it has."""
+    from django.apps import apps
+
+    if os.environ.get("ARCHIVE_STORE"):
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        apps.get_app_config("rewind").ready()
 
 
 def _main() -> None:

@@ -33,7 +33,14 @@ _TOGETHER = {
         f"tests/clients/test_{name}.py"
         for name in (
             *("http", "kit", "python", "web3js", "readme"),
-            *("localnet_npm", "localnet_python", "simulate_bundle", "start_page"),
+            *(
+                "localnet_npm",
+                "localnet_python",
+                "simulate_bundle",
+                "start_page",
+                "guides",
+                "newcomer",
+            ),
             *("every_write", "shown_answers"),
         )
     ],

@@ -30,7 +30,7 @@ STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {
     *{"positions", "class_choice", "sealing", "sealed_models", "baseline_models"},
-    *{"proof", "proof_models"},
+    *{"proof", "proof_models", "replay_models"},
     *{"bodies", "body_cache", "segments", "places", "filters"},
     *{"texts", "remembering"},
     *{"submissions", "chain_events", "addresses", "sweep_transactions"},

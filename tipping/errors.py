@@ -6,6 +6,7 @@ from access.buckets import Taken
 from access.capped_buckets import DAILY_CAP
 from gateway.refusals import Refusal
 from staff.errors import ActionRefused
+from staff.formatting import in_units
 
 # `error` is the reason itself; a quota's `reason` appears in the GET response only.
 _NO_DATA = ("error", "reason")
@@ -104,6 +105,6 @@ class ClassHasBatches(ActionRefused):
 
     def __init__(self, ttl_seconds: int) -> None:
         super().__init__(
-            f"The class of {ttl_seconds} s has issued addresses: it cannot be deleted."
+            f"The class of {in_units(ttl_seconds)} has issued addresses: it cannot be deleted."
         )
         self.ttl_seconds = ttl_seconds

@@ -7,6 +7,7 @@ from django.db.models import Q
 from access.models import ApiKey
 from columns.keys import PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn
+from staff.formatting import in_units, with_sol
 
 _LONGEST_SECONDS = 31_536_000  # a year
 _MOST_ADDRESSES = 65_536
@@ -59,7 +60,7 @@ class TtlClass(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.ttl_seconds} s"
+        return in_units(self.ttl_seconds)
 
 
 class TipEpoch(models.Model):
@@ -141,7 +142,7 @@ class TipBatch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.ttl_seconds} s, {self.number}"
+        return f"{in_units(self.ttl_seconds)}, {self.number}"
 
 
 class Edge(models.Model):
@@ -233,7 +234,7 @@ class TipEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.lamports} lamports, {self.pubkey}"
+        return f"{with_sol(self.lamports)}, {self.pubkey}"
 
 
 class TipDay(models.Model):
@@ -262,7 +263,7 @@ class TipDay(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.kind}: {self.received - self.paid:+} lamports"
+        return f"{self.day} {self.kind}: {with_sol(self.received - self.paid)}"
 
 
 class TipSweep(models.Model):
@@ -319,4 +320,4 @@ class TipSweepPart(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.lamports} lamports of {self.address_id}"
+        return f"{with_sol(self.lamports)} of {self.address_id}"

@@ -17,7 +17,7 @@ from staff.read_only import LongListAdmin
 
 State = LedgerDamage.State
 _STATES = {
-    State.DAMAGED: ("damaged", "critical", "Reads that need it fail with sealed_data_damaged"),
+    State.DAMAGED: ("damaged", "bad", "Reads that need it fail with sealed_data_damaged"),
     State.REPAIRED: ("repaired", "good", "It is as it was sealed, or was recorded again"),
     State.GAP: ("opened as a gap", "warning", "Its slots are gaps, or were filled again since"),
     State.GONE: ("no longer read", "quiet", "Its blocks left, or its run was merged"),

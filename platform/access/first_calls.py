@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 
 class FirstCall(NamedTuple):
-    """Its id in a page, the language's name, and the text."""
+    """Its id in a page, the language's name, that of its highlighting, and the text."""
 
     id: str
     language: str
+    lexer: str
     text: str
 
 
@@ -30,10 +31,10 @@ console.log(await response.json());
 def first_calls(base: str, secret: str) -> list[FirstCall]:
     """What can be run as it is: it says whose key it is, which any key may ask."""
     return [
-        FirstCall(name, language, text.format(base=base, secret=secret))
-        for name, language, text in (
-            ("curl", "curl", _CURL),
-            ("python", "Python", _PYTHON),
-            ("typescript", "TypeScript", _TYPESCRIPT),
+        FirstCall(name, language, lexer, text.format(base=base, secret=secret))
+        for name, language, lexer, text in (
+            ("curl", "curl", "sh", _CURL),
+            ("python", "Python", "python", _PYTHON),
+            ("typescript", "TypeScript", "ts", _TYPESCRIPT),
         )
     ]

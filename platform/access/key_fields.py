@@ -97,6 +97,18 @@ class MethodsField(_ListField):
             raise forms.ValidationError(str(refusal)) from None
 
 
+def more_hours_field(most_hours: int, **kwargs: Any) -> forms.IntegerField:
+    """How much longer the old key of a rotation stays valid."""
+    return forms.IntegerField(
+        label="Hours more",
+        min_value=1,
+        max_value=most_hours,
+        initial=24,
+        help_text="The old key stays valid this much longer than it would now.",
+        **kwargs,
+    )
+
+
 def overlap_field(most_hours: int, **kwargs: Any) -> forms.IntegerField:
     """How long the old key stays valid after a rotation."""
     return forms.IntegerField(

@@ -19,3 +19,16 @@ def contains(networks: tuple[Network, ...], address: str) -> bool:
     if found.version == 6 and found.ipv4_mapped is not None:
         found = found.ipv4_mapped
     return any(found.version == network.version and found in network for network in networks)
+
+
+def shown_network(address: str) -> str:
+    """Where a call came from, without the host: 203.0.113.0/24, 2001:db8:1234::/48; "" where the
+    server knows no address.
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return ""
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(ip_network(f"{found}/{24 if found.version == 4 else 48}", strict=False))

@@ -36,6 +36,13 @@ def keys_of_customer(customer_id: int) -> QuerySet[ApiKey]:
     return ApiKey.objects.filter(customer_id=customer_id)
 
 
+def keys_of_tier_without_limit(tier_id: int) -> QuerySet[ApiKey]:
+    """Keys that are not revoked and have the monthly limit of their tier."""
+    return ApiKey.objects.filter(
+        tier_id=tier_id, calls_per_month__isnull=True, revoked_at__isnull=True
+    )
+
+
 def count_keys_of_tier(tier: Tier) -> int:
     return ApiKey.objects.filter(tier=tier).count()
 

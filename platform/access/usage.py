@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 import redis
 
-from shared_state.counters import CALL_MICROSECONDS, CALLS, field_of
+from access import refused_calls
+from shared_state.counters import CALL_MICROSECONDS, CALL_TIMES, CALLS, field_of
 from shared_state.counters import KEY as COUNTERS_KEY
 from shared_state.redis_client import NAMESPACE, client
+from shared_state.time_buckets import bucket_of
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ _Counter = tuple[int | None, str, str, int]  # key_id, method, status, minute (U
 _lock = threading.Lock()
 _flushing = threading.Lock()
 _counts: dict[_Counter, list[int]] = {}
+_times: dict[int, int] = {}
 _used: dict[int, tuple[int, str]] = {}
 _unsent: list[tuple[str, list[str | int]]] = []
 _thread: threading.Thread | None = None
@@ -59,7 +62,10 @@ def count(
     `sent` the bytes of notifications.
     """
     counter = (key_id, method, status, int(seconds) // 60)
+    bucket = bucket_of(microseconds / calls) if microseconds and calls else None
     with _lock:
+        if bucket is not None:
+            _times[bucket] = _times.get(bucket, 0) + calls
         cell = _counts.get(counter)
         if cell is not None:
             cell[0] += calls
@@ -74,7 +80,9 @@ def count(
 
 
 def flush() -> bool:
-    """Sends the counts; False while Redis is unavailable: they wait for the next flush."""
+    """Sends the counts, and the refused calls; False while Redis is unavailable: they wait for the
+    next flush.
+    """
     with _flushing:
         _gather()
         try:
@@ -85,19 +93,19 @@ def flush() -> bool:
                 del _unsent[0]
         except redis.RedisError:
             return False
-    return True
+        return refused_calls.flush()
 
 
 def _gather() -> None:
     """Appends the counts since the last time as the next batch to send."""
-    global _counts, _used
+    global _counts, _used, _times
     with _lock:
         if not _counts or sum(len(words) for _, words in _unsent) > 4 * MAX_COUNTERS:
             return
         if len(_counts) >= MAX_COUNTERS:
             log.error("usage of more than %s counters a second was dropped", MAX_COUNTERS)
-        counts, used = _counts, _used
-        _counts, _used = {}, {}
+        counts, used, times = _counts, _used, _times
+        _counts, _used, _times = {}, {}, {}
     words: list[str | int] = [_REMEMBER_SECONDS, 2 * len(counts)]
     totals: dict[str, int] = {}
     for (key_id, method, status, minute), (calls, microseconds, sent) in counts.items():
@@ -109,6 +117,7 @@ def _gather() -> None:
         for total, number in ((CALLS, calls), (CALL_MICROSECONDS, microseconds)):
             name = field_of(total, method, status)
             totals[name] = totals.get(name, 0) + number
+    totals |= {field_of(CALL_TIMES, str(bucket)): number for bucket, number in times.items()}
     words.append(len(totals))
     for name, number in totals.items():
         words += [name, number]
@@ -140,9 +149,9 @@ def _run(sleep: Callable[[float], None] = time.sleep) -> None:
 
 def _after_fork() -> None:
     # The parent sends its own counts; its thread and its locks do not exist here.
-    global _lock, _flushing, _counts, _used, _unsent, _thread
+    global _lock, _flushing, _counts, _used, _times, _unsent, _thread
     _lock, _flushing = threading.Lock(), threading.Lock()
-    _counts, _used, _unsent, _thread = {}, {}, [], None
+    _counts, _used, _times, _unsent, _thread = {}, {}, {}, [], None
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -195,7 +195,12 @@ def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]
 
 def counted_of_family(key_id: int, start: date, end: date) -> int:
     """The same for one key, with those that it was rotated from and into."""
-    [row] = _rows(
+    return sum(counted_days_of_family(key_id, start, end).values())
+
+
+def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, int]:
+    """The same by day, without days of no such calls."""
+    rows = _rows(
         """
         WITH RECURSIVE before(id, rotated_from_id) AS (
             SELECT id, rotated_from_id FROM access_apikey WHERE id = %s
@@ -207,14 +212,27 @@ def counted_of_family(key_id: int, start: date, end: date) -> int:
             UNION ALL
             SELECT k.id FROM access_apikey k JOIN after a ON k.rotated_from_id = a.id
         )
-        SELECT coalesce(sum(counted), 0)::bigint FROM access_keyday
-        WHERE day >= %s AND day < %s
+        SELECT day, sum(counted)::bigint FROM access_keyday
+        WHERE day >= %s AND day < %s AND counted > 0
             AND key_id IN (SELECT id FROM before UNION ALL SELECT id FROM after)
+        GROUP BY 1
         """,
         [key_id, key_id, start, end],
     )
-    counted: int = row[0]
-    return counted
+    return dict(rows)
+
+
+def days_of_keys(
+    key_ids: Collection[int], start: date, end: date
+) -> list[tuple[int, date, int, int]]:
+    """(key_id, day, successful calls, other calls) of the keys' days from start to before end."""
+    return _rows(
+        """
+        SELECT key_id, day, ok, calls - ok FROM access_keyday
+        WHERE key_id = ANY(%s) AND day >= %s AND day < %s
+        """,
+        [list(key_ids), start, end],
+    )
 
 
 def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int]:

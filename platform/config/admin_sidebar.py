@@ -31,6 +31,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Range orders", "ingest", "rangeorder", "published_with_changes"),
             _list("Replay audit", "rewind", "auditedday", "fact_check"),
             _list("Divergences", "rewind", "divergence", "difference"),
+            _list("Replays", "rewind", "replay", "replay"),
             _list("Blocks", "historical", "block", "deployed_code"),
             _list("Archived slots", "rewind", "archivedslot", "inventory_2"),
             _list("Damage of the archive", "rewind", "sealeddamage", "healing"),
@@ -101,18 +102,32 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """The navigation in the theme's form."""
     home = {"title": "Home", "icon": "home", "link": reverse("admin:index")}
-    groups: list[dict[str, Any]] = [{"items": [home]}]
+    groups: list[dict[str, Any]] = [{"title": "", "items": [home]}]
     for title, links in _GROUPS:
         shown = [item for link in links if (item := _item(request, link)) is not None]
         if shown:
             groups.append({"title": title, "separator": True, "items": shown})
     items = [item for group in groups for item in group["items"]]
-    # The page's own link, and not that of the list whose path it lies below.
-    inside = [item["link"] for item in items if request.path.startswith(item["link"])]
-    here = max(inside, key=len, default="")
+    active = _active(request, items)
     for item in items:
-        item["active"] = item["link"] == here
+        item["active"] = item is active
     return groups
+
+
+def here(request: HttpRequest) -> tuple[str, dict[str, Any] | None]:
+    """The heading and the link of the page; no link where the sidebar does not lead to it."""
+    groups = sidebar(request)
+    for group in groups:
+        for item in group["items"]:
+            if item["active"]:
+                return group["title"], item
+    return "", None
+
+
+def _active(request: HttpRequest, items: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The page's own link, and not that of the list whose path it lies below."""
+    inside = [item for item in items if request.path.startswith(item["link"])]
+    return max(inside, key=lambda item: len(item["link"]), default=None)
 
 
 def _item(request: HttpRequest, link: Link) -> dict[str, Any] | None:

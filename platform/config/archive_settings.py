@@ -1,4 +1,4 @@
-"""Settings of the archive's cold storage: old sealed segments lie in an object store."""
+"""Settings of the archive's cold storage, where old sealed segments lie, and of its replays."""
 
 from config import env, store_env
 
@@ -14,3 +14,8 @@ ARCHIVE_STORE_CACHE_BYTES = env.integer("ARCHIVE_STORE_CACHE_MB", 64, minimum=1)
 ARCHIVE_STORE_TIMEOUT_SECONDS = env.integer(
     "ARCHIVE_STORE_TIMEOUT_SECONDS", 10, minimum=1, maximum=300
 )
+# Replays made in forms: for how many days they are kept (0: for good), how many of a customer, and
+# the megabytes of a customer's uploaded builds.
+REPLAY_DAYS = env.integer("REPLAY_DAYS", 365)
+REPLAYS_KEPT = env.integer("REPLAYS_KEPT", 1_000, minimum=1)
+REPLAY_BUILD_BYTES = env.integer("REPLAY_BUILD_MB", 64, minimum=1, maximum=1_024) * 1_048_576

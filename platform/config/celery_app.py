@@ -67,6 +67,11 @@ app.conf.beat_schedule = {
         "schedule": 3.0,
         "options": {"expires": 3.0},
     },
+    "learn-stakes": {
+        "task": "ingest.tasks.learn_stakes",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "fill-gaps": {
         "task": "ingest.tasks.fill_gaps",
         "schedule": 10.0,
@@ -101,6 +106,11 @@ app.conf.beat_schedule = {
         "task": "rewind.tasks.resume_simulation_jobs",
         "schedule": 15.0,
         "options": {"expires": 15.0},
+    },
+    "forget-replays": {
+        "task": "rewind.tasks.forget_replays",
+        "schedule": 3_600.0,
+        "options": {"expires": 3_600.0},
     },
     "rotate-tip-batches": {
         "task": "tipping.tasks.rotate_tip_batches",

@@ -16,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from alerts.services import waiting
-from ingest.services import classification, fates, filling, orders
+from ingest.services import classification, fates, filling, node_stakes, orders, refuted_repair
 from rewind.services import audit
 from tipping.services import batches, sweeping
 
@@ -30,7 +30,10 @@ QUESTIONS: dict[str, Question] = {
     "classify-slots": lambda now: classification.is_due(now=now),
     "settle-fates": lambda now: fates.is_due(now=now),
     "fill-gaps": lambda now: filling.is_due(now=now),
-    "work-off-orders": lambda now: orders.is_due(now=now),
+    "work-off-orders": lambda now: (
+        orders.is_due(now=now) or (settings.ARCHIVE_PROOF_REPAIR and refuted_repair.is_due())
+    ),
+    "learn-stakes": lambda _now: node_stakes.is_due(),
     "audit-replays": lambda _now: audit.is_due(),
     "rotate-tip-batches": lambda now: batches.is_rotation_due(now=now),
     "prepare-tip-batches": lambda now: batches.is_preparation_due(now=now),

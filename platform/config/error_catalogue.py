@@ -2,6 +2,7 @@
 
 from jsonrpc.errors import RpcError
 from jsonrpc.openrpc import meaning_of
+from reference.advice import advice
 from reference.catalogue import errors, http_status
 
 _HEAD = """\
@@ -12,8 +13,8 @@ Made from the code by `manage.py error_catalogue`. Every error is a JSON-RPC err
 say what was required and what was found. Numbers mean different things in different areas, as they
 do on the standard node: prefer the reason.
 
-| reason | code | HTTP | where | when |
-|---|---|---|---|---|
+| reason | code | HTTP | where | when | what to do |
+|---|---|---|---|---|---|
 """
 
 
@@ -25,4 +26,5 @@ def page() -> str:
 def _row(kind: type[RpcError]) -> str:
     area = kind.__module__.partition(".")[0]
     code = kind.code or "the node's"
-    return f"| `{kind.reason}` | {code} | {http_status(kind)} | {area} | {meaning_of(kind)} |"
+    cells = (f"`{kind.reason}`", code, http_status(kind), area, meaning_of(kind), advice(kind))
+    return f"| {' | '.join(map(str, cells))} |"

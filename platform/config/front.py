@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
+from config import front_live
 from config.content_policy import ContentPolicyMiddleware
 from gateway.health import failed_checks, readiness
 from historical.services.bounds import newest_slot_or_none
-from reference.views import base_of, start_snippets
+from reference.framing import base_of
+from reference.snippets import first_reads
 from shared_state.outages import AWAY
 
 
@@ -30,10 +32,22 @@ def front_page(request: HttpRequest) -> HttpResponse:
     found = {
         "chain": _chain(),
         "status": _status(),
-        "ways": start_snippets(base_of(request))["read"],
+        "strip": front_live.strip() if settings.FRONT_FIGURES else None,
+        "ways": first_reads(base_of(request)),
         "portal": _portal(),
     }
     return render(request, "front.html", found)
+
+
+@ContentPolicyMiddleware
+@require_safe
+def live_strip(request: HttpRequest) -> HttpResponse:
+    """The strip alone, for front.js: read once a second for all visitors of a process."""
+    if not settings.FRONT_FIGURES:
+        raise Http404
+    response = render(request, "live.html", {"strip": front_live.strip()})
+    response["Cache-Control"] = "public, max-age=1"
+    return response
 
 
 def _chain() -> str:

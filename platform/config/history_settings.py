@@ -35,9 +35,11 @@ LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_65
 # Archived slots are held against the cluster's votes in this share of a core's time; 0: not at all.
 # Where the stakes of an epoch are not known, so many vote accounts that agree are enough (0: 20,
 # or 3 of localnet's four). A slot waits so many slots for a gap below it to be filled.
+# A refuted slot is compared with the streams, and fetched again where one has it otherwise.
 ARCHIVE_PROOF_PERCENT = env.integer("ARCHIVE_PROOF_PERCENT", 50, minimum=0, maximum=100)
 ARCHIVE_PROOF_VOTES = env.integer("ARCHIVE_PROOF_VOTES", 0)
 ARCHIVE_PROOF_WAIT_SLOTS = env.integer("ARCHIVE_PROOF_WAIT_SLOTS", 20_000, minimum=64)
+ARCHIVE_PROOF_REPAIR = env.boolean("ARCHIVE_PROOF_REPAIR", True)
 ARCHIVE_PROOF_CACHE_MB = env.integer("ARCHIVE_PROOF_CACHE_MB", 128, minimum=1)
 # citus: DATABASE_URL leads to the coordinator of a Citus cluster, over which the large tables of
 # archive and ledger are spread (docs/decisions/cluster.md).

@@ -278,8 +278,8 @@ CACHES = {
 # The address that people reach this installation by, for links in mails and webhooks.
 _port = env.integer("PORT", 8_000, minimum=1, maximum=65_535)
 PUBLIC_URL = env.http_url("PUBLIC_URL", f"http://localhost:{_port}")
-# smtp://user:password@host:587 (STARTTLS), smtps://host:465; without one, mails are files in the
-# run directory.
+FRONT_FIGURES = env.boolean("FRONT_FIGURES", True)
+# smtp://user:password@host:587 (STARTTLS), smtps://host:465; else mails are files in the run dir.
 EMAIL = mail_settings(env.text("EMAIL_URL", ""), RUN_DIR / "mail")
 EMAIL_BACKEND, EMAIL_FILE_PATH = EMAIL["backend"], EMAIL["folder"]
 EMAIL_HOST, EMAIL_PORT = EMAIL["host"], EMAIL["port"]

@@ -98,8 +98,9 @@ def options(name: str, store: str) -> StoreOptions:
             raise BadEnvironment(
                 f"{name}: {key}: expected http://host:port or https://host, without credentials"
             )
-    if found.get("endpoint", "").startswith("http:") and not _is_true(found.get("allow_http", "")):
-        raise BadEnvironment(f"{name}: the endpoint has http: set allow_http=true, or use https")
+    for key in ("endpoint", "base_url"):
+        if found.get(key, "").startswith("http:") and not _is_true(found.get("allow_http", "")):
+            raise BadEnvironment(f"{name}: {key} has http: set allow_http=true, or use https")
     return StoreOptions(found)
 
 

@@ -5,8 +5,9 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config.admin_find import find
-from config.admin_home import live
-from config.front import front_page
+from config.admin_home import fix_now, live, live_charts
+from config.front import front_page, live_strip
+from config.server_error import server_error
 from gateway.sign_in import limited_sign_in
 from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
@@ -18,9 +19,12 @@ from subscriptions.views import SubscriptionSocket
 
 admin.autodiscover()
 
+handler500 = server_error
+
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=ROOT_POLICY))),
     path("priority", landing_endpoint(FateSocket.as_view(policy=FATES_POLICY))),
+    path("front/live/", live_strip, name="front_live"),
     path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),
@@ -38,6 +42,8 @@ urlpatterns = [
     path("admin/password_change/", admin.site.admin_view(limited_sign_in(change_password))),
     path("admin/password/<uidb64>/<token>/", NewPassword.as_view(), name="staff_new_password"),
     path("admin/live/", live, name="admin_live"),
+    path("admin/live/charts/", live_charts, name="admin_live_charts"),
+    path("admin/fix/", admin.site.admin_view(fix_now), name="admin_fix"),
     path("admin/find/", admin.site.admin_view(find), name="admin_find"),
     path("admin/", admin.site.urls),
     path("portal", RedirectView.as_view(pattern_name="portal:overview")),

@@ -19,7 +19,8 @@ from config.wsgi import application
 from gateway import edge
 from gateway.routes import endpoint_at
 from reference import pages
-from reference.views import start_snippets
+from reference.highlighting import highlighted
+from reference.snippets import first_reads
 
 # By the names that settings and checks have for them, so that no import statement shows them.
 _LATE = (
@@ -56,7 +57,8 @@ def warm_up() -> None:
     engine.engine.template_context_processors  # noqa: B018
     for template in _templates():
         engine.get_template(template)
-    start_snippets(settings.PUBLIC_URL)
+    for each in first_reads(settings.PUBLIC_URL):
+        highlighted(each["text"], each["lexer"])
     pages.plain_gets()
     for page in pages.PAGES:
         pages.sections(page.slug)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from socket import socket
 
 from django.conf import settings
+from django.urls import reverse
 
 from access.networks import contains
 from config.warming import warm_up
@@ -13,6 +14,7 @@ from config.wsgi import application
 from embedded import notify
 from gateway import edge, known_heads
 from operations.services.watching import stand_in
+from portal.services.uploading import member_sending, staff_sending
 from shared_state import heartbeats
 from webserver.limits import Limits
 from webserver.load import Load
@@ -48,8 +50,16 @@ def worker(
         at_begin=edge.begin_on_loop,
         on_progress=progress,
         load=load,
-        large=edge.large_bodies(lanes),
+        large=edge.large_bodies(lanes, _uploads()),
     )
+
+
+def _uploads() -> edge.Uploads:
+    """The pages that take a file; each checks the session again, and the permission."""
+    return {
+        reverse("portal:replay_build"): member_sending,
+        reverse("admin:rewind_replay_upload"): staff_sending,
+    }
 
 
 def serving(workers: int) -> Serve:

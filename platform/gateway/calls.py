@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.http import HttpRequest
 
-from access import usage
+from access import refused_calls, usage
 from access.callers import Caller
 from gateway import call_log
 from gateway.answers import Answered
@@ -44,10 +44,13 @@ class Call:
 
 class Observer:
     """Counts each call of a body and keeps the error of the last one. `started` is the start of the
-    next call (perf_counter).
+    next call (perf_counter), `is_batch` whether the body is a batch.
     """
 
-    __slots__ = ("address", "error", "key_id", "methods", "request_id", "started")
+    __slots__ = (
+        *("address", "error", "error_format", "is_batch", "key_id", "methods", "path"),
+        *("request_id", "started"),
+    )
 
     def __init__(
         self,
@@ -57,49 +60,84 @@ class Observer:
         address: str,
         request_id: str,
         started: float,
+        path: str,
+        error_format: ErrorFormat,
     ) -> None:
         self.methods = methods
         self.key_id = key_id
         self.address = address
         self.request_id = request_id
         self.started = started
+        self.path = path
+        self.error_format = error_format
+        self.is_batch = False
         self.error: RpcError | None = None
 
     def __call__(self, method: str, error: RpcError | None) -> None:
         now = time.perf_counter()
         self.error = error
-        self.count(method, "ok" if error is None else error.reason, now - self.started)
+        status = 200
+        if error is not None and not self.is_batch and _has_a_status(error, self.error_format):
+            status = status_of(error)
+        self.count(method, error, now - self.started, status)
         self.started = now
 
-    def count(self, method: str, status: str, seconds: float) -> None:
-        """Counts one call. Unknown methods are counted as `unknown`, so that counters stay few, and
-        calls refused before their method was read as `none`.
+    def count(self, method: str, error: RpcError | None, seconds: float, status: int) -> None:
+        """Counts one call; `status` is that of the HTTP response. Unknown methods are counted as
+        `unknown`, so that counters stay few, and calls refused before their method was read as
+        `none`.
         """
         if not self.methods.knows(method) and method != "batch":
             method = "unknown" if method else "none"
         count_call(
             self.key_id,
             method,
-            status,
+            error,
             seconds,
+            path=self.path,
+            status=status,
             address=self.address,
             request_id=self.request_id,
         )
 
 
 def count_call(
-    key_id: int | None, name: str, status: str, seconds: float, *, address: str, request_id: str
+    key_id: int | None,
+    name: str,
+    error: RpcError | None,
+    seconds: float,
+    *,
+    path: str,
+    status: int,
+    address: str,
+    request_id: str,
 ) -> None:
-    """Counts one call under the name, and logs it if it was slow or the service failed."""
+    """Counts one call under the name, and logs it if it was slow or the service failed. One that
+    was not ok is kept for the page of its key, with the path and the HTTP status.
+    """
+    now, outcome = time.time(), "ok" if error is None else error.reason
     usage.count(
         key_id,
         name,
-        status,
-        seconds=time.time(),
+        outcome,
+        seconds=now,
         microseconds=int(seconds * 1e6),
         address=address,
     )
-    call_log.note(name, status, seconds, key_id=key_id, request_id=request_id)
+    if error is not None and key_id is not None:
+        refused_calls.note(
+            key_id,
+            seconds=now,
+            method=name,
+            path=path,
+            status=status,
+            code=error.code,
+            reason=error.reason,
+            message=error.message,
+            request_id=request_id,
+            address=address,
+        )
+    call_log.note(name, outcome, seconds, key_id=key_id, request_id=request_id)
 
 
 def answer_calls(
@@ -118,6 +156,7 @@ def answer_calls(
             observe("", calls)
             chunks = [rpc.failure(calls)]
         else:
+            observe.is_batch = calls.batch
             chunks = rpc.answer(calls, methods, call, observe, outage_of, budget)
             if not calls.batch:
                 headers, found = call.headers, observe.error

@@ -4,7 +4,7 @@ a request, and what is answered without threads.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -49,6 +49,9 @@ from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.requests import Request
 from webserver.responses import Headers, Refused, Response
+
+# Path → who sends a body there, by the request's environ: None for one who may not.
+Uploads = Mapping[str, Callable[[Mapping[str, Any]], bytes | None]]
 
 _ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
@@ -224,17 +227,34 @@ def warm_up() -> None:
     _patterns(), _quick_methods(), _threads_methods()
 
 
-def large_bodies(lanes: Lanes) -> LargeBodies:
-    """Bodies above MAX_BODY of keys that may send them: at most two at a time of one key and four
-    of all keys. A call needs about eight times its body's bytes while it runs.
+def large_bodies(lanes: Lanes, uploads: Uploads) -> LargeBodies:
+    """Bodies above MAX_BODY of keys that may send them, and of users who upload to one of these
+    paths: at most two at a time of one sender and four of all. A call needs about eight times its
+    body's bytes while it runs.
     """
+
+    def serves(request: Request) -> bool:
+        if request.method == "POST" and request.decoded_path in uploads:
+            return True
+        return _takes_large(request)
+
+    def sender_of(request: Request, address: str) -> bytes | None:
+        find = uploads.get(request.decoded_path)
+        if find is None:
+            return _sender_of_large(request, address)
+        close_lost_connection()
+        try:
+            return find(request.environ((address, 0), _ADDRESS))
+        finally:
+            close_old_connections()
+
     return LargeBodies(
         maximum=settings.MAX_LARGE_BODY,
         of_holder=2 * settings.MAX_LARGE_BODY,
         of_all=4 * settings.MAX_LARGE_BODY,
         lane=lanes.quick,
-        serves=_takes_large,
-        holder_of=_sender_of_large,
+        serves=serves,
+        holder_of=sender_of,
     )
 
 

@@ -95,12 +95,13 @@ class RpcEndpoint(Endpoint):
             self.refusal = refusal = self._error_of(error, request)
         # A revoked or expired key has no caller, but its refusals still count as its usage.
         spent = time.perf_counter() - started
-        self._observer(self.key_id, started).count(self._method, refusal.reason, spent)
+        status = status_of(refusal)
+        self._observer(self.key_id, started).count(self._method, refusal, spent, status)
         content_type, text = body_of(refusal, self.policy.error_format)
         return Answer(
             [text],
             request_id=request.request_id,
-            status=status_of(refusal),
+            status=status,
             content_type=content_type,
             taken=self.taken,
             headers=headers_of(refusal),
@@ -216,6 +217,8 @@ class RpcEndpoint(Endpoint):
             address=request.client_address,
             request_id=request.request_id,
             started=started,
+            path=request.path_info,
+            error_format=self.policy.error_format,
         )
 
 

@@ -67,6 +67,7 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
         host,
         view.policy,
         view.methods,
+        meta["PATH_INFO"],
         secret,
         key_text.digest_of(secret),
         client_address(meta),
@@ -83,6 +84,7 @@ class KnownHead:
     host: Host
     policy: EndpointPolicy
     methods: MethodTable
+    path: str
     secret: str = field(repr=False)
     digest: bytes
     address: str
@@ -121,7 +123,13 @@ class KnownHead:
                 return None
         identity, address = self.request_id or new_request_id(), self.address
         observe = Observer(
-            methods, caller.key_id, address=address, request_id=identity, started=started
+            methods,
+            caller.key_id,
+            address=address,
+            request_id=identity,
+            started=started,
+            path=self.path,
+            error_format=self.policy.error_format,
         )
         budget = Budget(caller)
         call = Call(caller, self.host, now, identity, address, self.query, None, budget)

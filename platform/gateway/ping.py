@@ -38,5 +38,5 @@ class Ping(ReadView):
         """
         return Response(_PONG)
 
-    def count(self, status: str, seconds: float) -> None:
+    def count(self, seconds: float, status: int) -> None:
         """Pings are not counted as usage."""

@@ -149,8 +149,7 @@ class ReadView(TypedGet, Endpoint):
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()
         response = super().dispatch(request, *args, **kwargs)
-        refusal = self.refusal
-        self.count("ok" if refusal is None else refusal.reason, time.perf_counter() - started)
+        self.count(time.perf_counter() - started, response.status_code)
         return response
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
@@ -198,13 +197,15 @@ class ReadView(TypedGet, Endpoint):
         if not taken.allowed:
             raise refusal(taken)
 
-    def count(self, status: str, seconds: float) -> None:
+    def count(self, seconds: float, status: int) -> None:
         request: Any = self.request
         count_call(
             self.key_id,
             self.name,
-            status,
+            self.refusal,
             seconds,
+            path=request.path_info,
+            status=status,
             address=request.client_address,
             request_id=request.request_id,
         )

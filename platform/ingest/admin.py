@@ -33,7 +33,7 @@ from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
 
 _LISTED = 200
-_KINDS = [("verify", "Verify"), ("reingest", "Re-ingest")]
+_KINDS = [("verify", "Verify"), ("reingest", "Re-ingest"), ("locate", "Search refuted slots")]
 
 
 class SlotField(forms.CharField):
@@ -55,7 +55,8 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         initial="verify",
         widget=UnfoldAdminRadioSelectWidget,
         help_text="Verify checks the consistency of stored data, and changes nothing."
-        " Re-ingest fetches the slots again, and stores what is missing or differs.",
+        " Re-ingest fetches the slots again, and stores what is missing or differs. A search finds"
+        " the accounts for which the cluster voted otherwise in refuted slots of the archive.",
     )
     first_slot = SlotField(label="From slot")
     last_slot = SlotField(
@@ -80,7 +81,8 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
         widget=UnfoldAdminSelectWidget,
         help_text="Where to fetch slots from, or what to compare with. A verification without a"
         " source checks stored data alone: links, hashes, counts, and the ledger's transactions"
-        " against the archive's writes.",
+        " against the archive's writes. A search replays the slots' transactions, and where it"
+        " compares with the stream, what differs is fetched again.",
     )
 
     class Meta:
@@ -96,6 +98,8 @@ class OrderForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
+        if values.get("kind") == RangeOrder.Kind.LOCATE:
+            values |= {"archive": True, "ledger": False}
         if not self.errors:
             try:
                 orders.check(**_asked(values))
@@ -155,7 +159,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         initial: dict[str, Any] = super().get_changeform_initial_data(request)
-        if initial.get("kind") == RangeOrder.Kind.REINGEST:
+        if initial.get("kind") in (RangeOrder.Kind.REINGEST, RangeOrder.Kind.LOCATE):
             initial.setdefault("source", orders.STREAM)
         return initial
 
@@ -207,6 +211,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         stored = f"{add}?kind={order.kind}&first_slot={order.first_slot}&last_slot="
         return {
             "order": order,
+            "is_search": order.kind == RangeOrder.Kind.LOCATE,
             "is_open": order.state in OPEN,
             "may_order": self.has_order_permission(request),
             "findings": [(each, FINDINGS[each.what]) for each in order.found.all()[:_LISTED]],

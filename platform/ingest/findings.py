@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 
 class FindingText(NamedTuple):
-    """`is_missing`: the slot is not stored, so a gap of it can be opened. `is_settled`: for
-    information, nothing is left to do.
+    """`is_missing`: the slot is not stored, or is refuted, so a gap of it can be opened.
+    `is_settled`: for information, nothing is left to do.
     """
 
     text: str
@@ -52,6 +52,22 @@ FINDINGS = {
     ),
     "archive_tally": FindingText(
         "the count of its thousand slots is wrong", "Re-ingest counts it again"
+    ),
+    # Refuted slots
+    "refuted_account": FindingText(
+        "the cluster voted for another state of the slot, and this account differs",
+        "Open a gap where a stream still has the slot: the account's writes leave, and it is"
+        " fetched again",
+        is_missing=True,
+    ),
+    "refuted_left": FindingText(
+        "the stream has the account otherwise: its writes left, and the slot is fetched again",
+        "Nothing to do",
+        is_settled=True,
+    ),
+    "refuted_by_nothing": FindingText(
+        "the cluster voted for another state of the slot, and nothing shows which account differs",
+        "Try another source, or a snapshot of the slot: manage.py locate_refuted",
     ),
     # Compared with a source
     "node_differs": FindingText("the node's block differs", _REINGEST),

@@ -9,13 +9,15 @@ from columns.numbers import SlotColumn
 
 
 class RangeOrder(models.Model):
-    """A range of slots to fetch again, or to verify without changes. The worker processes it in
+    """A range of slots to fetch again, to verify without changes, or whose refuted slots are to be
+    narrowed down to accounts. The worker processes it in
     steps and saves the counts after each, so that a killed worker loses one step.
     """
 
     class Kind(models.TextChoices):
         REINGEST = "reingest", "re-ingest"
         VERIFY = "verify", "verification"
+        LOCATE = "locate", "refuted-slot search"
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -10,17 +10,21 @@ from django.utils import timezone
 
 from ingest import listening
 from ingest.calls import TASK
+from ingest.errors import WrongChain
 from ingest.services import (
     classification,
     fates,
     filling,
     ledger_repair,
+    node_stakes,
     orders,
+    refuted_repair,
     retention,
     slots,
 )
 from ingest.sources import nodes, upstream_node
 from shared_state.outages import until_next_call
+from upstream.node import NodeError
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +64,21 @@ def fill_gaps() -> None:
 @shared_task
 def work_off_orders() -> None:
     with until_next_call("work_off_orders", log):
+        if settings.ARCHIVE_PROOF_REPAIR:
+            refuted_repair.ask(now=timezone.now())
         orders.work_off(now=timezone.now, seconds=_SECONDS)
+
+
+@shared_task
+def learn_stakes() -> None:
+    node = upstream_node()
+    if node is None or not settings.ARCHIVE_PROOF_PERCENT:
+        return
+    with until_next_call("learn_stakes", log):
+        try:
+            node_stakes.learn(node)
+        except (NodeError, WrongChain) as fault:
+            log.info("stakes are not known: %s", fault)
 
 
 @shared_task

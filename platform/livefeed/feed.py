@@ -357,6 +357,7 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         block,
         len(part.transactions),
         len(part.accounts),
+        0 if block is None else sum(bool(each.error) for each in part.transactions.values()),
         [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
         part.has_entries or not picked.entries,
     )

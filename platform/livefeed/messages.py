@@ -110,8 +110,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     transactions in their order and of the block. `ask` is the
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
     the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
-    the whole slot, wanted or not. `entries` are messages in their order; `has_entries`: all of them
-    came, if they are wanted.
+    the whole slot, wanted or not; of failed transactions only with the block. `entries` are
+    messages in their order; `has_entries`: all of them came, if they are wanted.
     """
 
     slot: int
@@ -126,6 +126,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     block: bytes | None = None
     transaction_count: int = 0
     account_count: int = 0
+    failed_count: int = 0
     entries: list[bytes] = []
     has_entries: bool = True
 

@@ -10,8 +10,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from operations.home.page import page_to_act
+from operations.home import fixes
+from operations.home.problems import page_to_act
 from operations.models import Alarm
+from operations.readings.present import present
 from operations.rules import BY_NAME
 from operations.services import alarms
 from operations.sizing_page import SIZING
@@ -73,7 +75,9 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
         waits = row.closed_at is None and row.acknowledged_at is None
         return {
             "title": title_of(row),
-            "page": page_to_act(request, row),
+            "crumb": f"{title_of(row)}: {row.subject}" if row.subject else title_of(row),
+            "page": page_to_act(request, row.name, row.subject),
+            **_fixes(request, row),
             "may_acknowledge": waits and self.has_acknowledge_permission(request),
         }
 
@@ -113,6 +117,17 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
             return "not yet" if alarm.closed_at is None else "-"
         when = ago(alarm.acknowledged_at)
         return format_html("<span>{}, {}</span>", alarm.acknowledged_by or "a former user", when)
+
+
+def _fixes(request: HttpRequest, alarm: Alarm) -> dict[str, Any]:
+    """The buttons and commands that home has; none for a closed alarm."""
+    if alarm.closed_at is not None or not request.user.has_perm("operations.change_alarm"):
+        return {}
+    readings = present(timezone.now())
+    return {
+        "fixes": fixes.buttons(request, alarm.name, alarm.subject, readings),
+        "commands": fixes.commands(alarm.name, alarm.subject, readings),
+    }
 
 
 def title_of(alarm: Alarm) -> str:

@@ -11,10 +11,13 @@ CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
 
 class Finding(NamedTuple):
-    """A problem of one subject (empty: of the service), as text."""
+    """A problem of one subject (empty: of the service), as one sentence; `label` names it in two
+    or three words, if the rule's title does not.
+    """
 
     subject: str
     text: str
+    label: str = ""
 
 
 # None: the readings that the rule needs are not known now.

@@ -46,6 +46,24 @@ def _figure(name: str, meaning: str, path: str, factor: float = 1) -> Metric:
     return Metric(name, meaning, read)
 
 
+def _quantiles(
+    name: str,
+    meaning: str,
+    values: Callable[[Readings], tuple[float, float, float] | None],
+    factor: float = 1,
+) -> Metric:
+    """p50, p95 and p99; none without anything to take them of."""
+
+    def read(now: Readings) -> Labelled:
+        found = values(now)
+        names = ("0.5", "0.95", "0.99")
+        return (
+            () if found is None else [((n,), v * factor) for n, v in zip(names, found, strict=True)]
+        )
+
+    return Metric(name, meaning, read, ("quantile",))
+
+
 def _counter(
     name: str, meaning: str, counter: str, *labels: str, factor: float | None = None
 ) -> Metric:
@@ -152,14 +170,27 @@ _ALL = (
         *("tidemark_attempts_total", "attempts to send a submission"),
         *(counters.ATTEMPTS, "upstream", "outcome"),
     ),
-    _figure("tidemark_landed_ratio", "of what settled in 15 minutes, what landed", "landing.rate"),
     _figure(
-        *("tidemark_slots_to_land", "slots from acceptance to the block, mean"),
-        "landing.slots_to_land",
+        "tidemark_landed_ratio",
+        "of what settled in 15 minutes, what landed: in a block, without an error",
+        "landing.rate",
     ),
-    _figure(
-        *("tidemark_first_send_seconds", "from acceptance to the start of the first attempt"),
-        *("landing.first_send_milliseconds", 1e-3),
+    _quantiles(
+        "tidemark_slots_to_land",
+        "slots from acceptance to the block, over 15 minutes",
+        lambda now: now.landing.slots,
+    ),
+    _quantiles(
+        "tidemark_first_send_seconds",
+        "from acceptance to the start of the first attempt, over 15 minutes",
+        lambda now: now.landing.first_send,
+        1e-3,
+    ),
+    _quantiles(
+        "tidemark_call_seconds",
+        "time of a call, from reading it to its response, over the last minute; known to 5 %",
+        lambda now: None if now.calls is None else now.calls.milliseconds,
+        1e-3,
     ),
     Metric(
         *("tidemark_upstream_broken", "1 while the circuit breaker is open"),
@@ -259,7 +290,8 @@ _ALL = (
     ),
     _counter(
         "tidemark_task_failures_total",
-        "runs of a background task that failed: seal_archive, move_archive, seal_ledger",
+        "runs of a background task that failed: seal_archive, move_archive, seal_ledger,"
+        " prove_archive, prune_archive, prune_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
     _figure(

@@ -26,9 +26,10 @@ def _failing(now: Readings) -> Iterator[Finding]:
 PROOF_RULES = (
     Rule(
         *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
-        "A write of the slot is missing, wrong or misplaced. On the server: manage.py"
-        " locate_refuted SLOT names the accounts, and opens the slot as a gap with --open-gap; or"
-        " fetch it again from another stream. It is computed again once it is recorded again.",
+        "A write of the slot is missing, wrong or misplaced. It is compared with the streams once,"
+        " and fetched again where one has it otherwise: see Range orders. If it stays refuted:"
+        " manage.py locate_refuted SLOT with --node or --snapshot names the accounts, and opens the"
+        " slot as a gap with --open-gap. It is computed again once it is recorded again.",
         *(_RUNS, _refuted, "state=refuted"),
     ),
     Rule(

@@ -9,14 +9,14 @@ from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, REMEDY, SERVER_DUTIES, ProcessReading
 from operations.sealing_rules import SEALING_RULES
 from shared_state.outages import FULL_BYTES
-from staff.formatting import counted, duration, grouped, size_of
+from staff.formatting import counted, duration, grouped, in_units, size_of
 
 _DUTIES = DUTIES | SERVER_DUTIES
 _SLOTS_BEHIND = 50
 _GB = 1_000_000_000
 # Lengths above which a queue is an alarm: its workers do not keep up.
 _QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
-_ACCEPTED = 1_000
+ACCEPTED = 1_000
 _FOLLOWER_SLOTS = 200
 _FAILED_SHARE, _CALLS_PER_SECOND = 0.01, 0.1
 _LANDED_SHARE, _SETTLED = 0.5, 20
@@ -30,13 +30,15 @@ CLOCK_PATIENCE = timedelta(seconds=45)
 def _chain_behind(now: Readings) -> Iterator[Finding]:
     behind = now.chain.behind
     if behind is not None and behind > _SLOTS_BEHIND:
-        yield Finding("", f"What is stored is {grouped(behind)} slots behind the chain.")
+        yield Finding("", f"What is stored is {counted(behind, 'slot')} behind the chain.")
 
 
 def _stream_silent(now: Readings) -> Iterator[Finding]:
     if now.chain.stream == "silent":
         silent = now.chain.silent_seconds
-        since = "since it connected" if silent is None else f"for {silent} s"
+        since = "since it connected"
+        if silent is not None:
+            since = f"for {duration(timedelta(seconds=silent))}"
         yield Finding("", f"The {now.chain.source} is connected and has sent nothing {since}.")
 
 
@@ -58,9 +60,9 @@ def _gaps_open(now: Readings) -> Iterator[Finding]:
         old = [each for each in now.chain.gaps if each.store == store and each.old]
         if old:
             slots, gaps = sum(each.slots for each in old), sum(each.old for each in old)
-            causes = ", ".join(sorted({each.cause for each in old}))
+            causes = ", ".join(sorted({each.cause.replace("_", " ") for each in old}))
             verb = "is" if gaps == 1 else "are"
-            about = f"about {grouped(slots)} slots ({causes})"
+            about = f"about {counted(slots, 'slot')} ({causes})"
             text = f"{counted(gaps, 'gap')} {verb} not filled, {about}."
             yield Finding(store, text)
 
@@ -79,18 +81,19 @@ def _divergences(now: Readings) -> Iterator[Finding]:
 def _class_unavailable(now: Readings) -> Iterator[Finding]:
     for each in now.tips.classes:
         if not each.is_available:
-            text = f"No tip address of the class of {each.ttl_seconds:,} s can be fetched."
-            yield Finding(f"{each.ttl_seconds} s", text)
+            name = in_units(each.ttl_seconds)
+            yield Finding(name, f"No tip address of the class of {name} can be fetched.")
 
 
 def _class_running_dry(now: Readings) -> Iterator[Finding]:
     for each in now.tips.classes:
         if each.is_available and not each.prepared:
+            name = in_units(each.ttl_seconds)
             text = (
-                f"No batch is prepared for the class of {each.ttl_seconds:,} s, whose open one has"
+                f"No batch is prepared for the class of {name}, whose open one has"
                 f" {grouped(each.left)} of {grouped(each.size)} addresses left."
             )
-            yield Finding(f"{each.ttl_seconds} s", text)
+            yield Finding(name, text)
 
 
 def _sweep_stuck(now: Readings) -> Iterator[Finding]:
@@ -122,7 +125,7 @@ def _no_upstream(now: Readings) -> Iterator[Finding]:
 def _landing_low(now: Readings) -> Iterator[Finding]:
     rate, settled = now.landing.rate, now.landing.settled
     if rate is not None and settled >= _SETTLED and rate < _LANDED_SHARE:
-        text = f"Of the last {grouped(settled)} settled submissions {100 * rate:.0f}% landed."
+        text = f"{100 * rate:.0f}% of the last {grouped(settled)} settled submissions landed."
         yield Finding("", text)
 
 
@@ -156,7 +159,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
             if each.alive == 0:
                 which = f"The {each.kind} process"
             text = f"{which} makes no progress ({heard}): it {duty}."
-        found.append(Finding(each.kind, text))
+        found.append(Finding(each.kind, text, f"{each.kind} {each.trouble}"))
     return found
 
 
@@ -171,17 +174,25 @@ def _queue_deep(now: Readings) -> list[Finding] | None:
     if now.redis is None:
         return None
     found = [
-        Finding(queue, f"{grouped(waiting)} tasks wait in the queue {queue}.")
+        Finding(queue, f"{grouped(waiting)} tasks wait in the queue “{queue}”.")
         for queue, waiting in now.redis.queues.items()
         if waiting > _QUEUES[queue]
     ]
     accepted, slots = now.landing.waiting or 0, now.chain.waiting_slots
-    if accepted > _ACCEPTED:
+    if accepted > ACCEPTED:
         text = f"{grouped(accepted)} accepted submissions wait for a lander or are not settled."
         found.append(Finding("accepted", text))
     if slots > _FOLLOWER_SLOTS:
         found.append(Finding("follower", f"{grouped(slots)} slots wait to be stored."))
     return found
+
+
+def fullest_queue(now: Readings) -> float:
+    """How long the longest queue is, as a share of the length from which it is an alarm."""
+    lengths = {} if now.redis is None else now.redis.queues
+    shares = [waiting / _QUEUES[queue] for queue, waiting in lengths.items()]
+    shares += [(now.landing.waiting or 0) / ACCEPTED, now.chain.waiting_slots / _FOLLOWER_SLOTS]
+    return max(shares)
 
 
 def _errors_high(now: Readings) -> list[Finding] | None:
@@ -264,8 +275,9 @@ RULES = (
     ),
     Rule(
         *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
-        "Reads that need it fail, and its segment is not merged. Its page has the command that"
-        " repairs it from another database, or opens its slots as gaps. Check the disk.",
+        "Reads that need it fail, its segment is not merged, and retention drops nothing from there"
+        " on. Its page has the command that repairs it from another database, or opens its slots as"
+        " gaps. Check the disk.",
         *("rewind_sealeddamage_changelist", _archive_damaged, "state=damaged"),
     ),
     Rule(
@@ -368,4 +380,5 @@ PAGES_OF_SUBJECTS = {
     ("archive_damaged", "ledger"): "historical_ledgerdamage_changelist",
     ("sealing_behind", "ledger"): "historical_sealedrange_changelist",
     ("sealing_failing", "ledger"): "historical_sealedrange_changelist",
+    ("retention_failing", "ledger"): "historical_sealedrange_changelist",
 }

@@ -22,10 +22,19 @@ def _sealing_behind(now: Readings) -> Iterator[Finding]:
 
 
 def _sealing_failing(now: Readings) -> Iterator[Finding]:
+    return _failing(now, ("seal_archive", "move_archive", "seal_ledger"))
+
+
+def _retention_failing(now: Readings) -> Iterator[Finding]:
+    return _failing(now, ("prune_archive", "prune_ledger"))
+
+
+def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
     for each in now.sealing.faults:
-        since = duration(now.at - each.since)
-        text = f"{each.task} has failed {counted(each.runs, 'time')} in {since}: {each.reason}"
-        yield Finding(each.store, text)
+        if each.task in tasks:
+            since = duration(now.at - each.since)
+            text = f"{each.task} has failed {counted(each.runs, 'time')} in {since}: {each.reason}"
+            yield Finding(each.store, text)
 
 
 SEALING_RULES = (
@@ -41,5 +50,11 @@ SEALING_RULES = (
         " the block, segment or object; the log has the rest. For the object store: manage.py"
         " archive_store check.",
         *(_SEGMENTS, _sealing_failing),
+    ),
+    Rule(
+        *("retention_failing", WARNING, 300, 30, "Old slots are not dropped"),
+        "They take space until they are. The reason names the segment, block or object: repair what"
+        " is damaged, or see to the object store; the next run goes on by itself.",
+        *(_SEGMENTS, _retention_failing),
     ),
 )

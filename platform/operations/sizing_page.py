@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 
+from operations.sizing import prices
 from operations.sizing.figures import Figure, Source
 from operations.sizing.plan import Driver, Part, SizingRefused
 from operations.sizing.service import Asked, Sizing, sizing
@@ -43,6 +44,8 @@ class LoadForm(forms.Form):
     machine_disk_tb = _number("Disk of a machine, TB", "", 8)
     machine_memory_gb = _number("Memory of a machine, GB", "", 64)
     machine_cores = _number("Cores of a machine", "", 16)
+    machine_price = _number("Price of a machine, a month", "In any currency; empty: no costs")
+    store_price = _number("Price of a TB in the store, a month", "In the same currency")
 
     def asked(self) -> Asked:
         """As the service takes it; for a valid form."""
@@ -73,6 +76,8 @@ def _shown(found: Sizing | None) -> dict[str, Any] | None:
     if found is None:
         return None
     made = found.plan
+    costs = found.cost
+    added = [0.0] * len(found.drivers) if costs is None else costs.drivers
     cores = [(part.title, f"{part.amount:.2f}", part.basis) for part in made.cores]
     return {
         "plan": made,
@@ -90,7 +95,9 @@ def _shown(found: Sizing | None) -> dict[str, Any] | None:
             ("Memory", _parts(made.memory)),
             ("Processors, without calls", cores),
         ],
-        "drivers": [_driver(each) for each in found.drivers],
+        "cost": None if costs is None else prices.money(costs.month),
+        "cost_parts": "" if costs is None else prices.basis(costs),
+        "drivers": [_driver(each, more) for each, more in zip(found.drivers, added, strict=True)],
         "measured": found.measured,
         "ratios": len(list(found.ratios)),
         "figures": [_figure(each) for each in (*found.load, *found.ratios)],
@@ -101,8 +108,9 @@ def _parts(parts: list[Part]) -> list[tuple[str, str, str]]:
     return [(part.title, size_of(round(part.amount)), part.basis) for part in parts]
 
 
-def _driver(each: Driver) -> tuple[str, str, str, str]:
-    return each.title, _signed(each.database), _signed(each.store), f"{each.machines:+d}"
+def _driver(each: Driver, more: float) -> tuple[str, ...]:
+    sizes = _signed(each.database), _signed(each.store)
+    return each.title, *sizes, f"{each.machines:+d}", prices.signed(more)
 
 
 def _signed(amount: float) -> str:

@@ -24,6 +24,14 @@ def add_sample(sample: Sample) -> bool:
     return not before
 
 
+def take_over(sample: Sample, mark: str) -> bool:
+    """Replaces the sample of this resolution and time, if its totals have the mark."""
+    found = Sample.objects.filter(
+        resolution=sample.resolution, at=sample.at, **{f"totals__{mark}": 1}
+    )
+    return found.update(values=sample.values, totals=sample.totals) == 1
+
+
 def delete_samples(resolution: int, *, before: datetime) -> None:
     Sample.objects.filter(resolution=resolution, at__lt=before).delete()
 
@@ -34,6 +42,11 @@ def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
     if name is not None:
         found = found.filter(name=name)
     return {(alarm.name, alarm.subject): alarm for alarm in found.select_for_update()}
+
+
+def unclosed() -> QuerySet[Alarm]:
+    """Open alarms, and conditions that have not held for long enough."""
+    return Alarm.objects.filter(closed_at__isnull=True)
 
 
 def open_alarms() -> QuerySet[Alarm]:

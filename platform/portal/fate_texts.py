@@ -16,7 +16,8 @@ _STATES = {
 _STATE_ADVICE = {
     State.RECEIVED: "Wait: it is sent as soon as an upstream accepts it.",
     State.SENT: "Wait: it is sent again until it lands or its blockhash expires.",
-    State.FAILED: "Read the error, simulate the transaction, fix it and send a new one.",
+    State.FAILED: "Read below why, replay it with a change to see what would have helped, and send"
+    " a new one.",
     State.EXPIRED: "Sign it again with a new blockhash, and send that.",
     State.REFUSED: "Sign it again with a new blockhash, and send that; contact the operator if it"
     " happens again.",

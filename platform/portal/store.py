@@ -145,6 +145,12 @@ def submitted(customer_id: int, signatures: Sequence[bytes]) -> set[bytes]:
     }
 
 
+def key_of_submission(customer_id: int, signature: bytes) -> int | None:
+    """The customer's key that submitted it."""
+    own = Submission.objects.filter(signature=signature, key__customer=customer_id)
+    return own.values_list("key_id", flat=True).first()
+
+
 def has_bundle(customer_id: int, bundle_id: str) -> bool:
     """Likewise, for a bundle by its id."""
     name = bytes.fromhex(bundle_id)

@@ -1,9 +1,9 @@
 """Advice for each error reason."""
 
 from jsonrpc.errors import RpcError
-from reference.catalogue import http_status
+from reference.advice_of_methods import ADVICE
 
-_ADVICE = {
+OF_ANY_CALL = {
     "key_required": "Send an API key in the header `Authorization`.",
     "key_malformed": "Check that the key was copied completely: it begins with `tmk_`.",
     "key_unknown": "Check that the key belongs to this service; else ask for a new one.",
@@ -56,7 +56,6 @@ _ADVICE = {
     "slot_unproven": "See `data.why`; getRewindCoverage has the proven ranges in `proof`.",
     "slot_in_archive_gap": "Set `tolerateGaps` to use the state from before the gap.",
     "unknown_signature": "Check the signature; the transaction must have landed and be archived.",
-    "filtered_account_stale": "Leave these accounts out, or override them.",
     "state_not_recorded": "Provide the account in `overrides`.",
     "ttl_too_long": "Request at most `max_ttl_seconds`; tipinfo lists the classes.",
     "quota_exceeded": "Wait for `Retry-After` seconds; one fetch can return several addresses.",
@@ -75,18 +74,5 @@ _ADVICE = {
 
 
 def advice(kind: type[RpcError]) -> str:
-    """Advice for the caller."""
-    if kind.reason in _ADVICE:
-        return _ADVICE[kind.reason]
-    status = http_status(kind)
-    if status == 429:
-        return "Wait for `Retry-After` seconds."
-    if status in (401, 403):
-        return "Check the key: whoami returns what it may do."
-    if status == 404:
-        return "Check the name: it does not exist, or is not yours."
-    if kind.code == -32005 or status >= 500:
-        return "Try again in a moment."
-    if kind.code in (-32602, -32600):
-        return "Fix the request: `data` says what was expected, and `data.at` where."
-    return "Check the message and `data`."
+    """What the caller can do about it; every reason has its own (a test compares)."""
+    return OF_ANY_CALL[kind.reason] if kind.reason in OF_ANY_CALL else ADVICE[kind.reason]

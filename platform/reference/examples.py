@@ -87,6 +87,55 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
     ("/rewind", "cancelSimulationJob"): ["{job_id}"],
 }
 
+_TOKENS = {"programId": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"}
+_PARSED = {"encoding": "jsonParsed"}
+# Of the standard node's methods that are passed on, those with params; they are not recorded.
+NODE_EXAMPLES: dict[str, list[Any]] = {
+    "getAccountInfo": ["{address}", _WRITTEN],
+    "getBalance": ["{address}"],
+    "getBlock": EXAMPLES["/historical", "getBlock"],
+    "getBlockCommitment": ["{slot}"],
+    "getBlocks": ["{earlier_slot}", "{slot}"],
+    "getBlocksWithLimit": ["{earlier_slot}", 3],
+    "getBlockTime": ["{slot}"],
+    "getFeeForMessage": ["{message}"],
+    "getInflationReward": [["{address}"]],
+    "getMinimumBalanceForRentExemption": [165],
+    "getMultipleAccounts": [["{address}"], _WRITTEN],
+    "getProgramAccounts": ["{program}", {**_WRITTEN, "filters": [{"dataSize": 165}]}],
+    "getRecentPrioritizationFees": [["{address}"]],
+    "getSignaturesForAddress": ["{address}", {"limit": 2}],
+    "getSignatureStatuses": [["{signature}"]],
+    "getSlotLeaders": ["{slot}", 4],
+    "getTokenAccountBalance": ["{token_account}"],
+    "getTokenAccountsByDelegate": ["{address}", _TOKENS, _PARSED],
+    "getTokenAccountsByOwner": ["{address}", _TOKENS, _PARSED],
+    "getTokenLargestAccounts": ["{mint}"],
+    "getTokenSupply": ["{mint}"],
+    "getTransaction": ["{signature}", _VERSIONS],
+    "isBlockhashValid": ["{blockhash}"],
+    "requestAirdrop": ["{address}", 1_000_000_000],
+    "sendTransaction": ["{signed}", _WRITTEN],
+    "simulateTransaction": ["{transaction}", {**_WRITTEN, "replaceRecentBlockhash": True}],
+}
+
+# Each plain GET's path with an example request.
+GET_EXAMPLES = {
+    "/priority/ping": "/priority/ping",
+    "/priority/fate/{signature}": "/priority/fate/{submitted}",
+    "/priority/fates": "/priority/fates?limit=5",
+    "/priority/fates/stream": "/priority/fates/stream",
+    "/priority/tipfloor": "/priority/tipfloor?window=300",
+    "/bundle/fate/{bundle_id}": "/bundle/fate/{bundle_id}",
+    "/priority/tipinfo": "/priority/tipinfo",
+    "/priority/fetchtipaddress": "/priority/fetchtipaddress?count=2",
+    "/priority/tipaddress/{pubkey}": "/priority/tipaddress/{tip_address}",
+    "/healthz": "/healthz",
+    "/readyz": "/readyz",
+    "/whoami": "/whoami",
+    "/metrics": "/metrics",
+}
+
 
 def filled(template: Any, values: dict[str, Any]) -> Any:
     """The template with its placeholders replaced; one without a value is left unchanged."""
@@ -119,7 +168,8 @@ def request_of(path: str, method: str, values: dict[str, Any]) -> list[Any]:
     """
     found = recorded()["values"]
     chains = {name: found[name] for name in _OF_A_CHAIN if name in found}
-    made: list[Any] = filled(EXAMPLES.get((path, method), []), {**chains, **values})
+    passed_on = NODE_EXAMPLES.get(method, []) if path == "/" else []
+    made: list[Any] = filled(EXAMPLES.get((path, method), passed_on), {**chains, **values})
     return made
 
 

@@ -20,7 +20,21 @@ class Group:
 
 
 GROUPS = (
-    Group("Guides", ("clients", "subscriptions", "grpc", "landing", "the-past", "proof", "ledger")),
+    Group(
+        "Guides",
+        (
+            "guides/first-transaction",
+            "guides/land-under-load",
+            "guides/read-the-past",
+            "guides/verify-a-webhook",
+            "guides/index-with-a-memory",
+            "guides/in-front-of-mainnet",
+            "guides/to-a-cluster",
+        ),
+    ),
+    Group(
+        "Subjects", ("clients", "subscriptions", "grpc", "landing", "the-past", "proof", "ledger")
+    ),
     Group("Operation", ("operators", "deployment", "settings", "following", "localnet", "metrics")),
     Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from reference.highlighting import highlighted
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -17,15 +19,26 @@ if TYPE_CHECKING:
 _MOST_STACKED = 3
 # Paths of this service that are code in a text, and links where the service shows it.
 _OWN_PATH = re.compile(r"/docs/[\w/.#-]*|/open(rpc|api)\.json")
+# Names of languages on tabs: fences that follow each other are shown as tabs.
+LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript", "go": "Go", "json": "JSON"}
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the second or third level, with its id."""
+
+    level: int
+    anchor: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A text as HTML: its title, and its sections as (anchor, title)."""
+    """A text as HTML: its title, and its headings below that."""
 
     title: str
     html: SafeString
-    sections: tuple[tuple[str, str], ...]
+    headings: tuple["Heading", ...]
 
 
 def render(text: str, address_of: Callable[[str], str]) -> Rendered:
@@ -37,8 +50,12 @@ def render(text: str, address_of: Callable[[str], str]) -> Rendered:
         _rewrite(token.children or (), address_of)
     html = mark_safe(parser.renderer.render(tokens, parser.options, {}))
     title = next((title for level, _, title in headings if level == "h1"), "")
-    sections = tuple((anchor, title) for level, anchor, title in headings if level == "h2")
-    return Rendered(title, html, sections)
+    below = tuple(
+        Heading(int(level[1]), anchor, title)
+        for level, anchor, title in headings
+        if level in ("h2", "h3")
+    )
+    return Rendered(title, html, below)
 
 
 def anchor_of(title: str) -> str:
@@ -55,6 +72,7 @@ def _parser() -> "MarkdownIt":
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", _table_close)
     parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("heading_open", _heading_open)
     parser.add_render_rule("code_inline", _code_inline)
     return parser
 
@@ -101,13 +119,45 @@ def _table_close(*_: Any) -> str:
     return "</table></div>\n"
 
 
+def _heading_open(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:
+    tag, anchor = tokens[index].tag, tokens[index].attrGet("id")
+    if tag == "h1":
+        return format_html('<h1 id="{}">', anchor)
+    title = "".join(each.content for each in tokens[index + 1].children or ())
+    return mark_safe(f"<{tag}") + format_html(
+        ' id="{}"><a class="anchor" href="#{}" aria-label="Link to {}"></a>', anchor, anchor, title
+    )
+
+
 def _fence(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:
-    return format_html(
+    language = tokens[index].info.strip()
+    shown = format_html(
         '<div class="tab">'
         '<button type="button" class="plain copy" data-copy="text-{}">Copy</button>'
         '<pre tabindex="0"><code id="text-{}">{}</code></pre></div>\n',
-        *(index, index, tokens[index].content),
+        *(index, index, highlighted(tokens[index].content, language)),
     )
+    first, last = _run_of_fences(tokens, index)
+    if first == last:
+        return shown
+    label = format_html(
+        '<input type="radio" name="tabs-{}" id="tab-{}" data-language="{}"{}>'
+        '<label for="tab-{}">{}</label>',
+        *(first, index, language, mark_safe(" checked" if index == first else "")),
+        *(index, LANGUAGES.get(language, language)),
+    )
+    before = '<div class="tabs">' if index == first else ""
+    return f"{before}{label}{shown}{'</div>' if index == last else ''}"
+
+
+def _run_of_fences(tokens: Sequence["Token"], index: int) -> tuple[int, int]:
+    """The first and the last of the fences that follow each other around this one."""
+    first = last = index
+    while first and tokens[first - 1].type == "fence":
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].type == "fence":
+        last += 1
+    return first, last
 
 
 def _code_inline(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:

@@ -84,11 +84,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A method or a GET as shown on its page."""
+    """A method or a GET as shown on its page. `anchor` is its name in addresses, `types` are those
+    that it refers to, and `secret` is what it takes: `KEY`, `METRICS_TOKEN` or nothing.
+    """
 
     name: str
     anchor: str
     path: str
+    summary: str
     paragraphs: tuple[str, ...]
     params: tuple[Row, ...]
     answer: tuple[TypePart, ...]
@@ -98,8 +101,18 @@ class Operation:
     scope: str
     needs_key: bool
     limit: str
+    types: tuple[Type, ...] = ()
     is_get: bool = False
-    is_stream: bool = False
+    content_type: str = "application/json"
+    secret: str = "KEY"
+
+    @property
+    def is_stream(self) -> bool:
+        return self.content_type == "text/event-stream"
+
+    @property
+    def title(self) -> str:
+        return f"GET {self.path}" if self.is_get else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +136,27 @@ def page_of(slug: str) -> Page:
 
 
 @cache
-def sections(slug: str) -> tuple[list[Section], list[Type]]:
-    """The paths of a page, and the types that they refer to."""
-    page, schemas = page_of(slug), Schemas()
-    found = [each for each in rpc_paths() if each.path in page.paths]
-    made: list[Section] = []
-    for each in found:
-        made.append(_section(each, found[0], schemas))
-    return made, tables.types(schemas)
+def sections(slug: str) -> list[Section]:
+    """The paths of a page; none of the plain GETs."""
+    found = [each for each in rpc_paths() if each.path in page_of(slug).paths]
+    return [_section(each, found[0], Schemas()) for each in found]
 
 
 @cache
-def plain_gets() -> tuple[list[Operation], list[Type]]:
-    """Every plain GET, and the types that they refer to."""
+def plain_gets() -> list[Operation]:
+    """Every plain GET."""
     made = openapi.described_gets()
     schemas = Schemas()
     schemas.components.update(made["components"]["schemas"])
-    return [_get_operation(each, made["paths"][each.path]["get"], schemas) for each in gets()], (
-        tables.types(schemas)
-    )
+    return [_get_operation(each, made["paths"][each.path]["get"], schemas) for each in gets()]
+
+
+@cache
+def operations(slug: str) -> dict[str, Operation]:
+    """Every operation that the page describes, by anchor."""
+    if slug == "http":
+        return {each.anchor: each for each in plain_gets()}
+    return {each.anchor: each for section in sections(slug) for each in section.operations}
 
 
 def request_text(path: str, method: str, values: dict[str, Any]) -> str:
@@ -184,6 +199,7 @@ def _section(at: RpcPath, first: RpcPath, schemas: Schemas) -> Section:
                 each["name"],
                 anchor,
                 at.path,
+                each["summary"],
                 tuple(each["description"].split("\n\n")),
                 tuple(tables.param_rows(each["params"], schemas)),
                 tuple(tables.words(each["result"]["schema"])),
@@ -193,6 +209,7 @@ def _section(at: RpcPath, first: RpcPath, schemas: Schemas) -> Section:
                 each["x-scope"],
                 each["x-key"] == "required",
                 each["x-limit"],
+                tuple(tables.types(schemas, each["params"], each["result"])),
             )
         )
     hosts = tuple(sorted(at.policy.hosts))
@@ -210,6 +227,7 @@ def _get_operation(get: Get, made: dict[str, Any], schemas: Schemas) -> Operatio
         view.name,
         view.name,
         get.path,
+        made["summary"],
         tuple(made["description"].split("\n\n")),
         tuple(tables.param_rows(params, schemas)),
         tuple(tables.words(schema)),
@@ -219,6 +237,14 @@ def _get_operation(get: Get, made: dict[str, Any], schemas: Schemas) -> Operatio
         made.get("x-scope", ""),
         {"key": []} in security and {} not in security,
         "requests",
+        tuple(tables.types(schemas, made.get("parameters", ()), schema)),
         is_get=True,
-        is_stream=view.content_type == "text/event-stream",
+        content_type=view.content_type,
+        secret=_secret(security),
     )
+
+
+def _secret(security: Any) -> str:
+    if {"key": []} in security:
+        return "KEY"
+    return "METRICS_TOKEN" if {"metrics": []} in security else ""

@@ -6,10 +6,14 @@ from functools import cache
 from django.conf import settings
 
 from reference import guides
+from reference.languages import Request, samples
+from reference.markdown import LANGUAGES
 
 # The service's URL in the guides.
 _ADDRESS = "http://127.0.0.1:8000"
-_LANGUAGES = {"sh": "Shell", "python": "Python", "ts": "TypeScript"}
+# The guide's snippets that read, by language and number.
+_READS = (("sh", 1), ("python", 1), ("ts", 0))
+_READ = {"jsonrpc": "2.0", "id": 1, "method": "getSlot", "params": []}
 
 
 def snippet(guide: str, language: str, number: int, base: str) -> str:
@@ -23,8 +27,21 @@ def with_address(text: str, base: str) -> str:
     return text.replace(_ADDRESS, base)
 
 
-def language_name(language: str) -> str:
-    return _LANGUAGES[language]
+def first_reads(base: str) -> list[dict[str, str]]:
+    """A first read in each language, with the reader's host: the guide's, and for Go a call."""
+    made = [
+        {
+            "language": LANGUAGES[language],
+            "id": f"read-{language}",
+            "lexer": language,
+            "text": snippet("clients", language, number, base),
+        }
+        for language, number in _READS
+    ]
+    go = next(
+        each for each in samples(Request(f"{base}/historical", _READ, "KEY")) if each.id == "go"
+    )
+    return [*made, {"language": "Go", "id": "read-go", "lexer": "go", "text": go.text}]
 
 
 @cache
@@ -33,5 +50,5 @@ def _of_guide(slug: str) -> dict[str, list[str]]:
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     return {
         language: re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-        for language in _LANGUAGES
+        for language in LANGUAGES
     }

@@ -54,12 +54,29 @@ def result_rows(schema: Schema, schemas: Schemas) -> list[Row]:
     return list(_below(schema, schemas, 0))
 
 
-def types(schemas: Schemas) -> list[Type]:
-    """A table for each component, by name."""
+def types(schemas: Schemas, *described: Any) -> list[Type]:
+    """A table for each component that the descriptions refer to, also by others; by name."""
     return [
         Type(name, schema.get("description", ""), tuple(_fields(schema, schemas, 0, _DEEPEST)))
-        for name, schema in sorted(schemas.components.items())
+        for name, schema in sorted(_referred(schemas, described).items())
     ]
+
+
+def _referred(schemas: Schemas, described: Any) -> dict[str, Schema]:
+    found: dict[str, Schema] = {}
+    waiting = [described]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if "$ref" in each:
+                name = each["$ref"].rpartition("/")[2]
+                if name not in found:
+                    found[name] = schemas.components[name]
+                    waiting.append(found[name])
+            waiting += each.values()
+        elif isinstance(each, list | tuple):
+            waiting += each
+    return found
 
 
 def words(schema: Schema) -> Iterator[TypePart]:

@@ -16,8 +16,10 @@ urlpatterns = [
     path("docs/limits/", views.limits_page, name="limits"),
     path("docs/webhooks/", views.webhooks_page, name="webhooks"),
     path("docs/console/", views.console_page, name="console"),
+    path("docs/search/", views.search_page, name="search"),
     path("docs/changelog/", views.changelog_page, name="changelog"),
     path("docs/decisions/<slug:slug>/", views.decision_page, name="decision"),
     *(path(f"docs/{slug}/", views.guide_page, {"slug": slug}) for slug in guides.slugs()),
     path("docs/<slug:slug>/", views.endpoint_page, name="endpoint"),
+    path("docs/<slug:slug>/<str:anchor>/", views.operation_page, name="operation"),
 ]

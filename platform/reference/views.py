@@ -8,30 +8,31 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import escape
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from access import store as access_store
-from access import windows
-from access.callers import ANONYMOUS, SCOPES, Quota
+from access.callers import ANONYMOUS, SCOPES
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
-from gateway.addresses import client_address
 from gateway.hosts import QOS_TIERS, RPC_TIERS
-from reference import guides, openapi, pages, rpc_documents, samples, snippets
+from reference import (
+    console,
+    guides,
+    openapi,
+    operation_samples,
+    pages,
+    rpc_documents,
+    samples,
+    search,
+    snippets,
+)
 from reference.advice import advice
 from reference.catalogue import common_errors, errors
+from reference.framing import base_of, page, too_many
 from reference.paths import rpc_paths
 
 _TEXTS = Path(__file__).parent / "texts"
-_READ = (("clients", "sh", 1), ("clients", "python", 1), ("clients", "ts", 0))
-_LAND = (("landing", "python", 0), ("landing", "ts", 0))
-_PAST = (("the-past", "python", 0),)
-_MADE_FOR_START = {"read": _READ, "land": _LAND, "past": _PAST}
-
-_READS = Quota(rate=5, burst=300)
 
 # An example event.
 _EVENT = {
@@ -49,56 +50,65 @@ _EVENT = {
 
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
-    return _page(request, "start", {"ways": start_snippets(base_of(request))})
+    ways = snippets.first_reads(base_of(request))
+    found = {"ways": ways, "areas": pages.PAGES, "guides": guides.navigation()[0][1]}
+    return page(request, "start", found)
 
 
 @require_safe
 def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
     if slug == guides.DECISIONS:
-        return _page(request, slug, {"decisions": guides.decisions()})
-    return _guide(request, slug, guides.file_of(slug))
+        return page(request, slug, {"decisions": guides.decisions()})
+    return _guide(request, guides.file_of(slug))
 
 
 @require_safe
 def decision_page(request: HttpRequest, slug: str) -> HttpResponse:
     if slug not in dict(guides.decisions()):
         raise Http404
-    return _guide(request, guides.DECISIONS, f"docs/decisions/{slug}.md")
+    return _guide(request, f"docs/decisions/{slug}.md")
 
 
 @require_safe
 def changelog_page(request: HttpRequest) -> HttpResponse:
-    return _guide(request, "changelog", "CHANGELOG.md")
+    return _guide(request, "CHANGELOG.md")
 
 
 @require_safe
 def endpoint_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """The operations of an area, each with a link to its page."""
     try:
-        page = pages.page_of(slug)
+        area = pages.page_of(slug)
     except KeyError:
         raise Http404 from None
     if slug == "http":
-        operations, types = pages.plain_gets()
-        return _page(
-            request, slug, {"page": page, "operations": operations, "types": types}, "gets"
-        )
-    sections, types = pages.sections(slug)
-    values = samples.samples()
-    methods = {
-        each.anchor: _example(section.path, each.name, values)
-        for section in sections
-        for each in section.operations
-    }
+        return page(request, "gets", {"page": area, "operations": pages.plain_gets()})
+    is_node = slug == "node"
     found = {
-        "page": page,
-        "sections": [
-            (each, [(one, methods[one.anchor]) for one in each.operations]) for each in sections
-        ],
-        "types": types,
-        "passed_on": rpc_documents.passed_on(rpc_paths()) if slug == "node" else [],
-        "is_node": slug == "node",
+        "page": area,
+        "sections": pages.sections(slug),
+        "passed_on": rpc_documents.passed_on(rpc_paths()) if is_node else [],
+        "is_node": is_node,
     }
-    return _page(request, slug, found, "endpoint")
+    return page(request, "endpoint", found)
+
+
+@require_safe
+def operation_page(request: HttpRequest, slug: str, anchor: str) -> HttpResponse:
+    """One method or GET."""
+    try:
+        area, operation = pages.page_of(slug), pages.operations(slug)[anchor]
+    except KeyError:
+        raise Http404 from None
+    values = samples.samples()
+    code = operation_samples.samples_of(operation, base_of(request), values)
+    found: dict[str, Any] = {"page": area, "operation": operation, "samples": code}
+    if not operation.is_get:
+        text = pages.request_text(operation.path, operation.name, values)
+        found["request_text"] = text
+        found["answer"] = pages.answer_text(operation.path, operation.name)
+    found["has_words"] = any("{" + name + "}" in code[0].text for name in samples.READERS_OWN)
+    return page(request, "operation", found)
 
 
 @require_safe
@@ -113,21 +123,21 @@ def errors_page(request: HttpRequest) -> HttpResponse:
         }
         for kind in errors()
     ]
-    return _page(request, "errors", {"rows": rows})
+    return page(request, "errors", {"rows": rows})
 
 
 @require_safe
 def limits_page(request: HttpRequest) -> HttpResponse:
     tiers = access_store.tiers()
     found = {
-        "tiers": [(tier, _hosts(tier.name, request)) for tier in tiers],
+        "tiers": [(tier, _hosts(tier.name)) for tier in tiers],
         "anonymous": ANONYMOUS,
         "scopes": SCOPES,
         "max_batch": settings.MAX_BATCH,
         "max_body": settings.MAX_BODY // 1024,
         "max_large_body": settings.MAX_LARGE_BODY // 1024,
     }
-    return _page(request, "limits", found)
+    return page(request, "limits", found)
 
 
 @require_safe
@@ -146,25 +156,20 @@ def webhooks_page(request: HttpRequest) -> HttpResponse:
         "example": json.dumps(example, indent=2, ensure_ascii=False),
         "verify": (_TEXTS / "verify_webhook.txt").read_text(encoding="utf-8"),
     }
-    return _page(request, "webhooks", found)
+    return page(request, "webhooks", found)
 
 
 @require_safe
 def console_page(request: HttpRequest) -> HttpResponse:
-    values = samples.samples()
-    choices = [
-        (
-            at.path,
-            [
-                (name, pages.request_text(at.path, name, values))
-                for name in [method.name for method in at.table]
-                + (rpc_documents.passed_on([at]) if at.path == "/" else [])
-            ],
-        )
-        for at in rpc_paths()
-        if at.path.count("/") == 1
-    ]
-    return _page(request, "console", {"choices": choices})
+    return page(request, "console", {"areas": console.areas(samples.samples())})
+
+
+@require_safe
+def search_page(request: HttpRequest) -> HttpResponse:
+    """`q` in the docs, by kind. With `part` the answer is the list alone, for find.js."""
+    text = request.GET.get("q", "").strip()[: search.LONGEST]
+    found = {"asked": text, "found": search.index().find(text)}
+    return page(request, "search_results" if "part" in request.GET else "search", found)
 
 
 @require_safe
@@ -188,65 +193,18 @@ def _openapi_text(base: str) -> str:
     return json.dumps(openapi.document(base), ensure_ascii=False)
 
 
-def base_of(request: HttpRequest) -> str:
-    """The scheme and host of the request."""
-    return f"{request.scheme}://{request.get_host()}"
-
-
-def start_snippets(base: str) -> dict[str, list[dict[str, str]]]:
-    """The snippets of the start page by step, with the reader's host."""
-    return {
-        step: [
-            {"language": snippets.language_name(language), "id": f"{step}-{language}", "text": text}
-            for guide, language, number in ways
-            if (text := snippets.snippet(guide, language, number, base))
-        ]
-        for step, ways in _MADE_FOR_START.items()
-    }
-
-
-def _example(path: str, method: str, values: dict[str, Any]) -> dict[str, Any]:
-    request = pages.request_text(path, method, values)
-    answer = pages.answer_text(path, method)
-    return {"request": request, "answer": answer, "has_words": '"{' in request}
-
-
-def _guide(request: HttpRequest, current: str, file: str) -> HttpResponse:
+def _guide(request: HttpRequest, file: str) -> HttpResponse:
     try:
-        page = guides.page(file)
+        made = guides.page(file)
     except FileNotFoundError:
         raise Http404 from None
-    html = snippets.with_address(page.html, escape(base_of(request)))
-    found = {"title": page.title, "html": mark_safe(html), "headings": page.sections}
-    return _page(request, current, found, "guide")
-
-
-def _page(
-    request: HttpRequest, current: str, found: dict[str, Any], template: str = ""
-) -> HttpResponse:
-    refused = _too_many(request)
-    if refused is not None:
-        return refused
-    frame = {
-        "section": "docs",
-        "current": current,
-        "base": base_of(request),
-        "endpoint_pages": pages.PAGES,
-        "guides": guides.navigation(),
-        "portal": _url("portal:overview"),
-    }
-    return render(request, f"docs/{template or current}.html", {**frame, **found})
-
-
-def _url(name: str) -> str:
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""
+    html = snippets.with_address(made.html, escape(base_of(request)))
+    found = {"title": made.title, "html": mark_safe(html), "headings": made.headings}
+    return page(request, "guide", found)
 
 
 def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
-    refused = _too_many(request)
+    refused = too_many(request)
     if refused is not None:
         return refused
     # Client generators read it from pages of other origins.
@@ -256,17 +214,7 @@ def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
     )
 
 
-def _too_many(request: HttpRequest) -> HttpResponse | None:
-    """Limits pages by client address: they need no key and cost more than a call."""
-    taken = windows.take(request, "docs", client_address(request.META), _READS)
-    if taken.allowed:
-        return None
-    text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"
-    headers = {"Retry-After": str(taken.retry_seconds)}
-    return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
-
-
-def _hosts(tier: str, request: HttpRequest) -> list[str]:
+def _hosts(tier: str) -> list[str]:
     named = {"rpc": (*RPC_TIERS, "public"), "qos": QOS_TIERS}
     name = "public" if tier == ANONYMOUS else tier
     return [f"{name}.{kind}.{settings.DOMAIN}" for kind, tiers in named.items() if name in tiers]

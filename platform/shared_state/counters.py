@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 KEY = f"{NAMESPACE}tallies"
 # Calls and the microseconds spent on them, by method and status; access.usage adds to them.
 CALLS, CALL_MICROSECONDS = "calls", "call_microseconds"
+# Calls by the bucket of their time, of all methods together (shared_state.time_buckets).
+CALL_TIMES = "call_times"
 # Submissions by the state that they reached, attempts by upstream and outcome.
 SUBMISSIONS, ATTEMPTS = "submissions", "attempts"
 # Slots that were stored, by ledger and archive; the account writes and transactions with them.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from staff.formatting import milliseconds
+from staff.formatting import milliseconds, sol
 
-_DAY = timedelta(days=1)
+_DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
 
 
 def _count(value: float) -> str:
@@ -17,9 +17,11 @@ def _count(value: float) -> str:
 # Unit → how a value of it is written; tidemark/chart.js knows the same units for its scale.
 UNITS: dict[str, Callable[[float], str]] = {
     "count": _count,
-    "lamports": _count,
+    "lamports": lambda value: f"{_count(value)} ({sol(int(value))})",
     "slots": _count,
     "ms": milliseconds,
+    "percent": lambda value: f"{_count(round(value, 1))}%",
+    "per_second": lambda value: f"{_count(round(value, 1))}/s",
 }
 
 
@@ -39,7 +41,8 @@ class Series:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """Series over steps of time that begin at `starts` (UTC) and last `step`: stacked or lines.
-    `note` says what the reader has to know of them. `ranged`: the page takes `from` and `to`.
+    `note` says what the reader has to know of them. `ranged`: the page takes `from` and `to`. The
+    scale reaches at least to `top`.
     """
 
     title: str
@@ -50,6 +53,7 @@ class Chart:
     stacked: bool = True
     note: str = ""
     ranged: bool = False
+    top: float = 0.0
 
     @property
     def compared(self) -> bool:
@@ -63,6 +67,7 @@ class Chart:
             "unit": self.unit,
             "stacked": self.stacked,
             "ranged": self.ranged,
+            "top": self.top,
             "step": int(self.step.total_seconds()),
             "starts": [int(start.timestamp()) for start in self.starts],
             "series": [
@@ -88,9 +93,12 @@ class Chart:
         ]
 
     def time_of(self, start: datetime) -> str:
-        """The start of a step: 2026-01-31, or 2026-01-31 14:05."""
+        """The start of a step: 2026-01-31; 2026-01-31 14:05; 2026-01-31 14:05:15."""
         at = start.astimezone(UTC)
-        return f"{at:%Y-%m-%d}" if self.step >= _DAY else f"{at:%Y-%m-%d %H:%M}"
+        if self.step >= _DAY:
+            return f"{at:%Y-%m-%d}"
+        seconds = self.step < _MINUTE
+        return f"{at:%Y-%m-%d %H:%M:%S}" if seconds else f"{at:%Y-%m-%d %H:%M}"
 
     def _words(self, values: Sequence[float | None], number: int) -> str:
         value = values[number] if number < len(values) else None

@@ -1,5 +1,6 @@
 """Formatting of states, times, numbers and links on pages of the admin and of the portal."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -9,6 +10,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+# A code of several words, alone or before a colon.
+_CODE = re.compile(r"([a-z]+(?:_[a-z]+)+)(?=:|$)")
 _LAMPORTS_PER_SOL = 1_000_000_000
 
 
@@ -75,12 +78,44 @@ def slot_range(first: int | None, last: int | None) -> str:
     return "-" if first is None else f"{first}" if first == last else f"{first} to {last}"
 
 
-def lamports(amount: int | None, nothing: str = "-") -> SafeString | str:
-    """1,234,567, with the same in SOL as a hint; `nothing` for None."""
+def in_units(seconds: int) -> str:
+    """An exact time in the largest unit that it is a whole number of, from two minutes on: 90 s,
+    15 min, 36 h, 2 d.
+    """
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 120 and seconds % size == 0:
+            return f"{seconds // size:,} {unit}"
+    return f"{seconds:,} s"
+
+
+def wait_of(seconds: int) -> str:
+    """How long to wait, rounded up from two minutes on: 40 s, 11 min, 3 h."""
+    for unit, size in (("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{-(-seconds // size):,} {unit}"
+    return f"{seconds:,} s"
+
+
+def sol(amount: int) -> str:
+    """Lamports as SOL, exact: 0.001 SOL."""
+    whole, rest = divmod(abs(amount), _LAMPORTS_PER_SOL)
+    digits = f"{rest:09d}".rstrip("0")
+    return f"{'-' if amount < 0 else ''}{whole:,}{'.' if digits else ''}{digits} SOL"
+
+
+def with_sol(amount: int | None, nothing: str = "-") -> str:
+    """In a sentence: 1,000,000 lamports (0.001 SOL); `nothing` for None."""
+    return nothing if amount is None else f"{counted(amount, 'lamport')} ({sol(amount)})"
+
+
+def lamports(amount: int | None, nothing: str = "-", *, signed: bool = False) -> SafeString | str:
+    """Under a heading that names the unit: 1,234,567 and beside it 0.001234567 SOL; `nothing` for
+    None. `signed`: with its sign.
+    """
     if amount is None:
         return nothing
-    sol = f"{amount / _LAMPORTS_PER_SOL:,.9f}".rstrip("0").rstrip(".")
-    return format_html('<span title="{} SOL">{}</span>', sol, f"{amount:,}")
+    number = f"{amount:+,}" if signed else f"{amount:,}"
+    return format_html('{} <span class="tm-sol">{}</span>', number, sol(amount))
 
 
 def size_of(number: int) -> str:
@@ -91,6 +126,20 @@ def size_of(number: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1_000
     return f"{amount:.1f} TB"
+
+
+def plain(text: str) -> str:
+    """A text that begins with a code in words: `not_landed: no block` as “not landed: no block”."""
+    found = _CODE.match(text)
+    return text if found is None else f"{found[1].replace('_', ' ')}{text[found.end(1) :]}"
+
+
+def coded(text: str) -> SafeString | str:
+    """The same with its code beside it, as callers get it."""
+    found = _CODE.match(text)
+    if found is None:
+        return text
+    return format_html('{} <code class="tm-code">{}</code>', plain(text), found[1])
 
 
 def shortened(value: object) -> SafeString:

@@ -17,6 +17,7 @@ from django.http import (
 )
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.text import capfirst
 from unfold.admin import ModelAdmin
 
 from staff import audit, changes
@@ -144,7 +145,9 @@ class StaffAdmin(ModelAdmin):  # type: ignore[misc]
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        return super().changelist_view(request, self.list_context(request) | (extra_context or {}))
+        title = {"title": capfirst(str(self.opts.verbose_name_plural))}
+        extra = title | self.list_context(request) | (extra_context or {})
+        return super().changelist_view(request, extra)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -1,13 +1,17 @@
 """How long a session lasts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.db import SessionStore
 from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, parse_cookie
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from staff.models import SignOut
@@ -40,6 +44,16 @@ def is_over(session: SessionBase, standing: Standing, now: datetime) -> bool:
     before = standing.signed_out_before
     ended = before is not None and began < before.timestamp()
     return ended or now.timestamp() - began > settings.SESSION_COOKIE_AGE
+
+
+def user_of(environ: Mapping[str, Any]) -> Any:
+    """The user of a request's session, before Django has seen the request; anonymous without one.
+    Whether the session has ended is for the page to check.
+    """
+    cookies = parse_cookie(environ.get("HTTP_COOKIE", ""))
+    request = HttpRequest()
+    request.session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME))
+    return get_user(request)
 
 
 def sign_out_everywhere(user: Any, now: datetime) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from access import usage
+from access import refused_calls, usage
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
@@ -22,9 +22,10 @@ from jsonrpc.wire import encode
 from livefeed.messages import Answer
 from subscriptions.calls import Batch, is_notice
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
-from subscriptions.kinds import SignatureSubscription, Subscription
+from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
+from subscriptions.signature_kind import SignatureSubscription
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Connection:
     ) -> None:
         """The same under another name."""
         place = b""
-        if subscription.memory is not None:
+        if subscription.is_placed:
             shown = b"null" if index is None else b"%d" % index
             place = b',"slot":%d,"transactionIndex":%b' % (slot, shown)
         self.send_at(name, subscription, result, place)
@@ -259,7 +260,7 @@ class Connection:
         try:
             requests = dispatch.read(body, max_batch=_MAX_BATCH)
         except RpcError as error:
-            self._count("none", error.reason)
+            self._count("none", error.reason, error)
             self._send(dispatch.failure(error))
             return
         batch = Batch(len(requests.items), is_batch=requests.batch, send=self._send)
@@ -289,7 +290,7 @@ class Connection:
 
     def _fail(self, request: dispatch.Request, error: RpcError, answer: Any) -> None:
         known = self.methods.get(request.method) is not None
-        self._count(request.method if known else "unknown", error.reason)
+        self._count(request.method if known else "unknown", error.reason, error)
         answer(dispatch.failure(error, request.id))
 
     def _subscribe(
@@ -334,12 +335,19 @@ class Connection:
             subscription.task.cancel()
         self._hub.close(subscription)
 
-    def _count(self, method: str, status: str) -> None:
-        usage.count(
-            self.member.key_id,
-            method,
-            status,
-            seconds=time.time(),
-            microseconds=0,
-            address=self.member.address,
-        )
+    def _count(self, method: str, status: str, error: RpcError | None = None) -> None:
+        key_id, now, address = self.member.key_id, time.time(), self.member.address
+        usage.count(key_id, method, status, seconds=now, microseconds=0, address=address)
+        if status != "ok" and key_id is not None:
+            refused_calls.note(
+                key_id,
+                seconds=now,
+                method=method,
+                path="WebSocket",
+                status=0,
+                code=None if error is None else error.code,
+                reason=status,
+                message="" if error is None else error.message,
+                request_id="",
+                address=address,
+            )

@@ -14,7 +14,7 @@ from chain.transaction_errors import transaction_error_json
 from chain.units import Slot, UnixTimestamp
 from livefeed.messages import Level, Reached
 from upstream.archives.status_meta import reward_json
-from upstream.geyser.messages import account_write, is_simple_vote, transaction_of
+from upstream.geyser.messages import account_write, transaction_of
 from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
@@ -50,7 +50,8 @@ class Ran:
 @dataclass(eq=False, slots=True)
 class Content:
     """`texts` are results that were rendered already, by what they depend on. `header` is the block
-    without its transactions.
+    without its transactions, the counts are of the whole block; `at` is when it came, in Unix
+    seconds.
     """
 
     slot: int
@@ -61,6 +62,9 @@ class Content:
     header: SlotRecord | None = None
     texts: dict[Any, bytes] = field(default_factory=dict)
     at: float = 0.0
+    transaction_count: int = 0
+    failed_count: int = 0
+    entry_count: int = 0
 
 
 def content_of(reached: Reached) -> Content:
@@ -77,6 +81,9 @@ def content_of(reached: Reached) -> Content:
         [_ran(packed) for packed in reached.transactions],
         None if reached.block is None else _header(reached.block),
         at=reached.at,
+        transaction_count=reached.transaction_count,
+        failed_count=reached.failed_count,
+        entry_count=0 if reached.block is None else _entry_count(reached.block),
     )
 
 
@@ -115,18 +122,8 @@ def _ran(packed: bytes) -> Ran:
     )
 
 
-def ran_of(index: int, record: TransactionRecord) -> Ran:
-    """A stored transaction."""
-    meta = record.meta or {}
-    return Ran(
-        index,
-        record.signature,
-        frozenset(record.account_keys),
-        is_simple_vote(record.decoded),
-        meta.get("err"),
-        meta.get("logMessages") or [],
-        lambda: record,
-    )
+def _entry_count(packed: bytes) -> int:
+    return int(_parse(packed).block_meta.entries_count)
 
 
 def _header(packed: bytes) -> SlotRecord:

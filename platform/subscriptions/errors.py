@@ -104,13 +104,3 @@ class MemoryUnknown(RpcError):
 
     def __init__(self) -> None:
         super().__init__("Invalid params: the transaction of `fromSignature` is not stored")
-
-
-class NoMemory(RpcError):
-    """This subscription has no memory: `fromSlot` and `fromSignature` cannot be given."""
-
-    code = -32602
-    reason = "no_memory"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: this subscription has no memory, it begins now")

@@ -29,14 +29,11 @@ from livefeed.messages import (
 from rewind.services.newest import newest_accounts
 from shared_state.outages import AWAY
 from subscriptions.content import Content, content_of
-from subscriptions.kinds import (
-    SignatureSubscription,
-    SlotSubscription,
-    SlotsUpdatesSubscription,
-    Subscription,
-)
+from subscriptions.kinds import Subscription
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
+from subscriptions.signature_kind import SignatureSubscription
+from subscriptions.slot_kinds import SlotSubscription, SlotsUpdatesSubscription
 from subscriptions.stored_outcomes import StoredOutcomes
 from subscriptions.threads import DatabaseThreads
 
@@ -62,6 +59,9 @@ class Hub:
         self.link = FeedLink(redis_url, self._put, self._lost)
         self._threads = DatabaseThreads("subscriptions")
         self.in_thread = self._threads.run
+        # What is past is read by a thread of its own: keys and limits do not wait for it.
+        self._past_threads = DatabaseThreads("subscriptions-past", 1)
+        self.in_past = self._past_threads.run
         self.members = Members(self.in_thread)
         self.newest = 0
         self.root = 0
@@ -103,6 +103,7 @@ class Hub:
         with suppress(*AWAY):
             await self.in_thread(self.members.leave_all)
         self._threads.close()
+        self._past_threads.close()
 
     # --- subscriptions ----------------------------------------------------------------------------
 
@@ -147,9 +148,9 @@ class Hub:
         error = transaction_error_json(known.error) if known.error else None
         self._notify_outcome(known.signature, known.level, known.slot, error, known.index)
 
-    def _notify_stored(self, signature: bytes, slot: int, error: Any) -> None:
+    def _notify_stored(self, signature: bytes, slot: int, error: Any, index: int | None) -> None:
         """The feed missed the transaction's slot, and the ledger has it."""
-        self._notify_outcome(signature, Level.FINALIZED, slot, error, None)
+        self._notify_outcome(signature, Level.FINALIZED, slot, error, index)
 
     def _notify_outcome(
         self, signature: bytes, reached: Level, slot: int, error: Any, index: int | None
@@ -157,10 +158,17 @@ class Hub:
         for level in Level:
             for each in self._of(Kind.SIGNATURE, level, signature):
                 assert isinstance(each, SignatureSubscription)
-                if reached >= each.level and not each.is_done:
-                    self._notify_received(each, slot)
-                    each.is_done = True
-                    each.send(each, each.processed(slot, error), slot, index)
+                if reached >= each.level:
+                    self.notify_outcome(each, slot, error, index)
+
+    def notify_outcome(
+        self, subscription: SignatureSubscription, slot: int, error: Any, index: int | None
+    ) -> None:
+        """What became of the subscription's transaction, unless that was said."""
+        if not subscription.is_done:
+            self._notify_received(subscription, slot)
+            subscription.is_done = True
+            subscription.send(subscription, subscription.processed(slot, error), slot, index)
 
     def _signatures(self) -> set[bytes]:
         """Those whose outcome someone waits for."""
@@ -221,7 +229,7 @@ class Hub:
             case Moved():
                 for each in self._of(Kind.UPDATES):
                     assert isinstance(each, SlotsUpdatesSubscription)
-                    self._send(each, each.moved(body), body.slot)
+                    self._moved(each, body)
             case Missed():
                 self._lost()
             case Received():
@@ -242,9 +250,20 @@ class Hub:
         else:
             subscription.send(subscription, result, slot, None)
 
+    def _moved(self, subscription: SlotsUpdatesSubscription, body: Moved) -> None:
+        text, memory = subscription.moved(body), subscription.memory
+        if memory is None:
+            subscription.send(subscription, text, body.slot, None)
+            return
+        part = subscription.part_of_move(body)
+        if part is not None:
+            memory.put(body.slot, [(text, None)], part=part)
+
     async def _reached(self, body: Reached) -> None:
         content = content_of(body)
         found = dict.fromkeys(self._concerned(content))
+        if body.ask:  # again, for those with a memory
+            found = {each: None for each in found if each.memory is not None}
         if not found:
             return
         await self.load_mints(found, content)
@@ -261,7 +280,8 @@ class Hub:
         else:
             results = self.results(subscription, content)
         if subscription.memory is not None:
-            subscription.memory.put(content.slot, results, is_whole=is_whole)
+            part = subscription.part_of(content)
+            subscription.memory.put(content.slot, results, part=part, is_whole=is_whole)
             return
         for result, index in results:
             if subscription.is_done or not subscription.is_open:
@@ -294,6 +314,7 @@ class Hub:
                 yield from self._of(Kind.VOTES)
         if content.header is not None:
             yield from self._of(Kind.BLOCK, level)
+            yield from self._of(Kind.HEADER, level)
 
     def _of(
         self, kind: Kind, level: Level = Level.PROCESSED, key: bytes = b""

@@ -12,7 +12,7 @@ from solders.signature import Signature
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import TransactionDetails, TransactionEncoding
 from livefeed.filters import AccountFilter, allowed
-from livefeed.messages import Kind, Level, Moved, Opened, Want
+from livefeed.messages import Kind, Level, Want
 from subscriptions.block_texts import UnsupportedVersion, block_text
 from subscriptions.content import Content, Ran, Written
 from subscriptions.votes import vote_of
@@ -39,6 +39,8 @@ class Subscription:
     name: ClassVar[str] = ""
     # It needs the whole block, which takes long to write.
     is_expensive: ClassVar[bool] = False
+    # It notifies of slots as such, not of what transactions did in them.
+    is_of_slots: ClassVar[bool] = False
 
     level: Level = Level.PROCESSED
     number: int = 0
@@ -53,12 +55,21 @@ class Subscription:
         default=lambda _subscription, _result, _slot, _index: None, repr=False
     )
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether its messages have slot and transaction index."""
+        return self.memory is not None
+
     def wants(self) -> list[Want]:
         raise NotImplementedError
 
     def results(self, content: Content, load: Load) -> Iterable[Result]:
         """The notifications of a slot that reached the subscription's level."""
         return ()
+
+    def part_of(self, content: Content) -> int:
+        """Which of several parts of the slot's notifications the content's are."""
+        return 0
 
     def mints(self, content: Content) -> Iterable[Pubkey]:
         """Accounts that `load` should have for the content."""
@@ -107,7 +118,7 @@ class ProgramSubscription(Subscription):
         for written in self._found(content):
             text = _account_text(content, written, self.encoding, self.part, load)
             value = b'{"pubkey":"%b","account":%b}' % (str(Pubkey(written.pubkey)).encode(), text)
-            yield _in_context(content.slot, value), written.place
+            yield in_context(content.slot, value), written.place
 
     def mints(self, content: Content) -> Iterator[Pubkey]:
         return _mints(self.encoding, self._found(content))
@@ -146,43 +157,15 @@ class LogsSubscription(Subscription):
             if text is None:
                 signature = str(Signature(ran.signature))
                 value = {"signature": signature, "err": ran.error, "logs": ran.logs}
-                text = content.texts[key] = _in_context(content.slot, encode(value))
+                text = content.texts[key] = in_context(content.slot, encode(value))
             yield text, ran.index
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class SignatureSubscription(Subscription):
-    """Ends with the first notification of its level."""
-
-    name: ClassVar[str] = "signature"
-
-    signature: bytes
-    received: bool = False
-    is_received: bool = False
-
-    def wants(self) -> list[Want]:
-        wants = [Want(Kind.SIGNATURE, self.level, self.signature)]
-        if self.received:
-            wants.append(Want(Kind.RECEIVED, Level.PROCESSED, self.signature))
-        return wants
-
-    def results(self, content: Content, load: Load) -> Iterator[Result]:
-        for ran in content.transactions:
-            if ran.signature == self.signature:
-                yield self.processed(content.slot, ran.error), ran.index
-                return
-
-    def processed(self, slot: int, error: Any) -> bytes:
-        return _in_context(slot, encode({"err": error}))
-
-    def received_in(self, slot: int) -> bytes:
-        return _in_context(slot, b'"receivedSignature"')
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class BlockSubscription(Subscription):
     name: ClassVar[str] = "block"
     is_expensive: ClassVar[bool] = True
+    is_of_slots: ClassVar[bool] = True
 
     mention: bytes | None
     encoding: TransactionEncoding
@@ -249,50 +232,7 @@ class VoteSubscription(Subscription):
                 yield text, ran.index
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
-class SlotSubscription(Subscription):
-    name: ClassVar[str] = "slot"
-
-    def wants(self) -> list[Want]:
-        return [Want(Kind.SLOTS)]
-
-    def opened(self, message: Opened) -> bytes:
-        return encode({"parent": message.parent, "root": message.root, "slot": message.slot})
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class RootSubscription(Subscription):
-    name: ClassVar[str] = "root"
-
-    def wants(self) -> list[Want]:
-        return [Want(Kind.ROOTS)]
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class SlotsUpdatesSubscription(Subscription):
-    name: ClassVar[str] = "slotsUpdates"
-
-    def wants(self) -> list[Want]:
-        return [Want(Kind.UPDATES)]
-
-    def moved(self, message: Moved) -> bytes:
-        found: dict[str, Any] = {"slot": message.slot, "timestamp": message.at}
-        if message.update == "createdBank" and message.parent is not None:
-            found["parent"] = message.parent
-        if message.update == "dead":
-            found["err"] = message.error
-        if message.stats is not None:
-            entries, successful, failed, most = message.stats
-            found["stats"] = {
-                "numTransactionEntries": entries,
-                "numSuccessfulTransactions": successful,
-                "numFailedTransactions": failed,
-                "maxTransactionsPerEntry": most,
-            }
-        return encode({**found, "type": message.update})
-
-
-def _in_context(slot: int, value: bytes) -> bytes:
+def in_context(slot: int, value: bytes) -> bytes:
     return b'{"context":{"slot":%d},"value":%b}' % (slot, value)
 
 
@@ -303,7 +243,7 @@ def _of_account(
     part: tuple[int, int] | None,
     load: Load,
 ) -> bytes:
-    return _in_context(content.slot, _account_text(content, written, encoding, part, load))
+    return in_context(content.slot, _account_text(content, written, encoding, part, load))
 
 
 def _account_text(

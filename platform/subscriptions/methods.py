@@ -27,14 +27,16 @@ from subscriptions.kinds import (
     BlockSubscription,
     LogsSubscription,
     ProgramSubscription,
-    RootSubscription,
-    SignatureSubscription,
-    SlotSubscription,
-    SlotsUpdatesSubscription,
     Subscription,
     VoteSubscription,
 )
-from subscriptions.past import memory_of, require_no_memory
+from subscriptions.past import memory_of
+from subscriptions.signature_kind import SignatureSubscription
+from subscriptions.slot_kinds import (
+    RootSubscription,
+    SlotSubscription,
+    SlotsUpdatesSubscription,
+)
 
 methods = MethodTable()
 
@@ -63,9 +65,9 @@ def account_subscribe(
 def program_subscribe(
     call: Caller, program: str, config: ProgramConfig = ProgramConfig()
 ) -> Subscription:
-    require_no_memory(config)
     return ProgramSubscription(
         level=config.level,
+        memory=memory_of(config),
         program=pubkey_of(program),
         filters=filters_of(config),
         encoding=config.encoding or AccountEncoding.BINARY,
@@ -100,6 +102,7 @@ def signature_subscribe(
         level=config.level,
         signature=bytes(signature_of(signature)),
         received=bool(config.enable_received_notification),
+        looks_back=memory_of(config) is not None,
     )
 
 
@@ -115,7 +118,6 @@ def block_subscribe(
     if isinstance(wanted, BlockMentions):
         named = wanted.mentions_account_or_program
         mention = bytes(pubkey_of(named, "mentions_account_or_program"))
-        require_no_memory(config)
     return BlockSubscription(
         level=config.level,
         memory=memory_of(config),
@@ -128,8 +130,8 @@ def block_subscribe(
 
 
 @methods.add("slotSubscribe")
-def slot_subscribe(call: Caller) -> Subscription:
-    return SlotSubscription()
+def slot_subscribe(call: Caller, config: FromConfig = FromConfig()) -> Subscription:
+    return SlotSubscription(memory=memory_of(config))
 
 
 @methods.add("rootSubscribe")
@@ -138,13 +140,13 @@ def root_subscribe(call: Caller, config: FromConfig = FromConfig()) -> Subscript
 
 
 @methods.add("slotsUpdatesSubscribe")
-def slots_updates_subscribe(call: Caller) -> Subscription:
-    return SlotsUpdatesSubscription()
+def slots_updates_subscribe(call: Caller, config: FromConfig = FromConfig()) -> Subscription:
+    return SlotsUpdatesSubscription(memory=memory_of(config))
 
 
 @methods.add("voteSubscribe")
-def vote_subscribe(call: Caller) -> Subscription:
-    return VoteSubscription()
+def vote_subscribe(call: Caller, config: FromConfig = FromConfig()) -> Subscription:
+    return VoteSubscription(memory=memory_of(config))
 
 
 def _ending(_name: str) -> Callable[[Caller, Any], bool]:

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable
 
 from subscriptions.configs import FromConfig, signature_of
-from subscriptions.errors import NoMemory
 from subscriptions.kinds import Result
 
 # What happens while the past is read waits here; with more of it, it is read from what is stored.
@@ -28,8 +27,8 @@ class Memory:
         self.from_signature = from_signature
         self.is_live = False
         self.lost = asyncio.Event()
-        self._waiting: deque[tuple[int, list[Result]]] = deque()
-        self._delivered: dict[int, None] = {}
+        self._waiting: deque[tuple[int, list[Result], int]] = deque()
+        self._delivered: dict[tuple[int, int], None] = {}
 
     def begin(self) -> None:
         """From now on what happens waits, until `go_live`."""
@@ -37,16 +36,18 @@ class Memory:
         self._waiting.clear()
         self.lost.clear()
 
-    def put(self, slot: int, results: list[Result], *, is_whole: bool = True) -> None:
-        """What happened in a slot, now."""
+    def put(
+        self, slot: int, results: list[Result], *, part: int = 0, is_whole: bool = True
+    ) -> None:
+        """What happened in a slot, now. Of what comes in parts each has a number."""
         if not is_whole:
             self.lost.set()
         if self.lost.is_set():
             return
         if self.is_live:
-            self.send(slot, results)
+            self.send(slot, results, part)
         elif len(self._waiting) < _MOST_WAITING:
-            self._waiting.append((slot, results))
+            self._waiting.append((slot, results, part))
         else:
             self.lost.set()
 
@@ -54,24 +55,25 @@ class Memory:
         """Everything up to `position` was sent; what waited comes after it."""
         self.is_live = True
         while self._waiting:
-            self.put(*self._waiting.popleft())
+            slot, results, part = self._waiting.popleft()
+            self.put(slot, results, part=part)
 
     def reached(self, root: int) -> None:
         """Everything up to a final slot was put."""
         if self.is_live and not self.lost.is_set():
             self.position = max(self.position, root)
-            while self._delivered and (first := next(iter(self._delivered))) <= root:
+            while self._delivered and (first := next(iter(self._delivered)))[0] <= root:
                 del self._delivered[first]
 
-    def send(self, slot: int, results: list[Result]) -> None:
-        """Sends the results of a slot that was not sent before."""
-        if slot <= self.position or slot in self._delivered:
+    def send(self, slot: int, results: list[Result], part: int = 0) -> None:
+        """Sends the results of a slot, or of a part of it, that was not sent before."""
+        if slot <= self.position or (slot, part) in self._delivered:
             return
-        self._delivered[slot] = None
+        self._delivered[slot, part] = None
         if len(self._delivered) > _MOST_DELIVERED:
             del self._delivered[next(iter(self._delivered))]
         if slot == self.after[0]:
-            results = [each for each in results if (each[1] or 0) > self.after[1]]
+            results = [each for each in results if each[1] is None or each[1] > self.after[1]]
         self.deliver(slot, results)
 
 
@@ -82,9 +84,3 @@ def memory_of(config: FromConfig) -> Memory | None:
     if config.from_slot is None and config.from_signature is None:
         return None
     return Memory(config.from_slot, config.from_signature)
-
-
-def require_no_memory(config: FromConfig) -> None:
-    """Raises NoMemory."""
-    if memory_of(config) is not None:
-        raise NoMemory

@@ -68,7 +68,7 @@ class Reader:
         assert memory.from_signature is not None
         deadline = asyncio.get_running_loop().time() + _FINDING_SECONDS
         while True:
-            place = await self._hub.in_thread(history.place_of, memory.from_signature)
+            place = await self._hub.in_past(history.place_of, memory.from_signature)
             if place is not None or asyncio.get_running_loop().time() > deadline:
                 break
             # What was notified a moment ago is perhaps not stored yet.
@@ -78,7 +78,9 @@ class Reader:
             self._notify_gap(encode(reason), 0)
             self._connection.unsubscribe(self._subscription.number)
             return False
-        memory.position, memory.after = place[0] - 1, place
+        # A slot as a whole is not behind its own transaction.
+        begin = place[0] if self._subscription.is_of_slots else place[0] - 1
+        memory.position, memory.after = begin, place
         return True
 
     async def _once(self) -> None:
@@ -113,7 +115,7 @@ class Reader:
         memory, hub = self._memory, self._hub
         waited = 0.0
         while True:
-            bounds = await hub.in_thread(history.bounds_of, self._subscription)
+            bounds = await hub.in_past(history.bounds_of, self._subscription)
             stored = -1 if bounds is None else bounds[1]
             if target is None and memory.position + _NEAR_SLOTS >= stored:
                 return
@@ -140,8 +142,8 @@ class Reader:
         memory = self._memory
         if memory.is_live:
             memory.begin()
-        page = await self._hub.in_thread(
-            lambda: history.read(self._subscription, first, last, waits=waits)
+        page = await self._hub.in_past(
+            lambda: history.read(self._subscription, first, last, waits=waits, after=memory.after)
         )
         gaps = list(page.gaps)
         for slot, results in page.slots:

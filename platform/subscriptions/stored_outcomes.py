@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from solders.signature import Signature
 
+from historical.services.recorded_transactions import place_of
 from historical.services.transactions import MAX_SIGNATURES, signature_statuses
 from shared_state.outages import AWAY
 
@@ -20,15 +21,15 @@ _PERIOD_SECONDS = 1.0
 
 
 class StoredOutcomes:
-    """`wanted` are the signatures that someone waits for; `found` is called with a signature, the
-    slot of its transaction and the error as JSON has it. On one event loop.
+    """`wanted` are the signatures that someone waits for; `found` is called with what
+    `outcomes` has of one. On one event loop.
     """
 
     def __init__(
         self,
         in_thread: Callable[..., Any],
         wanted: Callable[[], Collection[bytes]],
-        found: Callable[[bytes, int, Any], None],
+        found: Callable[[bytes, int, Any, int | None], None],
     ) -> None:
         self._in_thread, self._wanted, self._found = in_thread, wanted, found
         self._until = 0.0
@@ -55,14 +56,22 @@ class StoredOutcomes:
         wanted = list(self._wanted())
         for first in range(0, len(wanted), MAX_SIGNATURES):
             some = wanted[first : first + MAX_SIGNATURES]
-            for signature, slot, error in await self._in_thread(_outcomes, some):
-                self._found(signature, slot, error)
+            for signature, slot, error, index in await self._in_thread(outcomes, some):
+                self._found(signature, slot, error, index)
 
 
-def _outcomes(signatures: list[bytes]) -> list[tuple[bytes, int, Any]]:
+def outcomes(signatures: list[bytes]) -> list[tuple[bytes, int, Any, int | None]]:
+    """Of the stored ones: signature, slot, error as JSON has it, and the index in the block. For
+    threads.
+    """
     statuses = signature_statuses([Signature(each) for each in signatures])
     return [
-        (signature, status.slot, msgspec.json.decode(status.err))
+        (signature, status.slot, msgspec.json.decode(status.err), _index(signature))
         for signature, status in zip(signatures, statuses, strict=True)
         if status is not None
     ]
+
+
+def _index(signature: bytes) -> int | None:
+    place = place_of(Signature(signature))
+    return None if place is None else place[1]

@@ -48,7 +48,6 @@ class SubscriptionSocket(Endpoint):
             self.check_caller(request)
             self.check_throttles(request)
             response: HttpResponseBase = self._switch(request)
-            status = "ok"
         except Exception as error:
             self.refusal = refusal = error_of(
                 error,
@@ -57,7 +56,6 @@ class SubscriptionSocket(Endpoint):
                 key_id=self.key_id,
                 log=log,
             )
-            status = refusal.reason
             content_type, body = body_of(refusal, ErrorFormat.WORD)
             response = Answer(
                 [body],
@@ -67,7 +65,7 @@ class SubscriptionSocket(Endpoint):
                 taken=self.taken,
                 headers=headers_of(refusal),
             )
-        self._count(request, status, time.perf_counter() - started)
+        self._count(request, response.status_code, time.perf_counter() - started)
         return response
 
     @property
@@ -105,12 +103,14 @@ class SubscriptionSocket(Endpoint):
         headers = {"Sec-WebSocket-Accept": accept_key(key), "X-Request-Id": request.request_id}
         return Switching(upgrade, headers=headers)
 
-    def _count(self, request: Any, status: str, seconds: float) -> None:
+    def _count(self, request: Any, status: int, seconds: float) -> None:
         count_call(
             self.key_id,
             self.name,
-            status,
+            self.refusal,
             seconds,
+            path=request.path_info,
+            status=status,
             address=request.client_address,
             request_id=request.request_id,
         )

@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from access import buckets, usage
+from access import buckets, refused_calls, usage
 from access.callers import Caller
 from access.key_text import digest_of
 from access.services import keys
@@ -30,7 +30,7 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
         {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for")}
     )
     key_id: int | None = None
-    status = "ok"
+    refusal: RpcError | None = None
     try:
         host = host_of(headers.get(":authority") or headers.get("host", ""))
         if host is None:
@@ -50,25 +50,40 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
         if taken is not None and not taken.allowed:
             raise refusal_of(taken, 1)
     except RpcError as error:
-        status = error.reason
+        refusal = error
         key_id = key_id or getattr(error, "key_id", None)
         raise
     finally:
         spent = int((time.perf_counter() - started) * 1_000_000)
-        count(key_id, name, status, address, spent)
+        status = "ok" if refusal is None else refusal.reason
+        count(key_id, name, status, address, spent, refusal)
     return Member(digest_of(secret), caller.key_id, host, address, POLICY), caller
 
 
-def count(key_id: int | None, name: str, status: str, address: str, microseconds: int = 0) -> None:
-    """Counts a call in the usage."""
-    usage.count(
-        key_id,
-        _PREFIX + name,
-        status,
-        seconds=time.time(),
-        microseconds=microseconds,
-        address=address,
-    )
+def count(
+    key_id: int | None,
+    name: str,
+    status: str,
+    address: str,
+    microseconds: int = 0,
+    refusal: RpcError | None = None,
+) -> None:
+    """Counts a call in the usage; one that was not ok is kept for the page of its key."""
+    now, method = time.time(), _PREFIX + name
+    usage.count(key_id, method, status, seconds=now, microseconds=microseconds, address=address)
+    if status != "ok" and key_id is not None:
+        refused_calls.note(
+            key_id,
+            seconds=now,
+            method=method,
+            path="gRPC",
+            status=0,
+            code=None if refusal is None else refusal.code,
+            reason=status,
+            message="" if refusal is None else refusal.message,
+            request_id="",
+            address=address,
+        )
 
 
 def _secret(headers: dict[str, str]) -> str:

@@ -27,6 +27,9 @@ class Engine:
     def __init__(self, redis_url: str) -> None:
         self._threads = DatabaseThreads("geyser")
         self.in_thread = self._threads.run
+        # What is past is read by a thread of its own: keys and limits do not wait for it.
+        self._past_threads = DatabaseThreads("geyser-past", 1)
+        self.in_past = self._past_threads.run
         self.link = FeedLink(redis_url, self._put, self._lost)
         self.members = Members(self.in_thread)
         self.tip = Tip()
@@ -53,6 +56,7 @@ class Engine:
         with suppress(*AWAY):
             await self.in_thread(self.members.leave_all)
         self._threads.close()
+        self._past_threads.close()
 
     # --- streams ----------------------------------------------------------------------------------
 

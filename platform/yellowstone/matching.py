@@ -1,6 +1,7 @@
 """What of a slot's content each stream is sent, and what it wants of the live feed for that."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from chain.commitment import Commitment
 from livefeed.filters import AccountFilter as FeedFilter
@@ -67,17 +68,34 @@ def count_of(filters: Filters) -> int:
     )
 
 
-def keys_of(filters: Filters) -> set[bytes] | None:
-    """The accounts whose writes are wanted; None where they are not known by their keys."""
-    found: set[bytes] = set()
-    for keys in (
-        *(each.accounts for _, each in filters.accounts),
-        *(each.include for _, each in filters.blocks if each.accounts),
-    ):
-        if not keys:
-            return None
-        found |= keys
-    return found
+@dataclass(frozen=True, slots=True)
+class WrittenAccounts:
+    """The accounts whose writes are wanted: by their keys and by their owners; None is all."""
+
+    keys: frozenset[bytes]
+    owners: frozenset[bytes] | None
+
+    def __bool__(self) -> bool:
+        return bool(self.keys) or self.owners is None or bool(self.owners)
+
+
+def accounts_of(filters: Filters) -> WrittenAccounts:
+    """What the filters want to know the writes of: at least what matches."""
+    keys: set[bytes] = set()
+    owners: set[bytes] = set()
+    is_all = False
+    for _, each in filters.accounts:
+        if each.accounts:
+            keys |= each.accounts
+        elif each.owners:
+            owners |= each.owners
+        else:
+            is_all = True
+    for _, block in filters.blocks:
+        if block.accounts:
+            keys |= block.include
+            is_all = is_all or not block.include
+    return WrittenAccounts(frozenset(keys), None if is_all else frozenset(owners))
 
 
 def wants_of(filters: Filters) -> list[Want]:

@@ -1,33 +1,30 @@
 """What ledger and archive hold of a range of slots, as content. For threads."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
-import msgspec
-
-from chain.blocks import SlotRecord, TransactionRecord
-from chain.encodings import b58encode
-from chain.transaction_json import wire_from_json
-from chain.transactions import BadTransaction
-from chain.units import Slot, UnixTimestamp
-from historical.services.stored_content import Unreadable, transactions_of
 from historical.store import blocks as ledger
 from historical.store.transactions import signatures_of
 from livefeed.messages import Level
+from rewind.errors import ArchiveDamaged
 from rewind.services import slots as archive
+from rewind.services.owned_between import OwnedSlots, owned_between
 from rewind.services.written_between import Written, written_between
+from subscriptions import stored_blocks
 from upstream.geyser.messages import block_meta, transaction_info
 from upstream.geyser.request_filters import Filters
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone.content import AccountMessage, Content, TransactionMessage
-from yellowstone.matching import keys_of, level_of
+from yellowstone.matching import WrittenAccounts, accounts_of, level_of
 
 # Slots that are read at once: whole blocks are some megabytes each.
 _WINDOW_SLOTS = 100
 _WINDOW_BLOCKS = 8
-_decode = msgspec.json.Decoder().decode
+# A page ends behind so many accounts of owners, or bytes of their data.
+_MOST_WRITES = 2_000
+_MOST_BYTES = 16 << 20
 
 
 @dataclass(slots=True)
@@ -41,10 +38,14 @@ class Page:
     gap: tuple[int, int] | None = None
 
 
+# By slot, by account.
+Writes = dict[int, dict[bytes, Written]]
+
+
 def bounds_of(filters: Filters) -> tuple[int, int] | None:
     """The lowest and the highest slot of which all that is wanted is stored; None for nothing."""
     found = ledger.bounds()
-    if found is None or not keys_of(filters):
+    if found is None or not accounts_of(filters):
         return found
     archived = archive.bounds()
     if archived is None:
@@ -65,13 +66,21 @@ def window_of(filters: Filters) -> int:
 
 def read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
     """The range's slots, both ends inclusive; all below `last` should be stored. A slot that is
-    missing ends the page. Raises Unreadable.
+    missing ends the page, and the whole range is missing where something of it is damaged. Raises
+    Unreadable.
     """
+    try:
+        return _read(filters, first, last, waits=waits)
+    except ArchiveDamaged:
+        return Page(first - 1, gap=(first, last))
+
+
+def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
     page = Page(last)
     before = first - 1
     stored: list[tuple[int, int]] = []
-    keys = keys_of(filters) or set()
-    archived = set(archive.archived_between(first, last)) if keys else None
+    wanted = accounts_of(filters)
+    archived = set(archive.archived_between(first, last)) if wanted else None
     for slot, parent in ledger.links_between(first, last, and_next=True):
         is_there = archived is None or slot in archived or slot > last
         if parent > before or not is_there:
@@ -85,14 +94,49 @@ def read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
         before = slot
     else:
         page.last = before  # what comes above it is not known yet
-    writes = _writes(keys, first, stored[-1][0]) if stored else {}
+    if not stored:
+        return page
+    writes: Writes = {}
+    if wanted.owners is None or wanted.owners:
+        owned = owned_between(wanted.owners, first, stored[-1][0], most=_MOST_WRITES)
+        _read_owned(writes, owned)
+        stored = _listed(page, stored, owned)
+    if stored:
+        _add_writes(writes, wanted, first, stored[-1][0])
     for slot, parent in stored:
-        page.contents += _contents(filters, slot, parent, writes.get(slot, []))
+        page.contents += _contents(filters, slot, parent, writes.get(slot, {}))
     return page
 
 
+def _read_owned(writes: Writes, owned: OwnedSlots) -> None:
+    """With their data, so many as one page may hold."""
+    size = 0
+    for slot in sorted(owned.slots):
+        writes[slot] = found = {each.pubkey: each.written() for each in owned.slots[slot]}
+        size += sum(len(each.data) for each in found.values())
+        if size > _MOST_BYTES:
+            owned.last = slot
+            return
+
+
+def _listed(page: Page, stored: list[tuple[int, int]], owned: OwnedSlots) -> list[tuple[int, int]]:
+    """The slots that were read for owners: the page ends above them. Of one that was recorded
+    before lists of its accounts were kept nothing is known.
+    """
+    if owned.last < stored[-1][0]:
+        page.last, page.gap = owned.last, None
+    for number, (slot, _) in enumerate(stored):
+        if slot > page.last:
+            return stored[:number]
+        if slot not in owned.listed:
+            run = takewhile(lambda slot: slot not in owned.listed, (s for s, _ in stored[number:]))
+            page.last, page.gap = slot - 1, (slot, min(max(run), page.last))
+            return stored[:number]
+    return stored
+
+
 def _contents(
-    filters: Filters, slot: int, parent: int, writes: list[tuple[bytes, Written]]
+    filters: Filters, slot: int, parent: int, writes: dict[bytes, Written]
 ) -> Iterator[Content]:
     wanted = level_of(filters)
     for level in Level:
@@ -102,60 +146,36 @@ def _contents(
         yield content
 
 
-def _fill(content: Content, filters: Filters, writes: list[tuple[bytes, Written]]) -> None:
+def _fill(content: Content, filters: Filters, writes: dict[bytes, Written]) -> None:
     slot = content.slot
     if writes:
         signatures = signatures_of(slot)
         content.accounts = [
-            AccountMessage(slot, _account(key, each, signatures)) for key, each in writes
+            AccountMessage(slot, _account(key, each, signatures))
+            for key, each in sorted(writes.items(), key=lambda item: (item[1].order, item[0]))
         ]
         content.account_count = len(writes)
     if not (filters.blocks or filters.blocks_meta or _wants_transactions(filters)):
         return
-    row = ledger.block_now(slot)
-    if row is None:
-        raise Unreadable(f"slot {slot} was taken out meanwhile")
-    record = SlotRecord(
-        slot=Slot(slot),
-        parent_slot=Slot(row.parent_slot),
-        blockhash=b58encode(row.blockhash),
-        previous_blockhash=b58encode(row.previous_blockhash),
-        block_time=None if row.block_time is None else UnixTimestamp(row.block_time),
-        block_height=row.block_height,
-        transactions=[],
-        rewards=None if row.rewards is None else _decode(row.rewards),
-        reward_partitions=row.reward_partitions,
-    )
-    content.meta = block_meta(record, entry_count=0)
+    row = stored_blocks.row_of(slot)
+    content.meta = block_meta(stored_blocks.header_of(row), entry_count=0)
     content.meta.executed_transaction_count = row.transaction_count
     if _wants_transactions(filters):
-        entries = transactions_of(slot)
-        if len(entries) != row.transaction_count:
-            raise Unreadable(f"slot {slot} has {len(entries)} readable transactions")
         content.transactions = [
             TransactionMessage(slot, _transaction(slot, index, entry))
-            for index, entry in enumerate(entries)
+            for index, entry in enumerate(stored_blocks.entries_of(row))
         ]
 
 
 def _transaction(slot: int, index: int, entry: dict[str, Any]) -> Any:
-    version = entry.get("version", "legacy")
-    try:
-        wire = wire_from_json(entry["transaction"], version)
-    except BadTransaction as error:
-        raise Unreadable(f"slot {slot}, transaction {index}: {error}") from None
-    return transaction_info(index, TransactionRecord(wire, entry.get("meta")))
+    return transaction_info(index, stored_blocks.record_of(slot, index, entry))
 
 
-def _writes(keys: set[bytes], first: int, last: int) -> dict[int, list[tuple[bytes, Written]]]:
-    """By slot, in the order of the transactions that wrote."""
-    found: dict[int, list[tuple[bytes, Written]]] = defaultdict(list)
-    for key in keys:
+def _add_writes(writes: Writes, wanted: WrittenAccounts, first: int, last: int) -> None:
+    """The accounts that are wanted by their keys."""
+    for key in wanted.keys if wanted.owners is not None else ():
         for each in written_between(key, first, last):
-            found[each.slot].append((key, each))
-    for writes in found.values():
-        writes.sort(key=lambda each: (each[1].place is None, each[1].place or 0))
-    return found
+            writes.setdefault(each.slot, {})[key] = each
 
 
 def _account(pubkey: bytes, written: Written, signatures: list[bytes]) -> Any:

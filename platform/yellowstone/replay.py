@@ -12,7 +12,7 @@ from upstream.geyser.request_filters import Filters
 from upstream.geyser.transport import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
 from yellowstone import past
 from yellowstone.content import Content
-from yellowstone.matching import keys_of, level_of, misses_entries, wants_entries
+from yellowstone.matching import level_of, misses_entries, wants_entries
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -46,9 +46,8 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
-        # Entries are not stored, and the archive has no index of all accounts by slot: such replays
-        # reach what the feed keeps.
-        self._is_stored = keys_of(filters) is not None and not wants_entries(filters)
+        # Entries are not stored: a replay of them reaches what the feed keeps.
+        self._is_stored = not wants_entries(filters)
 
     # --- from the engine --------------------------------------------------------------------------
 
@@ -137,7 +136,7 @@ class Replay:
         engine, filters = self._engine, self.filters
         waited = 0.0
         while True:
-            bounds = await engine.in_thread(past.bounds_of, filters)
+            bounds = await engine.in_past(past.bounds_of, filters)
             stored = -1 if bounds is None else bounds[1]
             if self.position >= (stored - _NEAR_SLOTS if target is None else target):
                 return
@@ -157,9 +156,7 @@ class Replay:
                 return
 
     async def _read(self, first: int, last: int, *, waits: bool) -> None:
-        page = await self._engine.in_thread(
-            lambda: past.read(self.filters, first, last, waits=waits)
-        )
+        page = await self._engine.in_past(lambda: past.read(self.filters, first, last, waits=waits))
         for content in page.contents:
             await self._stream.taken(self._send(content))
         self.position = max(self.position, page.last)

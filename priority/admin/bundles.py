@@ -12,10 +12,17 @@ from django.utils.safestring import SafeString
 from access.admin.key_names import key_link, with_key_names
 from priority.admin.fates import slots_after, state_label
 from priority.admin.list_filters import StateFilter
-from priority.models import Bundle
+from priority.models import Bundle, Submission
+from rewind.admin.explained import explained_of
+from rewind.admin.replay_pages import replays_of
 from staff.columns import column
-from staff.formatting import ago, grouped, in_full, shortened, utc
+from staff.formatting import ago, coded, grouped, in_full, shortened, utc
 from staff.read_only import LongListAdmin
+
+
+def _explained(row: Submission) -> dict[str, Any]:
+    found = explained_of(row.signature, err=row.err, tip_lamports=row.tip_lamports, in_block=True)
+    return {"signature": str(row.signature), "found": found}
 
 
 @admin.register(Bundle)
@@ -47,7 +54,15 @@ class BundleAdmin(LongListAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Bundle) -> dict[str, Any]:
         rows = row.submissions.order_by("bundle_index", "pk")
-        return {"transactions": [(each, state_label(each), slots_after(each)) for each in rows]}
+        found = list(rows)
+        landed = [each for each in found if each.slot is not None]
+        return {
+            "transactions": [(each, state_label(each), slots_after(each)) for each in found],
+            "explanations": [_explained(each) for each in landed],
+            "replay": replays_of([each.signature for each in landed], bundle_id=row.bundle_id)
+            if landed and len(landed) == len(found)
+            else None,
+        }
 
     # --- what is shown ---
 
@@ -57,7 +72,7 @@ class BundleAdmin(LongListAdmin):
     by_key = column("key", key_link)
     size = column("transactions", lambda row: grouped(row.transaction_count))
     landed_in = column("slot", lambda row: "-" if row.slot is None else str(row.slot))
-    why = column("reason", lambda row: row.reason or "-")
+    why = column("reason", lambda row: coded(row.reason) if row.reason else "-")
 
     @admin.display(description="ids at the engines")
     def engines(self, bundle: Bundle) -> SafeString | str:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from priority.admin.explained import explained_of
 from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from staff.formatting import badge, link, milliseconds
+from rewind.admin.explained import explained_of
+from rewind.admin.replay_pages import replays_of
+from staff.formatting import badge, counted, in_units, link, milliseconds, plain, with_sol
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _ATTEMPTS_SHOWN = 200
@@ -82,6 +83,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
                 tip_lamports=row.tip_lamports,
                 in_block=row.slot is not None,
             ),
+            "replay": replays_of([row.signature]) if row.slot is not None else None,
         }
     }
 
@@ -101,13 +103,13 @@ def _moments(row: Submission) -> Iterator[Moment]:
     if row.seen_at is not None and row.slot is not None:
         index = "" if row.transaction_index is None else f", transaction {row.transaction_index}"
         slots = slots_after(row)
-        later = "" if slots is None else f", {slots} slot{'s'[: slots != 1]} after acceptance"
+        later = "" if slots is None else f", {counted(slots, 'slot')} after acceptance"
         hue = "good" if row.state == State.LANDED else "bad"
         yield Moment(row.seen_at, hue, "seen in a block", f"slot {row.slot}{index}{later}")
     if row.settled_at is not None:
         hue = "good" if row.state == State.LANDED else "bad"
         title = f"{row.commitment or row.state}, final"
-        yield Moment(row.settled_at, hue, title, row.reason)
+        yield Moment(row.settled_at, hue, title, plain(row.reason))
 
 
 def _attempt(each: Attempt) -> Moment:
@@ -134,7 +136,7 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
     part = parts.select_related("sweep").order_by("sweep__slot").defer("sweep__wire").first()
     if part is None or part.sweep.settled_at is None:
         return
-    text = f"{part.lamports:,} lamports of its address"
+    text = f"{with_sol(part.lamports)} of its address"
     swept = link(text, "tipping_tipsweep_change", part.sweep_id)
     detail = format_html("{}, slot {}", swept, part.sweep.slot)
     yield Moment(part.sweep.settled_at, "quiet", "tip swept to the treasury", detail)
@@ -151,12 +153,12 @@ def _waits(row: Submission) -> str:
 def _tip(row: Submission, address: TipAddress | None) -> SafeString | str:
     if row.tip_lamports is None:
         return ""
-    amount = f"{row.tip_lamports:,} lamports"
+    amount = with_sol(row.tip_lamports)
     if address is None:
         return f"{amount} to a static address"
     batch = link(f"batch {address.batch.number}", "tipping_tipbatch_change", address.batch_id)
-    ttl = f"{address.batch.ttl_seconds:,}"
-    return format_html("{} to an address of class {} s, {}", amount, ttl, batch)
+    ttl = in_units(address.batch.ttl_seconds)
+    return format_html("{} to an address of class {}, {}", amount, ttl, batch)
 
 
 def _siblings(row: Submission) -> list[tuple[Submission, SafeString]]:

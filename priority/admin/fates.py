@@ -4,7 +4,7 @@ from django.utils.safestring import SafeString
 
 from priority.models import Attempt, Bundle, Submission
 from priority.submissions import State
-from staff.formatting import badge, counted
+from staff.formatting import badge, counted, plain
 
 HUES = {
     State.RECEIVED: "quiet",
@@ -38,7 +38,7 @@ def state_badge(
 ) -> SafeString:
     hue = HUES.get(State(state), "quiet")
     text = f"{state}, {depth}" if depth and not final else state
-    hint = reason or ("settled" if final else "not settled yet")
+    hint = plain(reason) if reason else "settled" if final else "not settled yet"
     return badge(text, "warning" if hue == "good" and not final else hue, hint)
 
 
@@ -52,7 +52,7 @@ def in_words(submission: Submission) -> str:
         depth = f" ({submission.commitment})" if submission.commitment else ""
         text = f"{how} in slot {submission.slot}{place}{later(submission)}{depth}."
     if submission.reason:
-        text += f" Reason: {submission.reason}."
+        text += f" Reason: {plain(submission.reason)}."
     return text
 
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
 from priority.admin import lookup
+from priority.admin.comparing import compare_page
 from priority.admin.fate_timeline import fate_of
 from priority.admin.fates import slots_after, state_label
 from priority.admin.landing import landing_page
@@ -55,6 +56,7 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     own_pages = (
         OwnPage("landing/", "priority_landing", landing_page),
         OwnPage("fate/", "priority_fate", fate_page),
+        OwnPage("compare/", "priority_compare", compare_page),
     )
     change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (

@@ -18,13 +18,11 @@ from priority.store import counts
 from priority.store import landings as store
 from priority.store.landings import Fact, Lost, Times
 from priority.store.upstreams import kinds_by_name
-from priority.submissions import State
+from priority.submissions import landed_share
 
 # Buckets of slots from acceptance to the block: 0 to 8, then what is slower.
 SLOT_BOUNDS = (*map(str, range(9)), "9 to 16", "17 to 32", "33 or more")
 _KEYS_SHOWN, _ANSWERS_SHOWN = 15, 4
-_IN_A_BLOCK = (State.LANDED, State.FAILED)
-_OVER = (*_IN_A_BLOCK, State.EXPIRED, State.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class UpstreamFigures:
 
     @property
     def rate(self) -> float | None:
-        return rate_of(self.took)
+        return landed_share(self.took)
 
 
 @dataclass(slots=True)
@@ -124,13 +122,7 @@ class LandingReport:
 
     @property
     def rate(self) -> float | None:
-        return rate_of(self.states)
-
-
-def rate_of(states: Counter[str]) -> float | None:
-    """Of those that came to an end, the share in a block; None where none did."""
-    over = sum(states[state] for state in _OVER)
-    return sum(states[state] for state in _IN_A_BLOCK) / over if over else None
+        return landed_share(self.states)
 
 
 def landing_report(

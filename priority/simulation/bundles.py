@@ -1,7 +1,6 @@
 """Simulates bundles: each transaction on the state after those before it. Nothing is sent."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from solders.account import Account
@@ -13,16 +12,16 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from priority.errors import HeadMoved
 from priority.simulation.head import mints_of, read_head, recent_blockhashes
-from rewind.errors import EngineFailed, SimulationTimedOut, StateNotRecorded
+from rewind.errors import StateNotRecorded
 from rewind.positions import Asked
 from rewind.results.completeness import Completeness
 from rewind.services.completeness import completeness
-from rewind.services.past_state import Past, past
+from rewind.services.past_state import past
 from rewind.services.prefetching import ReaderAhead
-from rewind.services.running import run_on
+from rewind.services.running import engine_errors, run_in_order
 from simulator import addresses
 from simulator.client import simulate
-from simulator.errors import AccountsMissing, EngineFault, EngineTimeout
+from simulator.errors import AccountsMissing
 from simulator.outcome import Outcome, refused
 from upstream.connection_pool import ConnectionPool
 
@@ -88,7 +87,7 @@ def try_now(
             any_blockhash=bundle.any_blockhash,
         )
         first = min(head.processed, default=len(bundle.transactions))
-        with _engine_errors(timeout_seconds):
+        with engine_errors(timeout_seconds):
             try:
                 outcomes = (
                     simulate(
@@ -132,7 +131,9 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
                 then.slot, then.resolved.earliest, [addresses.RECENT_BLOCKHASHES]
             )
         moment = replace(moment, blockhashes=frozenset(recent) if recent else None)
-    outcomes, found = _run_past(bundle, replace(then, moment=moment), timeout_seconds)
+    outcomes, found = run_in_order(
+        replace(then, moment=moment), bundle.transactions, timeout_seconds=timeout_seconds
+    )
     missing = [key for key in bundle.shown if key not in found]
     natives = [key for key in missing if key in addresses.BUILTINS | addresses.SYSVARS]
     if natives:
@@ -152,26 +153,3 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
         found=found,
         completeness=completeness([then.findings, then.found_of_mints]),
     )
-
-
-def _run_past(bundle: Bundle, then: Past, timeout_seconds: int) -> tuple[list[Outcome], Accounts]:
-    given: Accounts = {}
-    for _ in range(_ROUNDS):
-        with _engine_errors(timeout_seconds):
-            try:
-                return run_on(
-                    then, bundle.transactions, given=given, timeout_seconds=timeout_seconds
-                )
-            except AccountsMissing as missing:
-                given.update(then.load(missing.keys))
-    raise EngineFailed("it asks for ever more accounts")
-
-
-@contextmanager
-def _engine_errors(timeout_seconds: int) -> Iterator[None]:
-    try:
-        yield
-    except EngineTimeout:
-        raise SimulationTimedOut(timeout_seconds) from None
-    except EngineFault as fault:
-        raise EngineFailed(str(fault)) from None

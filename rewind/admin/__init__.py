@@ -10,6 +10,7 @@ from rewind.admin import (  # noqa: F401
     find,
     jobs,
     proofs,
+    replay_pages,
     sealed,
     slots,
 )

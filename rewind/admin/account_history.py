@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 from gaps.admin import in_words
 from historical.services.recorded_transactions import recorded_at
 from rewind.admin.divergences import differences_of
+from rewind.admin.replay_pages import run_page
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position
 from rewind.services import account_history as services
 from rewind.services.account_history import Entry
@@ -129,7 +130,7 @@ def _fields(a: WholeWrite, b: WholeWrite) -> list[dict[str, Any]]:
         for name, show in shown
     ]
     found[2]["differs"] = a.data != b.data
-    found[0]["delta"] = f"{b.lamports - a.lamports:+,}"
+    found[0]["delta"] = lamports(b.lamports - a.lamports, signed=True)
     return found
 
 
@@ -150,6 +151,9 @@ def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         "reason": in_words(verdict.reason or ""),
         "differences": differences_of(map(asdict, verdict.differences)),
         "outcome": outcome,
+        "change": run_page(str(recorded.signature))
+        if request.user.has_perm("rewind.view_replay")
+        else "",
         "logs": "\n".join(outcome.logs[:_LOGS]) if outcome else "",
         "accounts": [history_link(key) for key in recorded.transaction.message.account_keys],
     }

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from chain.slot_ranges import SlotRange
 from columns.slot_bands import Band, Stretch
+from rewind.admin import proof_maps
 from rewind.store.proof_runs import Run
 from staff.formatting import counted, slot_range
 
@@ -28,19 +29,17 @@ _LOOKS = {
 BAND_LEGEND = [(look.square, str(band), look.hint) for band, look in _LOOKS.items()]
 
 
-_PROOF = {
-    "proven": _Look("tm-p-proven", "More than two thirds of the stake voted for it"),
-    "refuted": _Look("tm-p-refuted", "The cluster voted for another state"),
-    "unproven": _Look("tm-p-unproven", "Not proven, or not yet; its page says why"),
-}
-PROOF_LEGEND = [(look.square, name, look.hint) for name, look in _PROOF.items()]
-
-
 def proof_strip(runs: Sequence[Run]) -> dict[str, Any]:
     """The same of what the cluster's votes say of the archive."""
     return _strip(
-        "proof", [(run.state, _PROOF[run.state], SlotRange(run.first, run.last)) for run in runs]
+        "proof",
+        [(run.state, _look_of(run.state), SlotRange(run.first, run.last)) for run in runs],
     )
+
+
+def _look_of(state: str) -> _Look:
+    square, _, hint = proof_maps.LOOKS[state]
+    return _Look(square, hint)
 
 
 def strip(area: str, bands: Sequence[Stretch]) -> dict[str, Any]:

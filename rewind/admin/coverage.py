@@ -1,5 +1,6 @@
 """Coverage pages: which slots the archive and the ledger hold, which are missing, and why."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -12,12 +13,13 @@ from chain.units import I64_MAX
 from gaps.admin import gaps_of_area, order_links
 from historical.services import overview as ledger_overview
 from historical.services import storage as ledger_storage
-from rewind.admin import band_strips, coverage_maps
+from rewind.admin import band_strips, coverage_maps, proof_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
 from rewind.models import SlotTally
 from rewind.services import coverage_map, filters, overview, slot_proofs, storage
 from rewind.services.audit_overview import audited_days, audited_today, sum_of
+from rewind.services.coverage_map import EpochRow
 from rewind.services.epochs import Epochs, epochs
 from rewind.services.slot_states import MOST_SLOTS, slot_states
 from rewind.store.audits import open_divergences
@@ -52,7 +54,7 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             "title": "Coverage",
             "archive": _archive(archive_sum),
             "ledger": _ledger(ledger_sum),
-            "epochs": [coverage_maps.epoch_line(row) for row in rows[:_EPOCHS]],
+            "epochs": _epoch_lines(rows[:_EPOCHS]),
             "older": f"?newest={rows[_EPOCHS].epoch}" if len(rows) > _EPOCHS else "",
             "is_newest": newest is None,
             "epoch_words": _epoch_words(known),
@@ -62,7 +64,7 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
                 band_strips.strip("ledger", ledger_storage.all_bands()),
             ],
             "proof": band_strips.proof_strip(slot_proofs.newest_runs()),
-            "proof_legend": band_strips.PROOF_LEGEND,
+            "proof_legend": proof_maps.LEGEND,
             "may_see_sealed": request.user.has_perm("rewind.view_sealedsegment"),
             "band_legend": band_strips.BAND_LEGEND,
             "audit": _audit() if request.user.has_perm("rewind.view_auditedday") else None,
@@ -90,7 +92,9 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             "areas": [
                 coverage_maps.area_cells("archive", archived),
                 coverage_maps.area_cells("ledger", stored),
+                proof_maps.row(archived, slot_proofs.runs(*whole)),
             ],
+            "proof_legend": proof_maps.LEGEND,
             "older": coverage_maps.epoch_link(epoch - 1) if epoch > lowest else "",
             "newer": coverage_maps.epoch_link(epoch + 1) if epoch < highest else "",
             "legend": coverage_maps.LEGEND,
@@ -109,7 +113,7 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             first = 0 if ranges.both is None else ranges.both.last // _DEFAULT_SLOTS * 1_000
         last = first + _DEFAULT_SLOTS - 1 if last is None else max(first, last)
         window = SlotRange(first, min(last, first + MOST_SLOTS - 1, I64_MAX - 1))
-        states = slot_states(ranges, window)
+        states, runs = slot_states(ranges, window), slot_proofs.runs(*window)
         context = {
             "title": f"Slots {window.first} to {window.last}",
             "epoch": (epoch := epochs().schedule.epoch_of(window.first)),
@@ -119,8 +123,10 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             "areas": [
                 {"area": area, "cells": coverage_maps.slot_cells(states, area)}
                 for area in ("archive", "ledger")
-            ],
-            "runs": coverage_maps.slot_runs(states),
+            ]
+            + [{"area": "proof", "cells": proof_maps.slot_cells(states, runs)}],
+            "runs": coverage_maps.slot_runs(states, runs),
+            "proof_legend": proof_maps.LEGEND,
             "legend": coverage_maps.STATE_LEGEND,
             "older": coverage_maps.slots_link(max(0, window.first - window.size), window.first - 1)
             if window.first
@@ -152,6 +158,16 @@ def _filters() -> dict[str, Any]:
         "filtered_accounts": accounts[:_FILTERS],
         "more_filters": more,
     }
+
+
+def _epoch_lines(rows: Sequence[EpochRow]) -> list[dict[str, Any]]:
+    if not rows:
+        return []
+    runs = slot_proofs.runs(rows[-1].first, rows[0].last)
+    lines = [coverage_maps.epoch_line(row) for row in rows]
+    for row, line in zip(rows, lines, strict=True):
+        line["areas"].append(proof_maps.row(row.archive, runs))
+    return lines
 
 
 def _epoch_words(known: Epochs) -> str:

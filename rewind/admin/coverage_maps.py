@@ -1,7 +1,7 @@
 """Cells of slots, and single slots, as the coverage map shows them."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from chain.slot_ranges import SlotRange
+from rewind.admin import proof_maps
 from rewind.admin.shares import percent_of
 from rewind.services.coverage_map import Cell, EpochRow
 from rewind.services.slot_states import SlotStates, State
+from rewind.store.proof_runs import Run
 from staff.formatting import grouped, slot_range
 
 # The CSS class (admin.css) of a share of missing slots below each bound.
@@ -180,19 +182,22 @@ def _page(name: str) -> str:
     return reverse(name, args=["0"]).replace("/0/", "/{}/")
 
 
-def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
+def slot_runs(states: Sequence[SlotStates], proof: Sequence[Run]) -> list[dict[str, Any]]:
     """Runs of neighbouring slots in the same state, as lines of a table; where nothing is missing,
     skipped slots are grouped with their neighbours.
     """
     lines = []
-    for _, run in groupby(states, key=_alike):
+    for _, run in groupby(states, key=partial(_alike, proof=proof)):
         members = list(run)
         first, last = members[0], members[-1]
         lines.append(
             {
                 "slots": slot_range(first.slot, last.slot),
                 "size": grouped(len(members)),
-                "areas": [_in_words(members, area) for area in ("archive", "ledger")],
+                "areas": [
+                    *(_in_words(members, area) for area in ("archive", "ledger")),
+                    proof_maps.of_slots(members, proof),
+                ],
             }
         )
     return lines
@@ -201,9 +206,10 @@ def slot_runs(states: Sequence[SlotStates]) -> list[dict[str, Any]]:
 _FINE = {State.HELD, State.SKIPPED}
 
 
-def _alike(each: SlotStates) -> tuple[Any, ...]:
+def _alike(each: SlotStates, *, proof: Sequence[Run]) -> tuple[Any, ...]:
     archive, ledger = (None if state in _FINE else state for state in (each.archive, each.ledger))
-    return archive, ledger, each.archive_gap, each.ledger_gap
+    state = proof_maps.of_slots([each], proof)["state"]
+    return archive, ledger, each.archive_gap, each.ledger_gap, state
 
 
 def _in_words(members: Sequence[SlotStates], area: str) -> dict[str, str]:

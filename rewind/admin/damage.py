@@ -17,7 +17,7 @@ from staff.read_only import LongListAdmin
 
 State = SealedDamage.State
 _STATES = {
-    State.DAMAGED: ("damaged", "critical", "Reads that need it fail with archive_damaged"),
+    State.DAMAGED: ("damaged", "bad", "Reads that need it fail with archive_damaged"),
     State.REPAIRED: ("repaired", "good", "It is as it was sealed"),
     State.GAP: ("opened as a gap", "warning", "Its slots are gaps, or were filled again since"),
     State.GONE: ("no longer read", "quiet", "Its segment was merged, or left the window"),

@@ -5,10 +5,12 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from historical.services.recorded_transactions import place_of
+from rewind.admin.replay_pages import run_page
 from rewind.models import ArchivedSlot
 from rewind.services.account_history import account_history
 from staff.find import Hit, Kind, add
-from staff.parsing import pubkey_in, slot_in
+from staff.parsing import pubkey_in, signature_in, slot_in
 
 
 def _slots(text: str) -> Iterator[Hit]:
@@ -30,7 +32,16 @@ def _accounts(text: str) -> Iterator[Hit]:
         yield Hit(str(pubkey), f"{page}?{urlencode({'address': str(pubkey)})}", "its history")
 
 
+def _transactions(text: str) -> Iterator[Hit]:
+    signature = signature_in(text)
+    place = None if signature is None else place_of(signature)
+    if place is not None:
+        note = f"slot {place[0]}, index {place[1]}: why, and replay"
+        yield Hit(f"Transaction {text[:8]}…", run_page(text), note)
+
+
 add(
     Kind("Archived slots", "a slot", _slots, "rewind.view_archivedslot"),
     Kind("Accounts", "a pubkey", _accounts, "rewind.view_accountchange"),
+    Kind("Transactions", "a signature", _transactions, "rewind.view_replay"),
 )

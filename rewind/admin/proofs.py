@@ -1,13 +1,19 @@
 """Which slots are proven: read-only."""
 
+from typing import Any
+from urllib.parse import urlencode
+
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from rewind.proof_models import ProofRun
+from rewind.proof_models import ProofRun, SlotProof
+from rewind.store import slot_proofs
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import badge, grouped, slot_range
+from staff.formatting import badge, counted, grouped, in_full, slot_range
 from staff.parsing import slot_in
 from staff.read_only import LongListAdmin
 
@@ -29,6 +35,7 @@ _REASONS = {
 
 @admin.register(ProofRun)
 class ProofRunAdmin(LongListAdmin):
+    change_form_outer_after_template = "admin/rewind/proofrun/bank.html"
     list_display = ("slots", "size", "standing", "why")
     fields = ("slots", "size", "standing", "why")
     list_filter = (StateFilter,)
@@ -38,6 +45,23 @@ class ProofRunAdmin(LongListAdmin):
         "Slots are proven from genesis or from a proven snapshot on, by the votes of the blocks"
         " above them (docs/proof.md)."
     )
+
+    def beside_fields(self, request: HttpRequest, row: ProofRun) -> dict[str, Any]:
+        bank = slot_proofs.at_or_below(row.last_slot, row.first_slot)
+        is_refuted = row.state == ProofRun.State.REFUTED
+        found: dict[str, Any] = {
+            "bank": bank,
+            "facts": [] if bank is None else _facts(bank),
+            "is_refuted": is_refuted,
+        }
+        if is_refuted and request.user.has_perm("ingest.order_ranges"):
+            window = {"first_slot": row.first_slot, "last_slot": row.last_slot}
+            add = urlencode({"kind": "locate", **window, "source": "stream"})
+            found["search"] = f"{reverse('admin:ingest_rangeorder_add')}?{add}"
+        if is_refuted and request.user.has_perm("ingest.view_rangeorder"):
+            listed = urlencode({"q": row.last_slot, "kind__exact": "locate"})
+            found["searches"] = f"{reverse('admin:ingest_rangeorder_changelist')}?{listed}"
+        return found
 
     def condition(self, text: str) -> Q | None:
         slot = slot_in(text)
@@ -50,3 +74,24 @@ class ProofRunAdmin(LongListAdmin):
     @admin.display(description="the cluster's votes", ordering="state")
     def standing(self, run: ProofRun) -> SafeString:
         return badge(run.state, _LOOKS.get(run.state, "warning"))
+
+
+def _facts(bank: SlotProof) -> list[tuple[str, object]]:
+    """What its hash is made of, and the votes for it, for people."""
+    facts: list[tuple[str, object]] = [
+        ("bank hash, from the archive", in_full(bank.bank_hash)),
+        ("parent's bank hash", in_full(bank.parent_hash)),
+        ("parent slot", str(bank.parent_slot)),
+        ("blockhash", in_full(bank.blockhash)),
+        ("signatures in its block", grouped(bank.signature_count)),
+    ]
+    if bank.voted_slot is None:
+        return facts
+    if bank.state == SlotProof.State.REFUTED:
+        facts.append(("the cluster voted for", in_full(bank.voted_hash)))
+    above = "" if bank.voted_slot == bank.slot else f", by votes for slot {bank.voted_slot}"
+    voters = counted(bank.voters or 0, "vote account")
+    facts.append(("voters", "a later snapshot" if bank.voters is None else f"{voters}{above}"))
+    if bank.stake is not None and bank.total_stake:
+        facts.append(("share of the stake", f"{bank.stake / bank.total_stake:.2%}"))
+    return facts

@@ -14,7 +14,7 @@ from rewind.store import segment_list
 from rewind.store.partitions import PARTITION_SLOTS
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, grouped, size_of, slot_range
+from staff.formatting import ago, badge, grouped, lamports, size_of, slot_range
 from staff.parsing import id_in, slot_in
 from staff.read_only import ReadOnlyAdmin
 
@@ -123,7 +123,7 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
     cold_place = column("folder", lambda row: row.cold_name or "none")
     cold_size = column("bytes", lambda row: _bytes(row.cold_bytes))
     moved = column("moved", lambda row: ago(row.cold_at, never="not yet"))
-    lamports_sum = column("sum of lamports", lambda row: grouped(int(row.lamports)))
+    lamports_sum = column("sum of lamports", lambda row: lamports(int(row.lamports)))
     hash_sum = column(
         "sum of hashes", lambda row: format_html("<code>{}</code>", bytes(row.digest).hex() or "-")
     )

@@ -237,7 +237,8 @@ def simulate(request: JobRequest, item: Item) -> Simulation:
             raise UnknownSignature(signature)
         transaction = found.transaction
     position = asked(config.slot, config.transaction_index, config.anchor)
-    return simulation_of(asking(transaction, position, config, is_shared=True))
+    asked_for = asking(transaction, position, config, is_shared=True)
+    return simulation_of(asked_for, proof=config.proof)
 
 
 def _key_of(call: Call) -> int:

@@ -5,7 +5,6 @@ from typing import Literal, TypeVar
 
 from django.conf import settings
 from msgspec import UNSET
-from msgspec.structs import replace
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -141,21 +140,20 @@ def simulate_historical_transaction(
     transaction: the transaction as text
     config: where in the past, on which accounts, and what is to be shown
     """
-    done = simulation_of(asking_of(transaction, config))
-    if not config.proof:
-        return done
-    context = replace(done.context, proof=slot_proofs.standing(done.context.slot))
-    return replace(done, context=context)
+    return simulation_of(asking_of(transaction, config), proof=config.proof)
 
 
-def simulation_of(asking: Asking) -> Simulation:
-    """The answer, with what it is based on."""
+def simulation_of(asking: Asking, *, proof: bool | None) -> Simulation:
+    """The answer, with what it is based on; where `proof`, whether the cluster voted for the
+    accounts that it ran on.
+    """
     done = simulate_historical(asking, timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS)
     context = Context(
         api_version=settings.ARCHIVE_API_VERSION,
         slot=done.value.rewind_slot,
         gap=UNSET if done.gap is None else done.gap,
         completeness=done.completeness,
+        proof=slot_proofs.standing(done.value.rewind_load_slot) if proof else UNSET,
     )
     return Simulation(context=context, value=done.value)
 

@@ -6,7 +6,7 @@ from itertools import accumulate, chain, repeat
 
 from rewind.sealing.accounts import Accounts
 from rewind.sealing.changes import BlockDamaged, Change
-from rewind.sealing.content import TAIL, Content
+from rewind.sealing.content import I32_MAX, LOWEST_POSITION, TAIL, Content
 from rewind.sealing.newest import newest
 
 
@@ -60,6 +60,25 @@ class Body:
         found = self._accounts(account, account + 1)
         since, until = found.after(first[0], first[1] - 1), found.after(*last)
         return list(found.changes(repeat(pubkey), since, until)) if since < until else []
+
+    def of_prefix(self, prefix: bytes, first_slot: int, last_slot: int) -> list[Change]:
+        """The changes in these slots, both included, of accounts that begin with at least one byte;
+        in order.
+        """
+        if prefix[:1] != self._content.bucket:
+            return []
+        tail = prefix[1:]
+        count = len(self._ends)
+        account = bisect_left(range(count), tail, key=self._tail)
+        found: list[Change] = []
+        while account < count and self._tail(account).startswith(tail):
+            each = self._accounts(account, account + 1)
+            since = each.after(first_slot, LOWEST_POSITION - 1)
+            until = each.after(last_slot, I32_MAX)
+            if since < until:
+                found += each.changes(repeat(self._pubkey(account)), since, until)
+            account += 1
+        return found
 
     def keys_of(self, pubkey: bytes) -> list[tuple[int, int]]:
         """(slot, position) of the account's changes, ascending."""

@@ -87,6 +87,18 @@ def unknown() -> Iterator[str]:
             yield each.name
 
 
+def missing() -> Iterator[str]:
+    """The names of objects of segments in use that are not in the store. Raises StoreFault, and
+    ArchiveStoreUnavailable without a store.
+    """
+    store = cold_store.opened()
+    for segment in moving.with_objects():
+        if segment.state == SealedSegment.State.ACTIVE:
+            there = {each.name for each in store.list(segment.cold_name)}
+            names = (object_name(segment.cold_name, each) for each in moving.moved_buckets(segment))
+            yield from (name for name in names if name not in there)
+
+
 def verify() -> Iterator[Finding]:
     """Reads every object of segments in use, whole, and compares it with what the database has of
     its blocks. Raises StoreFault where the store itself fails.

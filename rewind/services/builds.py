@@ -54,13 +54,7 @@ def add_build(
     """
     if to_slot is not None and to_slot < from_slot:
         raise BadBuild(f"slot {to_slot} lies before slot {from_slot}")
-    if not code.startswith(_ELF):
-        raise BadBuild("no ELF file")
-    if len(code) > MOST_ACCOUNT_BYTES - _HEADER_SIZE:
-        raise BadBuild(f"{len(code)} bytes are more than an account has")
-    fault = load_fault(code)
-    if fault is not None:
-        raise BadBuild(f"the engine cannot load it: {fault}")
+    require_build(code)
     store.lock()
     digest = Hash(sha256(code).digest())
     for other in store.builds_between(program, from_slot, to_slot):
@@ -79,6 +73,17 @@ def add_build(
         source=source,
         recorded_at=now,
     )
+
+
+def require_build(code: bytes) -> None:
+    """Raises BadBuild for a file that is no program."""
+    if not code.startswith(_ELF):
+        raise BadBuild("no ELF file")
+    if len(code) > MOST_ACCOUNT_BYTES - _HEADER_SIZE:
+        raise BadBuild(f"{len(code)} bytes are more than an account has")
+    fault = load_fault(code)
+    if fault is not None:
+        raise BadBuild(f"the engine cannot load it: {fault}")
 
 
 def shelved(

@@ -41,7 +41,8 @@ class Suspect:
 @dataclass(frozen=True, slots=True)
 class Located:
     """Accounts of a refuted slot, each once; of its transactions how many were replayed, and how
-    many could not be; by the name of each other source, how many accounts were compared with it.
+    many could not be; by the name of each other source, how many accounts were compared with it;
+    `differing` are those that another source has otherwise.
     """
 
     slot: int
@@ -49,6 +50,16 @@ class Located:
     replayed: int
     unverified: int
     compared: dict[str, int] = field(default_factory=dict)
+    differing: frozenset[bytes] = frozenset()
+
+
+def refuted_between(first: int, last: int, *, limit: int) -> list[int]:
+    """Refuted slots of the range, ascending, at most so many."""
+    found: list[int] = []
+    while len(found) < limit and (run := proof_runs.refuted_from(first, last)) is not None:
+        found += store.archived_between(max(first, run.first), min(last, run.last))
+        first = run.last + 1
+    return found[:limit]
 
 
 def locate(slot: int, others: Sequence[SecondSource] = ()) -> Located:
@@ -76,13 +87,14 @@ def locate(slot: int, others: Sequence[SecondSource] = ()) -> Located:
             if difference.field == "accounts" and isinstance(difference.expected, dict):
                 why = f"its replay in transaction {index} leaves it otherwise"
                 suspects.setdefault(b58decode(difference.expected["pubkey"]), why)
-    compared = {}
+    compared, shown = {}, set[bytes]()
     for source in others:
         differing, compared[source.name] = source.differing(slot, _touched(slot))
         for pubkey, why in differing.items():
             suspects.setdefault(pubkey, why)
+            shown.add(pubkey)
     found = [Suspect(pubkey, why) for pubkey, why in sorted(suspects.items())]
-    return Located(slot, found, replayed, unverified, compared)
+    return Located(slot, found, replayed, unverified, compared, frozenset(shown))
 
 
 def _touched(slot: int) -> set[bytes]:

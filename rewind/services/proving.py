@@ -14,7 +14,7 @@ from chain.lattice import LATTICE_BYTES
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
 from rewind.proof.votes import Weights
-from rewind.services import epochs
+from rewind.services import epochs, proving_back
 from rewind.services.near_accounts import NearAccounts
 from rewind.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
 from rewind.store import epoch_stakes, proof_queue, proof_runs, slot_proofs, writing
@@ -83,6 +83,7 @@ def forget() -> None:
     """The process remembers nothing: the tables are others."""
     global _followed
     _followed = None
+    proving_back.forget()
 
 
 def prove_step(policy: Policy) -> bool:
@@ -97,7 +98,9 @@ def prove_step(policy: Policy) -> bool:
         writing.lift_timeouts()
         found = _next(followed, policy)
         if found is None:
-            return False
+            is_proven = proving_back.step_back()
+            _followed = followed  # with what it remembers
+            return is_proven
         followed, queued = found
         taken = _take(followed, queued, policy)
     if taken is _Result.WAITS:

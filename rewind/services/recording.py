@@ -16,7 +16,16 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links, proof_records
-from rewind.store import dropped_writes, gaps, owners, partitions, segments, unsealing, writing
+from rewind.store import (
+    dropped_writes,
+    gaps,
+    owners,
+    partitions,
+    segments,
+    slot_owners,
+    unsealing,
+    writing,
+)
 from rewind.store import slots as store
 from rewind.store.partition_cache import segment_of
 
@@ -171,6 +180,7 @@ def _write(
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
     changes.update({slot: batch.placed[slot] - changes[slot] for slot in reopened})
     segments.keep(batch.occurrences)
+    slot_owners.put(batch.last_owners, result.improved)
     dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
@@ -204,6 +214,8 @@ class _Batch:
     placed: Counter[int] = field(default_factory=Counter)
     dropped: dict[bytes, tuple[Slot, Slot]] = field(default_factory=dict)
     occurrences: segments.Occurrences = field(default_factory=segments.Occurrences)
+    # Of each slot: account → its owner after the last write, as far as that is archived.
+    last_owners: dict[int, dict[bytes, int]] = field(default_factory=dict)
     filtered: int = 0
 
     def filters(self) -> Hashable:
@@ -214,18 +226,20 @@ class _Batch:
         is_late = segment_of(slot) < self.kept_segments
         places = _places(record)
         last = self.last_writes.of_slot(slot)
+        last_owners = self.last_owners[slot] = {}
         # In the order of the index: pages filled at random cost more to find and to write.
         for pubkey, position in sorted(places):
             write = places[pubkey, position]
             if write.owner in self.filtered_owners or pubkey in self.filtered_pubkeys:
                 self.filtered += 1
                 last[pubkey] = write
+                last_owners.pop(pubkey, None)
                 # Records come ascending.
                 self.dropped[pubkey] = self.dropped.get(pubkey, (slot, slot))[0], slot
                 continue
             last[pubkey] = None
             self.placed[slot] += 1
-            owner_id = self.owner_ids[write.owner]
+            owner_id = last_owners[pubkey] = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)
             if is_late:
                 self.occurrences.add(pubkey, slot)

@@ -11,6 +11,7 @@ from rewind.positions import Position
 from rewind.store import (
     absence,
     carry_over,
+    damage,
     dropped_writes,
     partitions,
     proof_queue,
@@ -32,7 +33,8 @@ def prune(before_slot: int) -> list[partitions.Partition]:
 
     Each account's newest state in them becomes a row of kind base where the first partition that
     stays begins, so that an account that never changes stays readable. It may be stopped anywhere
-    and run again, and slots may be recorded meanwhile.
+    and run again, and slots may be recorded meanwhile. What is sealed from the lowest damaged
+    segment on stays until that is repaired or opened as a gap: it may have the newest states.
     """
     # From here on no one writes below, so what is carried now is the newest there will be.
     with transaction.atomic():
@@ -46,7 +48,8 @@ def prune(before_slot: int) -> list[partitions.Partition]:
         proof_queue.drop_below(first_kept)
         proof_runs.cut_below(first_kept)
         slot_proofs.cut_below(first_kept)
-    falling = _falling(first_kept)
+    damaged = damage.lowest_slot()
+    falling = _falling(first_kept if damaged is None else min(first_kept, damaged))
     if not falling:
         return []
     edge = max(each.last for each in falling) + 1

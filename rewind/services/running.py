@@ -1,19 +1,24 @@
 """Transactions run on past state: the accounts that they turn out to need, and the engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from solders.account import Account
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from rewind.errors import BadOverride, EngineFailed, SimulationTimedOut
 from rewind.services.past_state import Past
 from rewind.services.prefetching import remember
 from simulator.client import simulate
+from simulator.errors import AccountsMissing, BadSysvar, EngineFault, EngineTimeout
 from simulator.outcome import Outcome
 from simulator.required_accounts import mint_keys, native_keys, needed_keys
 
 Accounts = dict[Pubkey, Account | None]
+# Accounts that only the transactions' own writes reveal; each round is one more level.
+_ROUNDS = 8
 
 
 def run_on(
@@ -52,3 +57,42 @@ def run_on(
         transactions, accounts, past.moment, verify=False, timeout_seconds=timeout_seconds
     )
     return outcomes, accounts
+
+
+def run_in_order(
+    past: Past,
+    transactions: Sequence[VersionedTransaction],
+    *,
+    given: Mapping[Pubkey, Account | None] | None = None,
+    timeout_seconds: float = 10.0,
+) -> tuple[list[Outcome], Accounts]:
+    """`run_on` for transactions that may name accounts which earlier ones of them make known.
+    Raises what Past.load raises, BadOverride, EngineFailed and SimulationTimedOut.
+    """
+    given = given or {}
+    known = dict(given)
+    for _ in range(_ROUNDS):
+        with engine_errors(timeout_seconds, given):
+            try:
+                return run_on(past, transactions, given=known, timeout_seconds=timeout_seconds)
+            except AccountsMissing as missing:
+                known.update(past.load(missing.keys))
+    raise EngineFailed("it asks for ever more accounts")
+
+
+@contextmanager
+def engine_errors(timeout_seconds: float, given: Container[Pubkey] = ()) -> Iterator[None]:
+    """The engine's faults as errors that a caller may get; a sysvar that is no sysvar is the
+    caller's where it is among the `given` accounts. Raises BadOverride, EngineFailed and
+    SimulationTimedOut.
+    """
+    try:
+        yield
+    except BadSysvar as fault:
+        if fault.pubkey not in given:
+            raise EngineFailed(str(fault)) from None
+        raise BadOverride(str(fault), at=f"[1].overrides.{fault.pubkey}") from None
+    except EngineTimeout:
+        raise SimulationTimedOut(timeout_seconds) from None
+    except EngineFault as fault:
+        raise EngineFailed(str(fault)) from None

@@ -1,6 +1,8 @@
-"""What another source has of a refuted slot's accounts: a snapshot of that slot, or a node."""
+"""What another source has of a refuted slot's accounts: a snapshot of that slot, a node, or the
+slot's record as another stream has it.
+"""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +11,9 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
+from chain.blocks import SlotRecord
+from chain.transactions import BadTransaction
+from rewind import positions
 from rewind.positions import Position
 from rewind.services.loading import account_of
 from rewind.services.seeding import MOST_KEYS, node_accounts
@@ -50,22 +55,7 @@ class SnapshotSource:
         return self._path.name
 
     def differing(self, slot: int, touched: Collection[bytes]) -> tuple[dict[bytes, str], int]:
-        stored = self._of_slot(slot)
-        left_out = filtered_among(stored.keys())
-        keys = [key for key in stored if key not in left_out]
-        found: dict[bytes, str] = {}
-        for batch in _batches(keys, _BATCH):
-            states = _states_at(slot, batch)
-            for key in batch:
-                if why := _difference(account_of(states.get(key)), stored[key]):
-                    found[key] = f"{why} in {self.name}"
-        # What a snapshot is without was closed, or not written in its slot.
-        absent = [key for key in touched if key not in stored]
-        for batch in _batches(absent, _BATCH):
-            for key, state in _states_at(slot, batch).items():
-                if state.slot == slot and state.lamports:
-                    found[key] = f"{self.name} has no write of it"
-        return found, len(keys)
+        return _compared(self.name, slot, self._of_slot(slot), touched, has_closed=False)
 
     def _of_slot(self, slot: int) -> dict[bytes, AccountWrite]:
         try:
@@ -78,6 +68,30 @@ class SnapshotSource:
         if snapshot.slot != slot:
             raise Unusable(f"{self._path} is of slot {snapshot.slot}, not {slot}")
         return found
+
+
+class RecordSource:
+    """The slot as a stream has it; `fetch` gives its record, with account writes, or raises
+    Unusable.
+    """
+
+    def __init__(self, name: str, fetch: Callable[[int], SlotRecord]) -> None:
+        self._name = name
+        self._fetch = fetch
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def differing(self, slot: int, touched: Collection[bytes]) -> tuple[dict[bytes, str], int]:
+        record = self._fetch(slot)
+        try:
+            indexes = positions.first_signatures(record.transactions)
+            places = positions.placed(record.account_writes or (), indexes)
+        except (positions.UnknownSignature, BadTransaction) as fault:
+            raise Unusable(f"{self.name}: {fault}") from None
+        last = {pubkey: places[pubkey, at] for pubkey, at in sorted(places)}
+        return _compared(self.name, slot, last, touched, has_closed=True)
 
 
 class NodeSource:
@@ -114,6 +128,33 @@ class NodeSource:
                 if why := _difference(account_of(state), account):
                     found[key] = f"{why} at {self.name}"
         return found, compared
+
+
+def _compared(
+    name: str,
+    slot: int,
+    stored: Mapping[bytes, AccountWrite],
+    touched: Collection[bytes],
+    *,
+    has_closed: bool,
+) -> tuple[dict[bytes, str], int]:
+    """The archive against what a source has of every account that the slot wrote: as
+    SecondSource.differing. `has_closed`: also of those that the slot closed.
+    """
+    left_out = filtered_among(stored.keys())
+    keys = [key for key in stored if key not in left_out]
+    found: dict[bytes, str] = {}
+    for batch in _batches(keys, _BATCH):
+        states = _states_at(slot, batch)
+        for key in batch:
+            if why := _difference(account_of(states.get(key)), stored[key]):
+                found[key] = f"{why} in {name}"
+    absent = [key for key in touched if key not in stored]
+    for batch in _batches(absent, _BATCH):
+        for key, state in _states_at(slot, batch).items():
+            if state.slot == slot and (has_closed or state.lamports):
+                found[key] = f"{name} has no write of it"
+    return found, len(keys)
 
 
 def _batches(keys: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:

@@ -12,10 +12,7 @@ from chain.encodings import b64encode
 from historical.services.recorded_transactions import RecordedTransaction, recorded
 from rewind.errors import (
     AccountsTooLarge,
-    BadOverride,
-    EngineFailed,
     FilteredAccountStale,
-    SimulationTimedOut,
     StateNotRecorded,
     WritesIncomplete,
 )
@@ -36,8 +33,7 @@ from rewind.services.replay import (
     replay,
     verdict_of,
 )
-from rewind.services.running import Accounts, run_on
-from simulator.errors import BadSysvar, EngineFault, EngineTimeout
+from rewind.services.running import Accounts, engine_errors, run_on
 from simulator.outcome import Outcome
 from simulator.required_accounts import read_keys
 
@@ -77,9 +73,12 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What a transaction did, the slot it ran in, and what the answer rests on."""
+    """What a transaction did, the slot it ran in, and what the answer rests on. `outcome` has what
+    the answer leaves out: fee and balances.
+    """
 
     value: SimulatedTransaction
+    outcome: Outcome
     gap: GapEntry | None
     completeness: Completeness
 
@@ -157,18 +156,10 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
 
 def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, Accounts]:
     given = given_accounts(there, asking.overrides, asking.override_loads)
-    try:
+    with engine_errors(timeout_seconds, given):
         outcomes, accounts = run_on(
             there, [asking.transaction], given=given, timeout_seconds=timeout_seconds
         )
-    except BadSysvar as fault:
-        if fault.pubkey not in given:
-            raise EngineFailed(str(fault)) from None
-        raise BadOverride(str(fault), at=f"[1].overrides.{fault.pubkey}") from None
-    except EngineTimeout:
-        raise SimulationTimedOut(timeout_seconds) from None
-    except EngineFault as fault:
-        raise EngineFailed(str(fault)) from None
     return outcomes[0], accounts
 
 
@@ -239,7 +230,12 @@ def _answer(
     findings: Findings,
 ) -> Simulated:
     value = _value(asking, there, outcome, accounts, fidelity)
-    return Simulated(value=value, gap=findings.gap(), completeness=findings.completeness())
+    return Simulated(
+        value=value,
+        outcome=outcome,
+        gap=findings.gap(),
+        completeness=findings.completeness(),
+    )
 
 
 def _value(

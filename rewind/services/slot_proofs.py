@@ -25,6 +25,7 @@ from rewind.store import slots as slot_store
 from rewind.store.proof_runs import PROVEN, UNPROVEN, Run
 
 MOST_RANGES = 1_000
+_MOST_DRAWN = 10_000
 NO_BLOCK = "no_block"
 # Blocks above a slot that are read for votes for its bank: validators vote within a few.
 _MOST_BLOCKS = 8
@@ -57,6 +58,11 @@ def standing(slot: int) -> Standing:
 def ranges(first: int, last: int) -> list[ProofRange]:
     """Lowest first, at most MOST_RANGES; what lies between them was not computed yet."""
     return [ProofRange.of(*run) for run in proof_runs.between(first, last, MOST_RANGES)]
+
+
+def runs(first: int, last: int) -> list[Run]:
+    """Lowest first, for a picture of them: at most so many that a page can draw."""
+    return proof_runs.between(first, last, _MOST_DRAWN)
 
 
 def newest_runs() -> list[Run]:

@@ -1,5 +1,6 @@
 """An account's states at the ends of the slots that wrote it, for subscribers who were away."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rewind.positions import CARRIED, END_OF_SLOT, Position
@@ -12,7 +13,7 @@ _ROWS_AT_ONCE = 256
 
 class Written(NamedTuple):
     """The account as the slot left it; `place` is the index of the transaction that wrote it last,
-    None where none did.
+    None where none did, `order` the position (rewind/positions.py).
     """
 
     slot: int
@@ -22,11 +23,12 @@ class Written(NamedTuple):
     data: bytes
     executable: bool
     rent_epoch: int
+    order: int
 
 
-def written_between(pubkey: bytes, first: int, last: int) -> list[Written]:
-    """The last write of each slot in the range, ascending; both ends inclusive. Raises SlotTooOld
-    when the range just left the window.
+def written_between(pubkey: bytes, first: int, last: int) -> Iterator[Written]:
+    """The last write of each slot in the range, ascending; both ends inclusive. Large
+    data are read one after the other. Raises SlotTooOld when the range just left the window.
     """
     newest: dict[int, Row] = {}
     layout = look_up_slot(first).layout
@@ -35,7 +37,8 @@ def written_between(pubkey: bytes, first: int, last: int) -> list[Written]:
         for row in rows:
             if row.is_write:
                 newest.setdefault(row.slot, row)
-    return [_written(pubkey, newest[slot]) for slot in sorted(newest)]
+    for slot in sorted(newest):
+        yield _written(pubkey, newest[slot])
 
 
 def archived_links(first: int, last: int) -> list[tuple[int, int]]:
@@ -53,4 +56,5 @@ def _written(pubkey: bytes, row: Row) -> Written:
         data_of(pubkey, row),
         row.executable,
         row.rent_epoch,
+        row.position,
     )

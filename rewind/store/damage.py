@@ -103,6 +103,14 @@ def damaged_segments() -> set[int]:
     return set(found.values_list("segment", flat=True))
 
 
+def lowest_slot() -> int | None:
+    """Where the lowest segment with damage begins; None where there is none."""
+    found = SealedSegment.objects.filter(
+        pk__in=damaged_segments(), state=SealedSegment.State.ACTIVE
+    )
+    return found.order_by("first_slot").values_list("first_slot", flat=True).first()
+
+
 def damaged_blocks(segment: int) -> frozenset[int]:
     found = SealedDamage.objects.filter(state=State.DAMAGED, segment=segment, block__gt=0)
     return frozenset(found.values_list("block", flat=True))

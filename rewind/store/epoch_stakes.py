@@ -1,6 +1,6 @@
-"""Queries on the stakes of epochs, as snapshots' manifests have them."""
+"""Queries on the stakes of epochs, as snapshots' manifests or a node have them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from solders.pubkey import Pubkey
@@ -18,7 +18,7 @@ class Stake(NamedTuple):
 
 
 def of_epoch(epoch: int) -> dict[bytes, Stake]:
-    """By vote account, of all that have any; empty where no snapshot brought the epoch's."""
+    """By vote account, of all that have any; empty where the epoch's are not known."""
     found = EpochStake.objects.filter(epoch=epoch)
     return {
         bytes(row.vote_account): Stake(row.stake, None if row.voter is None else bytes(row.voter))
@@ -27,13 +27,18 @@ def of_epoch(epoch: int) -> dict[bytes, Stake]:
 
 
 def baseline_of(epoch: int) -> Baseline | None:
-    """Whose manifest the epoch's stakes are of."""
+    """Whose manifest the epoch's stakes are of; None where they are not known, or are a node's."""
     row = EpochStake.objects.filter(epoch=epoch).select_related("baseline").first()
     return None if row is None else row.baseline
 
 
-def keep(baseline: Baseline, epoch: int, stakes: Mapping[bytes, Stake]) -> None:
-    """They are the epoch's stakes, and no others."""
+def known_among(epochs: Collection[int]) -> set[int]:
+    """Those of the epochs whose stakes are known."""
+    return {epoch for epoch in epochs if EpochStake.objects.filter(epoch=epoch).exists()}
+
+
+def keep(baseline: Baseline | None, epoch: int, stakes: Mapping[bytes, Stake]) -> None:
+    """They are the epoch's stakes, and no others; without a baseline a node gave them."""
     EpochStake.objects.filter(epoch=epoch).delete()
     EpochStake.objects.bulk_create(
         EpochStake(

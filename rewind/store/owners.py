@@ -20,7 +20,7 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     """The number of each owner; new ones get theirs. Read again for each batch: an owner that a
     transaction brought in is not there when that is rolled back.
     """
-    found = _known(pubkeys)
+    found = known_ids(pubkeys)
     new = sorted(set(pubkeys) - found.keys())
     if new:
         with connection.cursor() as cursor:
@@ -33,7 +33,7 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
                 " ON CONFLICT DO NOTHING",
                 [new],
             )
-        found = _known(pubkeys)
+        found = known_ids(pubkeys)
     return found
 
 
@@ -68,7 +68,8 @@ def filtered_pubkeys() -> set[bytes]:
     return {pubkey for (pubkey,) in fetch_all("SELECT pubkey FROM rewind_filteredpubkey")}
 
 
-def _known(pubkeys: Collection[bytes]) -> dict[bytes, int]:
+def known_ids(pubkeys: Collection[bytes]) -> dict[bytes, int]:
+    """Those of the owners that have a number, with it."""
     if not pubkeys:
         return {}
     rows = fetch_all("SELECT pubkey, id FROM rewind_owner WHERE pubkey = ANY($1)", list(pubkeys))

@@ -82,6 +82,23 @@ def newest_to_extend() -> int | None:
     return None if found is None else int(found[0])
 
 
+def waiting(slot: int) -> QueuedSlot | None:
+    """The slot, if it waits."""
+    return _queued(
+        f"SELECT {_QUEUED} FROM rewind_slotwrites AS q WHERE slot = $1 AND NOT is_done", slot
+    )
+
+
+def between(first: int, last: int) -> list[QueuedSlot]:
+    """Those of the range, whether their bank is computed or not, ascending."""
+    rows = fetch_all(
+        f"SELECT {_QUEUED} FROM rewind_slotwrites AS q WHERE slot BETWEEN $1 AND $2 ORDER BY slot",
+        first,
+        last,
+    )
+    return [QueuedSlot(*row) for row in rows]
+
+
 def done(slots: Collection[int]) -> list[QueuedSlot]:
     """Those of the slots whose bank is computed, ascending."""
     rows = fetch_all(
@@ -115,6 +132,14 @@ def drop_done(slots: Collection[int]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM rewind_slotwrites WHERE slot = ANY(%s) AND is_done", [list(slots)]
+        )
+
+
+def drop_done_between(first: int, last: int) -> None:
+    """Those of the range whose bank is computed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_slotwrites WHERE slot BETWEEN %s AND %s AND is_done", [first, last]
         )
 
 

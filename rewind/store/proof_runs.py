@@ -103,6 +103,17 @@ def refuted(limit: int) -> list[Run]:
     return [Run(*row) for row in rows]
 
 
+def refuted_from(first: int, last: int) -> Run | None:
+    """The lowest one that has slots of the range."""
+    row = fetch_one(
+        "SELECT first_slot, last_slot, state, reason FROM rewind_proofrun WHERE state = 'refuted'"
+        " AND last_slot >= $1 AND first_slot <= $2 ORDER BY first_slot LIMIT 1",
+        first,
+        last,
+    )
+    return None if row is None else Run(*row)
+
+
 def cut_below(slot: int) -> None:
     """Slots below it left the window."""
     with connection.cursor() as cursor:

@@ -62,6 +62,19 @@ def pending(start_slot: int, last_slot: int) -> list[Bank]:
     return [Bank(*row) for row in rows]
 
 
+def proven_with_rows() -> list[Placed]:
+    """Proven ones whose own slot still waits, the newest first: no chain of banks from below has
+    come to them.
+    """
+    columns = ", ".join(f"p.{name}" for name in _BANK.split(", "))
+    rows = fetch_all(
+        f"SELECT {columns}, p.start_slot, p.floor_slot, p.state FROM rewind_slotwrites AS q JOIN"
+        " rewind_slotproof AS p ON p.slot = q.slot WHERE NOT q.is_done AND p.state = 1"
+        " ORDER BY q.slot DESC LIMIT 16"
+    )
+    return [Placed(Bank(*row[:7]), *row[7:]) for row in rows]
+
+
 def put(made: Bank, *, start_slot: int, floor_slot: int) -> None:
     """No vote settled it yet."""
     with connection.cursor() as cursor:

@@ -12,6 +12,7 @@ from columns import clusters
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
+from rewind.store import slot_owners
 
 # The first half of an advisory lock's name; the second is a slot's, or the window's.
 _SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
@@ -227,6 +228,7 @@ def forget(slots: Collection[int]) -> list[int]:
             [list(slots)],
         )
         gone = sorted(cursor.fetchall())
+    slot_owners.forget(slots)
     run_counts = RunCounts()
     for slot, granularity, changes in gone:
         coarse = int(granularity != Granularity.WRITE)
@@ -253,3 +255,4 @@ def forget_below(slot: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
         cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
+    slot_owners.forget_below(slot)

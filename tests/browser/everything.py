@@ -16,6 +16,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     from priority.reports import counting
     from staff import audit
     from tests.browser import audit_samples, sample_data
+    from tests.browser.kept_replays import kept_replay
     from tests.priority.landed_samples import fill_landing
     from tests.priority.test_landing_counts import mark_all
     from tests.scale import chain_rows
@@ -44,11 +45,13 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     )
     _operations(now)
     _builds(now)
+    landed = Submission.objects.filter(key=key, state="landed")[0].signature
     return {
         "pk": key.pk,
         "webhook": _alerts(customer, now),
-        "signature": str(Submission.objects.filter(key=key, state="landed")[0].signature),
+        "signature": str(landed),
         "bundle_id": Bundle.objects.filter(key=key)[0].bundle_id,
+        "replay_pk": kept_replay(customer, landed).pk,
     }
 
 

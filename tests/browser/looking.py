@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.conftest import PASSWORD, SCREENSHOTS, Watched
 from tests.browser.everything import EMAIL
+from tests.wording import oddities
 
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
 # Every look, and whole pages; else the two that differ most, as much as a window shows.
@@ -54,6 +55,7 @@ def look(watched: Watched, name: str, path: str, state: str) -> list[str]:
         return []
     if page.goto(watched.base + path, wait_until="load").status == 403:
         return []
+    wrong += oddities(page.content())
     for size, colours in _LOOKS:
         page.set_viewport_size(_size(size))
         page.emulate_media(color_scheme=colours)
@@ -104,11 +106,11 @@ def chosen(pages: dict[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def member(watched: Callable[[], Watched]) -> Watched:
-    """The customer's browser, signed in."""
+def member(watched: Callable[[], Watched], email: str = EMAIL) -> Watched:
+    """The browser of the customer's member, signed in."""
     visitor = watched()
     visitor.open("/portal/sign-in/")
-    visitor.page.fill("input[type=email]", EMAIL)
+    visitor.page.fill("input[type=email]", email)
     visitor.page.fill("input[type=password]", PASSWORD)
     visitor.page.click("main button[type=submit]")
     visitor.page.wait_for_url(visitor.base + "/portal/")

@@ -176,3 +176,26 @@ def test_lamports_are_sol_to_the_last_digit() -> None:
     assert [sol(each) for each in (10**12, 1_099_995_000, 1, 0, -5_000)] == [
         *("1,000", "1.099995", "0.000000001", "0", "-0.000005"),
     ]
+
+
+def test_a_transfer_of_too_many_tokens_says_how_many_there_were() -> None:
+    checked = bytes([12]) + (5_000_000).to_bytes(8, "little") + bytes([6])
+    plain = bytes([3]) + (5_000_000).to_bytes(8, "little")
+    held = {"amount": "3000000", "decimals": 6, "uiAmountString": "3", "uiAmount": 3.0}
+    for data, accounts, amounts in (
+        (checked, [0, 1, 3, 0], ("5", "3")),
+        (plain, [0, 3, 0], ("5000000", "3000000")),
+    ):
+        entry = _entry(
+            [{"programIdIndex": 2, "accounts": accounts, "data": b58encode(data)}],
+            err={"InstructionError": [0, {"Custom": 1}]},
+            preTokenBalances=[{"accountIndex": 0, "mint": SYSTEM, "uiTokenAmount": held}],
+        )
+        wanted = "Transfer of {} tokens; the account had {} before the transaction."
+        assert explain(entry).sentence == wanted.format(*amounts)
+
+
+def test_the_account_that_would_not_be_rent_exempt_is_named() -> None:
+    entry = _entry([], err={"InsufficientFundsForRent": {"account_index": 1}})
+    assert explain(entry).sentence.startswith(f"The account {SYSTEM} would be left with too few")
+    assert explain_error({"InsufficientFundsForRent": {"account_index": 1}}).startswith("An acc")

@@ -21,7 +21,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from reference.examples import EXAMPLES, RECORDED, filled
+from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED, filled
 from tests.clients.chain_endpoints import Question, of_service, until
 from tests.clients.mixed_history import VERSION_0, History
 from tests.clients.service import Service
@@ -36,18 +36,11 @@ SENDING = [
     ("/bundle/transactions", "sendTransaction"),
     ("/rewind", "submitSimulationJob"),
 ]
+# The stream does not end, and metrics ask for a token of their own.
 PLAIN_GETS = {
-    "/priority/ping": "/priority/ping",
-    "/priority/fate/{signature}": "/priority/fate/{submitted}",
-    "/priority/fates": "/priority/fates?limit=5",
-    "/priority/tipfloor": "/priority/tipfloor?window=300",
-    "/bundle/fate/{bundle_id}": "/bundle/fate/{bundle_id}",
-    "/priority/tipinfo": "/priority/tipinfo",
-    "/priority/fetchtipaddress": "/priority/fetchtipaddress?count=2",
-    "/priority/tipaddress/{pubkey}": "/priority/tipaddress/{tip_address}",
-    "/healthz": "/healthz",
-    "/readyz": "/readyz",
-    "/whoami": "/whoami",
+    path: example
+    for path, example in GET_EXAMPLES.items()
+    if path not in ("/priority/fates/stream", "/metrics")
 }
 
 # Fields of what this chain does not do, or only now and then; other tests make them come.

@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_SECONDS
 from .chain_endpoints import localnet_of, until
 from .conftest import Node
 from .service import Service
-from .test_readme import _is_stored, run, snippet
+from .test_readme import _is_stored, run
 
 Copied = Callable[[str], str]
 
@@ -25,17 +25,25 @@ Copied = Callable[[str], str]
 @pytest.fixture(scope="module")
 def copied(followed: Service) -> Copied:
     """`copied("read-sh")`: what the button of that snippet copies."""
+    signature = localnet_of(followed).call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
+    until(lambda: _is_stored(followed, signature), "a stored block")
     with urllib.request.urlopen(f"{followed.base_url}/docs/", timeout=PATIENCE_SECONDS) as answer:
         page = answer.read().decode()
     with urllib.request.urlopen(f"{followed.base_url}/", timeout=PATIENCE_SECONDS) as answer:
         front = answer.read().decode()
-    found = dict(re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', page, re.DOTALL))
+    found = snippets_of(page)
     # What the front page shows are the same.
-    for name, text in re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', front, re.DOTALL):
+    for name, text in snippets_of(front).items():
         assert found[name] == text
     for name in found:
         assert f'data-copy="text-{name}"' in page
-    return lambda name: html.unescape(found[name]).strip() + "\n"
+    return found.__getitem__
+
+
+def snippets_of(page: str) -> dict[str, str]:
+    """What the page's buttons copy: the text, without the spans that colour it."""
+    found = re.findall(r'<code id="text-([a-z-]+)">(.*?)</code>', page, re.DOTALL)
+    return {name: html.unescape(re.sub("<[^>]+>", "", text)).strip() + "\n" for name, text in found}
 
 
 def test_the_shells_snippet_reads_the_ledger(followed: Service, copied: Copied) -> None:
@@ -62,17 +70,13 @@ def test_typescripts_snippet_reads_the_newest_block(
     assert int(slot) > 0 and len(blockhash) > 31
 
 
-def test_pythons_snippet_reads_the_past(followed: Service, copied: Copied) -> None:
-    localnet = localnet_of(followed)
-    signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
-    until(lambda: _is_stored(followed, signature), "the airdrop stored")
-    text = copied("past-python")
-    before, after, *_ = run(followed, sys.executable, "-c", text, SIGNATURE=signature).splitlines()
-    assert int(before) - int(after) == 5_005_000
-
-
-def test_the_snippets_that_land_are_those_of_the_guide(followed: Service, copied: Copied) -> None:
-    """Which tests/clients/test_readme.py runs."""
-    for language in ("python", "ts"):
-        expected = snippet(language, followed, file="docs/landing.md")
-        assert copied(f"land-{language}") == expected
+@pytest.mark.soak  # without a cache go compiles its HTTP client first
+def test_gos_snippet_reads_the_newest_slot(
+    followed: Service, copied: Copied, tmp_path: Path
+) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("the snippet needs go")
+    program = tmp_path / "read.go"
+    program.write_text(copied("read-go"), encoding="utf-8")
+    answer = json.loads(run(followed, "go", "run", str(program)))
+    assert answer["result"] > 0

@@ -11,13 +11,20 @@ import pytest
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
+from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from tests import forked_commands
 from tests.databases import this_database
+from tests.historical.sealed_reads import seal as seal_ledger
 from tests.rewind.conftest import NOW, committed  # noqa: F401  (a fixture)
 from tests.rewind.samples import block, signature, write
+from tests.rewind.sealed_forms import move, seal, use_folder
 
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
+_SLOTS = (
+    *(5, PARTITION_SLOTS + 5, SEGMENT_SLOTS + 5),
+    *(SEGMENT_SLOTS + PARTITION_SLOTS + 5, SEGMENT_SLOTS + 2 * PARTITION_SLOTS + 5),
+)
 _TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
 
 
@@ -56,57 +63,70 @@ def contents(database_url: str) -> dict[str, tuple[int, str]]:
 
 
 @pytest.fixture
-def sealed_slots(request: pytest.FixtureRequest) -> None:
-    """A sealed partition of the archive, and one of which a part is sealed."""
+def cold(tmp_path: Path) -> Path:
+    """The folder of cold storage."""
+    return tmp_path / "cold"
+
+
+@pytest.fixture
+def sealed_slots(request: pytest.FixtureRequest, cold: Path) -> None:
+    """A merged segment in cold storage, a sealed partition, one of which a part is sealed, and a
+    sealed range of the ledger.
+    """
+    from historical.services.recording import record_blocks
     from rewind.services.recording import record_slots
     from rewind.services.sealing import Policy, seal_step
+    from rewind.store import cold_store
+    from rewind.store import sealing as store
 
     request.getfixturevalue("committed")
+    cold.mkdir()
+    use_folder(str(cold))
     parent = 0
-    for slot in (5, PARTITION_SLOTS + 5, 2 * PARTITION_SLOTS + 5):
+    for slot in _SLOTS:
         writes = [write(number, signature(slot, 0), lamports=slot) for number in range(40)]
         record_slots([block(slot, parent, writes)], source="stream", now=NOW)
         parent = slot
-    for _ in range(5):
+        if slot == _SLOTS[2]:
+            seal(half=True)
+            move()
+    while store.building() is None:
         assert seal_step(Policy(margin=0), now=NOW)
+    cold_store.configure(cold_store.Terms())
+    record_blocks([block(slot, slot - 1) for slot in (100, 6_450, 12_900)], now=NOW)
+    assert seal_ledger(6_400)
 
 
 @pytest.fixture
 def source_url(transactional_db: None, sealed_slots: None) -> str:
     """The address of this test's database, in which every kind of thing stands."""
-    from django.utils import timezone
-
     from access.models import Customer, Tier
     from access.services.keys import issue_key
-    from rewind.sealed_models import SealedSegment
     from staff import audit
 
     tier, _ = Tier.objects.get_or_create(name="backed up", defaults={"rank": 10})
     for number in range(20):
         issue_key(Customer.objects.create(name=f"Ünï {number}"), tier=tier, name="bot")
     audit.record(None, "tried", text="something")
-    SealedSegment.objects.create(
-        **{
-            "first_slot": 900_000_000,
-            "last_slot": 900_000_009,
-            "state": 1,
-            "tables": [],
-            "segments": [],
-        },
-        **{"started_at": timezone.now(), "cold_name": "accounts/0-9", "cold_buckets": 256},
-    )
     return this_database()
 
 
 @pytest.fixture
-def restored(tmp_path: Path, source_url: str) -> Iterator[tuple[Path, Path]]:
-    """(the backup's folder, the run directory that was made from it, its servers running)."""
+def restored(tmp_path: Path, source_url: str, cold: Path) -> Iterator[tuple[Path, Path]]:
+    """(the backup's folder, the run directory that was made from it, its servers running), made
+    while an object of cold storage was missing.
+    """
     made_in, run_dir, folder = tmp_path / "old", tmp_path / "new", tmp_path / "backup"
     made = manage(made_in, "backup", str(folder), DATABASE_URL=source_url)
     assert made.returncode == 0, made.stderr
-    done = manage(run_dir, "restore", str(folder), "--key-file", str(made_in / "secret_key"))
+    first = min(cold.rglob("*.blocks"))
+    first.rename(tmp_path / "missing")
+    key = ("--key-file", str(made_in / "secret_key"))
+    done = manage(run_dir, "restore", str(folder), *key, ARCHIVE_STORE=f"file://{cold}")
     assert done.returncode == 0, done.stderr
-    assert "1 segments of account writes have objects in cold storage" in done.stdout
+    assert "1 segment of account writes has objects in cold storage, which are not" in done.stdout
+    assert f"1 object missing in ARCHIVE_STORE, such as {first.relative_to(cold)}" in done.stdout
+    (tmp_path / "missing").rename(first)
     with hold_run_dir(run_dir):
         servers = start_servers(run_dir, valkey=False)
         yield folder, run_dir
@@ -114,12 +134,13 @@ def restored(tmp_path: Path, source_url: str) -> Iterator[tuple[Path, Path]]:
 
 
 def test_an_installation_made_from_a_backup_has_all_of_it(
-    tmp_path: Path, source_url: str, restored: tuple[Path, Path]
+    tmp_path: Path, source_url: str, cold: Path, restored: tuple[Path, Path]
 ) -> None:
     folder, run_dir = restored
     before, after = contents(source_url), contents(embedded_addresses(run_dir).database_url)
     assert before["access_apikey"][0] == 20
-    assert before["rewind_sealedblock"][0] > before["rewind_sealedsegment"][0] == 3
+    assert before["rewind_sealedblock"][0] > before["rewind_sealedsegment"][0] >= 3
+    assert before["historical_packedtexts"][0] and before["historical_packedindex"][0]
     assert "rewind_changes_0_35999" not in before
     assert before.keys() == after.keys()
     for table in before.keys() - _TOUCHED:
@@ -131,10 +152,16 @@ def test_an_installation_made_from_a_backup_has_all_of_it(
         assert (run_dir / name).stat().st_mode & 0o077 == 0
     assert folder.stat().st_mode & 0o077 == 0
 
+    # Segments, their objects and dictionaries belong together.
+    url = embedded_addresses(run_dir).database_url
+    store = {"DATABASE_URL": url, "ARCHIVE_STORE": f"file://{cold}"}
+    verified = manage(run_dir, "archive_store", "verify", **store)
+    assert verified.returncode == 0, verified.stderr
+    assert " objects with 80 changes in " in verified.stdout
+
     # A second one into the same place changes nothing, nor does one while the service runs.
     again = manage(run_dir, "restore", str(folder))
     assert again.returncode != 0 and "is in use by process" in again.stderr
-    url = embedded_addresses(run_dir).database_url
     again = manage(tmp_path / "third", "restore", str(folder), "--unsigned", DATABASE_URL=url)
     assert again.returncode != 0 and "the database is not empty" in again.stderr
     assert contents(url) == after

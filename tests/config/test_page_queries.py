@@ -15,6 +15,7 @@ from access.models import ApiKey
 from priority.reports import counting
 from tests.pages import admin_pages
 from tests.scale import access_rows, chain_rows, landing_rows
+from tests.wording import oddities
 
 # The home page answers a dozen questions; any other page one.
 MOST = {"/admin/": 40}
@@ -41,14 +42,19 @@ def fill(times: int) -> None:
 
 
 def asked(visitor: Client) -> dict[str, int]:
-    """Page → how many queries it took, but for those that lead elsewhere or are nobody's."""
-    found = {}
+    """Page → how many queries it took, but for those that lead elsewhere or are nobody's. What is
+    odd about its words fails.
+    """
+    found, odd = {}, []
     for path in {path for name, path in admin_pages().items() if not _ALIKE.search(name)}:
         with CaptureQueriesContext(connection) as queries:
             answer = visitor.get(path, HTTP_HOST="localhost")
         assert answer.status_code in (200, 302, 403, 405), f"{path}: {answer.status_code}"
         if answer.status_code == 200:
             found[path] = len(queries)
+            if answer.headers["content-type"].startswith("text/html"):
+                odd += [f"{path}: {each}" for each in oddities(answer.content.decode())]
+    assert not odd, "\n".join(odd)
     return found
 
 

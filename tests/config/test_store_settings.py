@@ -66,6 +66,7 @@ def test_both_forms_of_options_say_the_same(monkeypatch, text):
         (f'{{"secret_access_key": ["{_SECRET}"]}}', "s3://b"),
         (f"endpoint=https://user:{_SECRET}@host", "s3://b"),
         ("endpoint=http://host:9000", "s3://b"),
+        ("base_url=http://host:9000", "gs://b"),
         ("allow_http=true", "file:///srv"),
     ],
 )

@@ -77,7 +77,7 @@ def remote(server: RangeServer, settings: Any, no_chain: None) -> RangeServer:
     record(*STORED)
     settings.OLD_FAITHFUL_URL = server.url
     settings.OLD_FAITHFUL_SIGNATURE_EPOCHS = (0,)
-    settings.OLD_FAITHFUL_TIMEOUT_SECONDS = 5
+    settings.OLD_FAITHFUL_TIMEOUT_SECONDS = int(PATIENCE_SECONDS)
     return server
 
 

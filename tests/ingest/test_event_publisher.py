@@ -95,13 +95,17 @@ def is_told_as_localnet_says(localnet: Localnet, signature: str) -> None:
     index = block["signatures"].index(signature)
     wait(lambda: places(signature), f"{signature} told")
     assert places(signature)[-1] == (status["slot"], index, status["err"])
-    made = [each for each in told() if isinstance(each, BlockMade) and each.slot == status["slot"]]
-    assert made[-1] == BlockMade(
+    made = BlockMade(
         status["slot"],
         block["parentSlot"],
         bytes(Hash.from_string(block["blockhash"])),
         block["blockHeight"],
     )
+    # A block's message may follow its transactions.
+    wait(lambda: made in told(), "the slot's block told")
+    assert [each for each in told() if isinstance(each, BlockMade) and each.slot == made.slot][
+        -1
+    ] == made
     wait(lambda: status["slot"] in moves("finalized"), "the slot told finalized")
 
 

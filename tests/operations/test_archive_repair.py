@@ -112,6 +112,7 @@ def test_alarm_metric_and_pages_name_it(
             page = admin_client.get(f"/admin/{path}/", query)
             assert page.status_code == 200
             assert "checksum differs" in page.content.decode()
+            assert 'class="tm-word tm-bad"' in page.content.decode()
         page = admin_client.get(f"/admin/{path}/{number}/change/")
         assert f"archive_repair --only {name}" in page.content.decode()
         assert admin_client.get(f"/admin/{path}/add/").status_code == 403

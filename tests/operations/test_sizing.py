@@ -304,6 +304,7 @@ def test_the_setting_of_the_object_store_is_the_default(
         (["--writes-per-second=1", "--days=0"], "--days: days must be from 0.01 to 36,500"),
         (["--writes-per-second=nan"], "--writes-per-second: "),
         (["--writes-per-second=x"], "invalid float value"),
+        (["--writes-per-second=1", "--store-price=nan"], "--store-price: store price must be"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_plan(
@@ -311,6 +312,23 @@ def test_the_command_refuses_what_it_cannot_plan(
 ) -> None:
     with pytest.raises(CommandError, match=named):
         run(*arguments)
+
+
+def test_prices_make_costs(db: None, empty_redis: None) -> None:
+    asked = ("--writes-per-second=5500", "--days=365", "--cold-after-days=30", "--standbys=1")
+    priced = ("--machine-price=200", "--store-price=20.5")
+    without, found = json.loads(run(*asked, "--json")), json.loads(run(*asked, *priced, "--json"))
+    assert without["costAMonth"] is None and without["drivers"][0]["costAMonth"] is None
+    month = found["machinesWithStandbys"] * 200 + found["objectStoreBytes"] / 1e12 * 20.5
+    assert found["costAMonth"] == pytest.approx(month, abs=0.02)
+    longer = json.loads(run(*asked, *priced, "--days=395", "--json"))
+    (driver,) = (each for each in found["drivers"] if each["title"] == "30 more days")
+    assert driver["costAMonth"] == pytest.approx(longer["costAMonth"] - month, abs=0.02)
+    text = run(*asked, *priced)
+    assert " a month: machines " in text and ", object store " in text and ", a month +" in text
+    only = run(*asked, "--machine-price=200")
+    assert ", object store without a price." in only
+    assert "a month" not in run(*asked)
 
 
 # --- the page ---
@@ -339,9 +357,19 @@ def test_the_page_shows_what_the_command_prints(
     assert "Of the database, and" in text and "no object store" in text
 
 
+def test_the_page_shows_costs_where_prices_are_given(admin_client: Any, empty_redis: None) -> None:
+    asked = {"writes_per_second": "5500", "days": "365"}
+    assert "Costs a month" not in admin_client.get(PAGE, asked).content.decode()
+    page = admin_client.get(PAGE, asked | {"machine_price": "0.5", "store_price": ""})
+    text = " ".join(page.content.decode().split())
+    machines = page.context["found"]["plan"].machines
+    assert f"<dd>{machines / 2:,.2f}</dd>" in text and "Costs a month" in text
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
+        ({"writes_per_second": "1", "machine_price": "-1"}, "Machine price must be from 0 to"),
         ({"writes_per_second": "-5"}, "Writes per second must be from 0 to 10,000,000"),
         ({"writes_per_second": "many"}, "Enter a number."),
         ({"writes_per_second": "1", "days": "0"}, "Days must be from 0.01 to 36,500"),

@@ -99,6 +99,7 @@ def rows_of(tiers: dict[str, Any], person: People) -> Callable[[Any], dict[str, 
     from alerts.models import Delivery, Event
     from alerts.services import webhooks
     from priority.models import Bundle, Submission
+    from tests.browser.kept_replays import kept_replay
     from tests.priority.landed_samples import fill_landing
 
     def make(customer: Any) -> dict[str, Any]:
@@ -111,14 +112,16 @@ def rows_of(tiers: dict[str, Any], person: People) -> Callable[[Any], dict[str, 
             kind="key.expiring", customer=customer, about="a key", text="soon", at=now
         )
         delivery = Delivery.objects.create(event=event, webhook=webhook, due_at=now)
+        signature = Submission.objects.filter(key=key, state="landed")[0].signature
         name = f"colleague@{customer.name.split()[0].lower()}.example"
         return {
             "key": key,
             "webhook": webhook,
             "delivery": delivery,
             "colleague": person(customer, "reader", name),
-            "signature": str(Submission.objects.filter(key=key, state="landed")[0].signature),
+            "signature": str(signature),
             "bundle_id": Bundle.objects.filter(key=key, state="landed")[0].bundle_id,
+            "replay": kept_replay(customer, signature),
         }
 
     return make

@@ -29,9 +29,8 @@ def test_a_failed_transfer_is_explained_to_its_customer_and_to_staff(
         instructions = [set_compute_unit_limit(90_000), pay(payer, to, 1_000 * SOL)]
         transaction = signed(localnet, instructions, payer)
         signature = send(localnet, transaction, skipPreflight=True)
-        landed(localnet, signature)
+        status = landed(localnet, signature)
         caught_up(localnet)
-        (status,) = localnet.call("getSignatureStatuses", [signature])["value"]
         now = timezone.now()
         row = Submission.objects.create(
             signature=transaction.signatures[0],
@@ -63,6 +62,15 @@ def test_a_failed_transfer_is_explained_to_its_customer_and_to_staff(
         assert "rolled back, not paid" in text and "charged although it failed" in text
         assert "used of 90,000 asked for" in text
         assert "1.1 1.099995 -0.000005" in text, "the payer before and after"
+    path = f"/portal/fates/{signature}/replay/"
+    owner = browser(person(ada, email="second@ada.example"))
+    assert "fee payer, had 1.1 SOL" in text_of(owner, path)
+    answer = owner.post(path, {"lamports_0": "2000 SOL"})
+    assert answer.status_code == 302, answer.content
+    replayed = text_of(owner, answer.headers["Location"])
+    assert "It failed on chain, and succeeds with the changes." in replayed
+    assert "≠ 2,000 ≠ 999.999995" in replayed
+    assert "gives what the chain recorded in every field" in replayed
     answer = browser(person(eve)).get(f"/portal/fates/{signature}/")
     assert answer.status_code == 404 and "1.099995" not in answer.content.decode()
 

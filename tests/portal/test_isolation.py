@@ -20,8 +20,10 @@ OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
     *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
+    *("key_end_overlap", "key_extend_overlap"),
     *("webhook_test", "webhook_secret", "webhook_enable", "webhook_disable", "webhook_delete"),
     *("webhook_redeliver", "alert_mails", "invite_again", "change_role", "remove"),
+    *("replay_build", "replay_delete"),
 }
 TAKES_POST = sorted(name for name, door in DOORS.items() if door not in ("members", None))
 FOR_OWNERS = sorted(name for name in TAKES_POST if DOORS[name] != "oneself")
@@ -38,6 +40,7 @@ def parts_of(name: str, rows: dict[str, Any]) -> dict[str, Any]:
         "delivery_pk": rows["delivery"].pk,
         "signature": rows["signature"],
         "bundle_id": rows["bundle_id"],
+        "replay_pk": rows["replay"].pk,
         "token": "x",
     }
     return {part: known[part] for part in pattern.pattern.converters}
@@ -57,7 +60,8 @@ def text_of(answer: Any) -> str:
 def test_every_page_is_behind_a_door_or_known_to_be_open() -> None:
     assert {name for name, door in DOORS.items() if door is None} == OPEN
     assert {name for name in WITH_PARTS if name not in ("key", "webhook")} >= ORDERS - {
-        "alert_mails"
+        "alert_mails",
+        "replay_build",
     }
     assert set(DOORS.values()) == {None, "members", "oneself", "owners", "owners change"}
 
@@ -67,7 +71,7 @@ def test_another_customers_rows_are_nowhere(
 ) -> None:
     adas, eves = rows_of(ada), rows_of(eve)
     client = browser(person(eve, "owner"))
-    posted = {"role": "owner", "overlap_hours": "1"}
+    posted = {"role": "owner", "overlap_hours": "1", "more_hours": "1"}
     for name in WITH_PARTS:
         method = client.post if name in ORDERS else client.get
         theirs = reverse(f"portal:{name}", kwargs=parts_of(name, adas))

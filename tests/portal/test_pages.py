@@ -13,11 +13,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from access import refusal_advice
 from access.models import ApiKey, Tier
 from access.usage_sums import add_usage
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
-from portal import fate_texts, refusal_advice
+from portal import fate_texts
 from priority.models import Bundle, Submission
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser

@@ -289,11 +289,13 @@ def test_home_tells_of_a_lander_that_is_alive(admin_client: Any) -> None:
     import time
 
     from priority.submissions import ACCEPTED_STREAM, FIELD
+    from shared_state import heartbeats
     from shared_state.redis_client import NAMESPACE, client
 
     said = {"inFlight": 1_234, "at": time.time()}
     client().hset(f"{NAMESPACE}landing:landers", "edge-1", json.dumps(said))
     client().xadd(ACCEPTED_STREAM, {FIELD: b"x"})
+    heartbeats.beat("lander")
     home = text_of(admin_client, "/admin/")
     assert "1 alive" in home
     assert "edge-1: 1,234 in progress" in home

@@ -56,7 +56,7 @@ def test_every_span_tells_the_same_of_what_came_just_now(
     assert link in text
     for told in (
         "Transaction simulation failed: Blockhash not found (-32002)",
-        "not_landed: block height # is finalized",
+        "not landed: block height # is finalized",
         "{&quot;InstructionError&quot;: [2, {&quot;Custom&quot;: 6001}]}",
         "tip_too_small",
         "static addresses",
@@ -206,7 +206,7 @@ def test_a_fate_is_a_line_of_moments_with_what_to_do(
     ]
     assert order == sorted(order)
     assert "What to do:</strong> Its blockhash expired" in text
-    assert "lamports to a static address" in text
+    assert "SOL) to a static address" in text
     member = Submission.objects.filter(bundle__state="landed").first()
     assert member is not None
     text = text_of(admin_client, CHANGE.format(member.pk))

@@ -15,8 +15,10 @@ from gateway.declarations import TypedGet
 from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
+from reference.advice import OF_ANY_CALL
+from reference.advice_of_methods import ADVICE
 from reference.catalogue import common_errors, errors
-from reference.examples import EXAMPLES, RECORDED
+from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED
 from reference.get_errors import errors_of_get
 from reference.paths import COMMON_METHODS, gets, rpc_paths
 
@@ -218,7 +220,8 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
         is_page = not issubclass(getattr(view, "cls", object), TypedGet)
         if hasattr(view, "methods") or path.startswith(settings.ADMIN_PATHS):
             continue
-        if is_page and path in ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json"):
+        pages_elsewhere = ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json")
+        if is_page and path in (*pages_elsewhere, "/front/live/"):
             continue
         there.add(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path))
     assert documented == there, (
@@ -271,30 +274,24 @@ def test_every_example_has_a_recorded_response() -> None:
     )
 
 
-def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
+def test_every_operation_has_a_page_with_its_parts(page: Any) -> None:
     shown: set[tuple[str, str]] = set()
     for each in pages.PAGES:
         if each.slug == "http":
             continue
         words = page(f"/docs/{each.slug}/")
-        sections, types = pages.sections(each.slug)
-        for section in sections:
+        for section in pages.sections(each.slug):
             assert section.path in words.text
             assert all(alias in words.text for alias in section.aliases)
             assert all(name in words.text for name in section.alike)
             shown |= {(section.path, name) for name in section.alike}
             for documented in section.operations:
+                # Links of before an operation had a page of its own lead to its row.
                 assert documented.anchor in words.ids
+                address = f"/docs/{each.slug}/{documented.anchor}/"
+                assert address in words.hrefs
                 shown.add((section.path, documented.name))
-                parts = {row.name for row in (*documented.params, *documented.fields)}
-                assert all(name in words.text for name in parts), documented.name
-                assert all(error.reason in words.text for error in documented.errors), (
-                    documented.name
-                )
-        fields = {row.name for kind in types for row in kind.rows}
-        assert all(name in words.text for name in fields)
-        links = {href[1:] for href in words.hrefs if href.startswith("#")}
-        assert links <= words.ids, links - words.ids
+                has_its_parts(page(address), documented)
     there = {
         (at.path, method.name)
         for at in rpc_paths()
@@ -307,16 +304,26 @@ def test_every_operation_is_on_a_page_with_its_parts(page: Any) -> None:
     )
 
 
-def test_every_plain_get_is_on_the_page(page: Any) -> None:
+def has_its_parts(words: Words, documented: pages.Operation) -> None:
+    parts = {row.name for row in (*documented.params, *documented.fields)}
+    parts |= {row.name for kind in documented.types for row in kind.rows}
+    parts |= {error.reason for error in documented.errors}
+    missing = sorted(part for part in parts if part not in words.text)
+    assert not missing, f"the page of {documented.title} has no {missing}"
+    links = {href[1:] for href in words.hrefs if href.startswith("#")}
+    assert links <= words.ids, links - words.ids
+
+
+def test_every_plain_get_has_a_page(page: Any) -> None:
     words = page("/docs/http/")
-    documented, types = pages.plain_gets()
+    documented = pages.plain_gets()
     assert {each.path for each in documented} == {each.path for each in gets()}
     for each in documented:
-        assert each.anchor in words.ids and each.path in words.text
-        assert all(row.name in words.text for row in (*each.params, *each.fields))
-    assert all(row.name in words.text for kind in types for row in kind.rows)
-    links = {href[1:] for href in words.hrefs if href.startswith("#")}
-    assert links <= words.ids
+        assert each.anchor in words.ids and f"/docs/http/{each.anchor}/" in words.hrefs
+        has_its_parts(page(f"/docs/http/{each.anchor}/"), each)
+    assert GET_EXAMPLES.keys() == {each.path for each in documented}, (
+        "GET_EXAMPLES of platform/reference/examples.py has an example of each plain GET"
+    )
 
 
 def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
@@ -325,6 +332,16 @@ def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
     assert not missing, f"the page /docs/errors/ lacks {missing}: see platform/reference/pages.py"
     assert len(common_errors()) > 15
     assert "fetch a new blockhash" in words.text.lower()
+
+
+def test_every_reason_has_advice_of_its_own_and_no_other_has() -> None:
+    reasons = {kind.reason for kind in errors()}
+    advised = OF_ANY_CALL.keys() | ADVICE.keys()
+    assert not OF_ANY_CALL.keys() & ADVICE.keys()
+    assert reasons == advised, (
+        f"{sorted(reasons ^ advised)}: give each reason a sentence in"
+        " platform/reference/advice_of_methods.py that says what the caller can do"
+    )
 
 
 def test_documents_are_served_for_the_readers_host(client: Any) -> None:

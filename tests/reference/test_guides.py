@@ -17,7 +17,11 @@ from tests.reference.test_completeness import Words
 ROOT: Path = settings.ROOT
 PAGES = sorted(
     str(file.relative_to(ROOT))
-    for file in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for file in [
+        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/guides").glob("*.md"),
+    ]
 )
 DECISIONS = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "docs/decisions").glob("*.md"))
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -166,4 +170,4 @@ def test_html_and_scripts_of_a_text_are_shown_and_not_run() -> None:
 def test_headings_have_the_ids_that_github_gives_them() -> None:
     rendered = render("# A\n\n## What's `this`, then?\n\n## B\n\n## B\n", str)
     assert rendered.title == "A"
-    assert [anchor for anchor, _ in rendered.sections] == ["whats-this-then", "b", "b-1"]
+    assert [each.anchor for each in rendered.headings] == ["whats-this-then", "b", "b-1"]

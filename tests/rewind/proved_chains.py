@@ -117,7 +117,14 @@ def with_fault(
         if kind in ("lost", "moved"):
             del writes[slot][number]
         if kind == "altered":
-            writes[slot][number] = one._replace(data=b"altered", lamports=one.lamports + 1)
+            writes[slot][number] = choose(
+                [
+                    one._replace(data=one.data + b"altered"),
+                    one._replace(lamports=one.lamports + 1),
+                    one._replace(owner=one.owner[::-1][:-1] + b"\1"),
+                    one._replace(executable=not one.executable),
+                ]
+            )
         if kind in ("doubled", "moved"):
             to = choose(range(len(records)))
             by = change(to, 1, 1, at=1).signature
@@ -137,7 +144,9 @@ def first_difference(true: Iterable[SlotRecord], faulty: Iterable[SlotRecord]) -
 
 
 def _content(writes: dict[bytes, AccountWrite]) -> dict[bytes, Any]:
-    return {key: (each.lamports, each.owner, each.data) for key, each in writes.items()}
+    return {
+        key: (each.lamports, each.owner, each.data, each.executable) for key, each in writes.items()
+    }
 
 
 def _living(states: dict[bytes, Any]) -> dict[bytes, Any]:

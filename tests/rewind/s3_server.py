@@ -60,7 +60,7 @@ def options(port: int, **changed: str) -> StoreOptions:
 class Proxy:
     """`fault` is what happens to requests: `refused`, `hang` (until `release` is set), `500`,
     `403`, `truncated`, `flipped` (a bit of the content); empty: none. It happens to so many
-    requests, or to all.
+    requests, or to all. `authorization` is the header of the last request.
     """
 
     target: int
@@ -68,6 +68,7 @@ class Proxy:
     fault: str = ""
     requests: int = 0
     times: int | None = None
+    authorization: str = ""
     release: threading.Event = field(default_factory=threading.Event)
 
     def next_fault(self) -> str:
@@ -109,6 +110,7 @@ def proxy_of(target: int) -> Iterator[Proxy]:
 
 def _pass_on(proxy: Proxy, handler: BaseHTTPRequestHandler) -> None:
     proxy.requests += 1
+    proxy.authorization = handler.headers.get("Authorization", "")
     body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
     fault = proxy.next_fault()
     if fault == "hang":

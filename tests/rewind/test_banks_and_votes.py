@@ -1,99 +1,24 @@
-"""Chains of banks and votes, without a database: a fault is found in exactly its slot."""
+"""Chains of banks and votes, without a database."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.lattice import LATTICE_BYTES, account_lattice, bank_hash
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, Disconnected, SlotWrites
 from rewind.proof.votes import CastVote, VoteCount, Weights
-from tests.examples import examples
 from tests.rewind.samples import write
 
 VOTERS = [bytes([number]) * 32 for number in range(1, 5)]
 STAKES = Weights(dict(zip(VOTERS, (40, 30, 20, 10), strict=True)), 3)
 NOTHING = Bank(0, 0, bytes(32), bytes(32), 0, bytes(32), bytes(LATTICE_BYTES))
-Writes = dict[int, int]
 
 
 def lattice(account: int, lamports: int) -> bytes:
     return account_lattice(account.to_bytes(32), lamports, bytes(32), b"", executable=False)
-
-
-def follow(history: Sequence[Writes], signed: Sequence[bytes]) -> tuple[int, list[int]]:
-    """The highest proven slot, and refuted ones; slots are 1, 2, … and vote for the one below."""
-    chain, now, through, refuted = Chain(NOTHING, []), dict[int, int](), 0, list[int]()
-    for slot, writes in enumerate(history, 1):
-        cast = [CastVote(each, slot - 1, signed[slot - 2]) for each in VOTERS] if slot > 1 else []
-        old = [lattice(account, now.get(account, 0)) for account in writes]
-        new = [lattice(account, lamports) for account, lamports in writes.items()]
-        now.update(writes)
-        chain.extend(SlotWrites(slot, slot - 1, bytes([slot]) * 32, slot, cast), old, new)
-        verdict = chain.settle(lambda _: STAKES)
-        through = verdict.through.slot if verdict.through else through
-        if verdict.refuted:
-            refuted.append(verdict.refuted.slot)
-            break
-    return through, refuted
-
-
-def hashes(history: Sequence[Writes]) -> list[bytes]:
-    """What the cluster signs."""
-    chain, now = Chain(NOTHING, []), dict[int, int]()
-    for slot, writes in enumerate(history, 1):
-        old = [lattice(account, now.get(account, 0)) for account in writes]
-        new = [lattice(account, lamports) for account, lamports in writes.items()]
-        now.update(writes)
-        chain.extend(SlotWrites(slot, slot - 1, bytes([slot]) * 32, slot, []), old, new)
-    return [bank.hash for bank in chain.pending]
-
-
-def first_difference(true: Sequence[Writes], faulty: Sequence[Writes]) -> int | None:
-    """The first slot after which the accounts are not what they are."""
-    here, there = dict[int, int](), dict[int, int]()
-    for slot, (mine, theirs) in enumerate(zip(true, faulty, strict=True), 1):
-        here.update(mine)
-        there.update(theirs)
-        if {k: v for k, v in here.items() if v} != {k: v for k, v in there.items() if v}:
-            return slot
-    return None
-
-
-slot_writes = st.dictionaries(st.integers(1, 6), st.integers(0, 3), max_size=4)
-histories = st.lists(slot_writes, min_size=2, max_size=8)
-
-
-@settings(max_examples=10_000 if examples(2) == 2 else 100)
-@given(
-    history=histories, data=st.data(), kind=st.sampled_from(["lost", "altered", "doubled", "moved"])
-)
-def test_a_fault_is_found_in_exactly_its_slot(
-    history: list[Writes], data: st.DataObject, kind: str
-) -> None:
-    places = [(at, account) for at, writes in enumerate(history) for account in writes]
-    faulty = [dict(writes) for writes in history]
-    if places:
-        at, account = data.draw(st.sampled_from(places))
-        lamports = faulty[at][account]
-        if kind in ("lost", "moved"):
-            del faulty[at][account]
-        if kind == "altered":
-            faulty[at][account] = lamports + data.draw(st.integers(1, 5))
-        if kind in ("doubled", "moved"):
-            faulty[data.draw(st.integers(0, len(history) - 1))][account] = lamports
-    signed = hashes(history)
-    expected = first_difference(history, faulty)
-    last = len(history)
-    through, refuted = follow(faulty, signed)
-    if expected is None or expected == last:  # no block above has votes for the last
-        assert (through, refuted) == (last - 1, [])
-    else:
-        assert (through, refuted) == (expected - 1, [expected])
-    assert follow(history, signed) == (last - 1, [])
 
 
 def bank_votes(slot: int, own: bytes, *names: int) -> list[CastVote]:

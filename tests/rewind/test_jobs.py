@@ -171,6 +171,28 @@ def test_transactions_times_positions_come_in_order(archive: LittleChain, ask: A
 
 
 @pytest.mark.django_db
+def test_simulations_say_whether_their_accounts_are_proven(archive: LittleChain, ask: Ask) -> None:
+    from rewind.store import proof_runs
+
+    proof_runs.mark(0, 2, proof_runs.PROVEN)
+    proof_runs.mark(3, 4, proof_runs.UNPROVEN, "votes_not_seen")
+    sent, config = text(archive.sent[0]), {"proof": True, "tolerateGaps": True}
+    positions = [{"slot": 2}, {"slot": 4}, {"slot": 4, "preStateSlot": 1}]
+    job = ask(
+        "submitSimulationJob", {"transactions": [sent], "positions": positions, "config": config}
+    )
+    work(job["jobId"])
+    found = [each["context"]["proof"]["state"] for each in results(ask, job["jobId"])]
+    # Of the last one the accounts are those of slot 1.
+    assert found == ["proven", "unproven", "proven"]
+    for position, state in zip(positions, found, strict=True):
+        alone = ask("simulateHistoricalTransaction", sent, {**config, **position})
+        assert alone["context"]["proof"]["state"] == state
+    plain = ask("simulateHistoricalTransaction", sent, {"slot": 2})
+    assert "proof" not in plain["context"]
+
+
+@pytest.mark.django_db
 def test_a_range_of_slots_and_base58(archive: LittleChain, ask: Ask) -> None:
     from chain.encodings import b58encode
 

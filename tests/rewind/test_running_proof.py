@@ -61,11 +61,15 @@ def save_baseline(made: MadeChain, record: Callable[..., Any]) -> None:
     from rewind.baseline_models import Baseline
     from rewind.services.baseline import record_baseline
 
-    slot = made.records[-1].slot
+    slot, parent = made.records[-1].slot, made.records[-1].parent_slot
     living = [each for each in made.states.values() if each.lamports]
     record_baseline(living, slot, source="snapshot", now=NOW, whole=True)
     Baseline.objects.filter(slot=slot).update(
-        proven=True, lattice=made.sums[slot], bank_hash=Hash(made.hashes[slot])
+        proven=True,
+        lattice=made.sums[slot],
+        bank_hash=Hash(made.hashes[slot]),
+        parent_slot=parent,
+        parent_hash=Hash(made.hashes[parent]),
     )
 
 
@@ -182,6 +186,68 @@ def test_a_baseline_takes_it_up_again_and_a_filled_gap_meets_it(record: Any, pro
     assert found["proven"] == [(0, 1, ""), (9, 12, "")]
     record(*late[: 9 - 3 + 1])
     assert prove()["proven"] == [(0, 12, "")]
+
+
+def after_a_gap(record: Any, *, lost: bool, remembering: bool = True) -> tuple[MadeChain, Any]:
+    """Slots 0 to 2, a gap of 3 and 4, 5 to 14 with a snapshot at 12; where something is `lost`, an
+    account that slot 8 writes was last written in the gap. What is proven without the gap.
+    """
+    from rewind.services import filters
+
+    filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
+    made = small(3)
+    for slot in range(3, 13):
+        writes = [change(slot, 1, slot), change(slot, 50, slot, owner=FILTERED)]
+        if slot == 8 or (lost and slot == 4):
+            writes.append(change(slot, 2, slot))
+        made.block(writes)
+    record(*made.records[:3], *made.records[5:])
+    assert proven(remembering=remembering)["proven"] == [(0, 1, "")]
+    save_baseline(made, record)
+    for slot in (13, 14):
+        made.block([change(slot, 2, slot)])
+    record(*made.records[13:])
+    return made, proven(remembering=remembering)["proven"]
+
+
+@pytest.mark.parametrize("remembering", [True, False])
+def test_below_a_snapshot_slots_are_proven_down_to_a_gap(
+    record: Any, prove: Any, remembering: bool
+) -> None:
+    made, found = after_a_gap(record, lost=False, remembering=remembering)
+    # Of slot 5, the votes in it say what its parent's hash is.
+    assert found == [(0, 1, ""), (5, 13, "")]
+    from rewind.store import slot_proofs
+
+    for slot in range(5, 12):
+        placed = slot_proofs.bank(slot)
+        assert placed is not None
+        assert (placed.bank.hash, placed.bank.lattice) == (made.hashes[slot], made.sums[slot])
+        assert placed.bank.parent_hash == made.hashes[slot - 1]
+    record(*made.records[3:5])
+    assert prove()["proven"] == [(0, 13, "")]
+
+
+def test_not_below_an_account_that_the_gap_wrote_last(record: Any, prove: Any) -> None:
+    made, found = after_a_gap(record, lost=True)
+    assert found == [(0, 1, ""), (8, 13, "")]
+    record(*made.records[3:5])
+    assert prove()["proven"] == [(0, 13, "")]
+
+
+def test_a_faulty_slot_between_a_gap_and_a_snapshot_is_not_proven(record: Any, prove: Any) -> None:
+    made = small(3)
+    for slot in range(3, 13):
+        made.block([change(slot, 1, slot), change(slot, 2, slot)])
+    true = made.records[9]
+    faulty = with_writes(true, (true.account_writes or [])[:-1])
+    record(*made.records[:3], *made.records[5:9], faulty, *made.records[10:])
+    save_baseline(made, record)
+    for slot in (13, 14):
+        made.block([change(slot, 2, slot)])
+    record(*made.records[13:])
+    # Slot 10 writes the account, and what slot 9 wrote of it is not here.
+    assert prove()["proven"] == [(0, 1, ""), (10, 13, "")]
 
 
 def test_a_chain_that_meets_an_unvoted_snapshot_waits_for_its_votes(

@@ -208,6 +208,7 @@ def test_every_slot_is_proven_whatever_is_killed() -> None:
         "LOCALNET_VOTES": "true",
         "LOCALNET_SLOT_MS": "200",
         "LOCALNET_SKIP_PERCENT": "5",
+        "ARCHIVE_PROOF_REPAIR": "false",  # the test looks at what is refuted
     }
     with running_service(**settings) as service:
         localnet = localnet_of(service)

@@ -9,6 +9,9 @@ from staff import formatting
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 
 
+_SOL = '<span class="tm-sol">'
+
+
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
@@ -33,9 +36,25 @@ NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
         (formatting.after(14.2), "+14.2 s"),
         (formatting.after(720), "+12 min"),
         (formatting.lamports(None), "-"),
-        (formatting.lamports(1_500_000), '<span title="0.0015 SOL">1,500,000</span>'),
-        (formatting.lamports(2_000_000_000), '<span title="2 SOL">2,000,000,000</span>'),
-        (formatting.lamports(0), '<span title="0 SOL">0</span>'),
+        (formatting.lamports(1_500_000), f"1,500,000 {_SOL}0.0015 SOL</span>"),
+        (formatting.lamports(2_000_000_000), f"2,000,000,000 {_SOL}2 SOL</span>"),
+        (formatting.lamports(0), f"0 {_SOL}0 SOL</span>"),
+        (formatting.lamports(-5, signed=True), f"-5 {_SOL}-0.000000005 SOL</span>"),
+        (formatting.with_sol(1), "1 lamport (0.000000001 SOL)"),
+        (formatting.in_units(90), "90 s"),
+        (formatting.in_units(900), "15 min"),
+        (formatting.in_units(3_600), "1 h"),
+        (formatting.in_units(5_400), "90 min"),
+        (formatting.in_units(172_800), "2 d"),
+        (formatting.wait_of(119), "119 s"),
+        (formatting.wait_of(601), "11 min"),
+        (formatting.plain("rate_limited"), "rate limited"),
+        (formatting.plain("not_landed: no block_height"), "not landed: no block_height"),
+        (
+            formatting.coded("rate_limited"),
+            'rate limited <code class="tm-code">rate_limited</code>',
+        ),
+        (formatting.coded("a text with_code"), "a text with_code"),
     ],
 )
 def test_each_is_shown_so(shown: str, text: str) -> None:

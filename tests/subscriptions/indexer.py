@@ -23,6 +23,9 @@ class Indexer:
         self.seen: list[tuple[int, int, str]] = []
         self.gaps: list[tuple[int, int]] = []
         self.sent: list[str] = []
+        # The payment before all others, its slot, and what was seen before a slot is read again.
+        self._first, self._since = "", 0
+        self._read_again = (-1, -1, "")
 
     def runs(self, *, kills: int) -> None:
         """Raises AssertionError unless all that was paid was seen once and in order, but for what
@@ -30,7 +33,8 @@ class Indexer:
         """
         localnet, payer = self._served.localnet, self._payer
         last = send(localnet, signed(localnet, [pay(payer, self._to, SOL)], payer))
-        landed(localnet, last, "finalized")
+        self._first = last
+        self._since = landed(localnet, last, "finalized")["slot"]
         thread = threading.Thread(target=self._pay_on)
         thread.start()
         try:
@@ -38,7 +42,7 @@ class Indexer:
                 with self._served.socket() as socket:
                     number = self._subscribe(socket, last)
                     for _ in range(turn % 5 + 1):
-                        last = self._take(socket, number)
+                        number, last = self._take(socket, number)
         finally:
             self._stopping.set()
             thread.join()
@@ -47,7 +51,7 @@ class Indexer:
             end = send(localnet, signed(localnet, [pay(payer, self._to, 2 * SOL)], payer))
             self.sent.append(end)
             while last != end:
-                last = self._take(socket, number)
+                number, last = self._take(socket, number)
         self._check()
 
     def _pay_on(self) -> None:
@@ -58,21 +62,32 @@ class Indexer:
             time.sleep(self._pause)
 
     def _subscribe(self, socket: Socket, last: str) -> int:
-        mentions = {"mentions": [str(self._to)]}
-        number: int = socket.call("logsSubscribe", mentions, {"fromSignature": last})
+        return self._subscribe_since(socket, {"fromSignature": last})
+
+    def _subscribe_since(self, socket: Socket, beginning: dict[str, Any]) -> int:
+        number: int = socket.call("logsSubscribe", {"mentions": [str(self._to)]}, beginning)
         return number
 
-    def _take(self, socket: Socket, number: int) -> str:
-        """The next transaction's signature; a busy machine may lose slots, which is reported."""
+    def _take(self, socket: Socket, number: int) -> tuple[int, str]:
+        """The subscription and the next transaction's signature. A busy machine may lose slots,
+        which is reported; where the last transaction's was one, its slot is read again.
+        """
         while True:
             notice = socket.notice(number)
             params = notice["params"]
             if notice["method"] == "gapNotification":
-                self.gaps.append((params["result"]["fromSlot"], params["result"]["toSlot"]))
+                if params["result"].get("reason") == "from_signature_unknown":
+                    self._read_again = self.seen[-1] if self.seen else (self._since, 0, "")
+                    number = self._subscribe_since(socket, {"fromSlot": self._read_again[0]})
+                else:
+                    self.gaps.append((params["result"]["fromSlot"], params["result"]["toSlot"]))
                 continue
             signature: str = params["result"]["value"]["signature"]
-            self.seen.append((params["slot"], params["transactionIndex"], signature))
-            return signature
+            place = (params["slot"], params["transactionIndex"], signature)
+            if signature == self._first or place <= self._read_again:
+                continue
+            self.seen.append(place)
+            return number, signature
 
     def _check(self) -> None:
         assert self.seen == sorted(set(self.seen), key=lambda each: each[:2])

@@ -1,11 +1,10 @@
 """A subscription that begins in the past: what is stored, then what happens, each once."""
 
-import time
 from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from tests.ingest.following import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.indexer import Indexer
 from tests.subscriptions.socket_client import Socket
@@ -21,19 +20,31 @@ def read(socket: Socket, number: int, until: int) -> list[dict[str, Any]]:
     return found
 
 
+def slots_of(messages: list[dict[str, Any]]) -> list[int]:
+    """The slots that were notified or reported as missing, in the order of the messages; a busy
+    machine may lose some.
+    """
+    found: list[int] = []
+    for message in messages:
+        params = message["params"]
+        if message["method"] == "gapNotification":
+            found += range(params["result"]["fromSlot"], params["result"]["toSlot"] + 1)
+        else:
+            found.append(params["slot"])
+    return found
+
+
 @pytest.mark.parametrize("near", [300, 3], ids=["near what is stored", "far behind it"])
 def test_roots_and_an_account_since_a_slot_are_each_there_once(
     served: Served, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from historical.services.bounds import newest_slot_or_none
+    from historical.services.bounds import first_available_block, newest_slot_or_none
     from subscriptions import reader
 
     monkeypatch.setattr(reader, "_NEAR_SLOTS", near)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (newest_slot_or_none() or 0) < 30:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    first = 5
+    # The chain is older than what is stored where other tests were slow.
+    first = max(5, first_available_block())
+    wait(lambda: (newest_slot_or_none() or 0) >= first + 25, "25 slots stored")
     with served.socket() as socket:
         config = {"fromSlot": first, "encoding": "base64"}
         roots = socket.call("rootSubscribe", {"fromSlot": first})
@@ -43,11 +54,14 @@ def test_roots_and_an_account_since_a_slot_are_each_there_once(
         expected = list(range(first, until + 1))
         for number in (roots, clock, confirmed):
             messages = read(socket, number, until)
-            assert [each["params"]["slot"] for each in messages] == expected
+            found = slots_of(messages)
+            assert found[: len(expected)] == expected
             assert {each["method"] for each in messages} <= {
                 "rootNotification",
                 "accountNotification",
+                "gapNotification",
             }
+            assert messages[0]["method"] != "gapNotification", "the first is stored"
         assert messages[0]["params"]["transactionIndex"] is None
 
 
@@ -55,11 +69,9 @@ def test_an_indexer_that_is_killed_reads_on(served: Served) -> None:
     Indexer(served).runs(kills=12)
 
 
-def test_what_was_never_stored_is_a_gap_and_some_kinds_have_no_memory(served: Served) -> None:
+def test_what_was_never_stored_is_a_gap(served: Served) -> None:
     with served.socket() as socket:
         number = socket.call("logsSubscribe", "all", {"fromSignature": "1" * 64})
         gap = socket.notice(number)
         assert gap["method"] == "gapNotification"
         assert gap["params"]["result"] == {"reason": "from_signature_unknown"}
-        error = socket.error("programSubscribe", CLOCK, {"fromSlot": 1})
-        assert error["data"]["reason"] == "no_memory"

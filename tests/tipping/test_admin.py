@@ -50,7 +50,7 @@ def test_a_class_is_deleted_with_prepared_batches_but_not_with_opened_ones(
     give(admin_client, ttl_class.pk, "rotate")
     path = f"{CLASSES}{ttl_class.pk}/delete/"
     text = admin_client.post(path, {"post": "yes"}, follow=True).content.decode()
-    assert "The class of 900 s has issued addresses: it cannot be deleted." in text
+    assert "The class of 15 min has issued addresses: it cannot be deleted." in text
     assert TtlClass.objects.filter(pk=ttl_class.pk).exists()
     other = TtlClass.objects.get(ttl_seconds=86_400)
     TtlClass.objects.filter(pk=other.pk).update(batch_size=16)
@@ -106,7 +106,7 @@ def test_an_address_shows_its_holder_and_its_tips(
 def test_the_ledger_shows_sums_by_day_and_class(admin_client: Any, ids: dict[str, Any]) -> None:
     tip_days.count_days()
     text = text_of(admin_client, ENTRIES)
-    for shown in ("Tips by day", "Class 900 s", "Class 3,600 s", "(static)", "-1,000,000"):
+    for shown in ("Tips by day", "Class 15 min", "Class 1 h", "(static)", "-1,000,000"):
         assert shown in text
     assert "What it received" not in text
     assert ids["address"][:8] in text_of(admin_client, ENTRIES, q=ids["address"])
@@ -132,7 +132,7 @@ def test_home_shows_classes_without_addresses_and_todays_tips(
 ) -> None:
     TipBatch.objects.filter(pk=ids["batch"]).update(expires_at=timezone.now() - timedelta(hours=1))
     home = text_of(admin_client, "/admin/")
-    for shown in ("2 of 4 classes", "Class of 86,400 s", "Expired batches not swept", "Treasury"):
+    for shown in ("2 of 4 classes", "Class of 1 d", "Expired batches not swept", "Treasury"):
         assert shown in home
 
 

@@ -84,8 +84,8 @@ def test_a_class_is_rotated_and_prepared_for_by_hand(admin_client: Any) -> None:
     assert first.state == "closed"
     state = next(each for each in batches.overview() if each.ttl_class == ttl_class)
     assert (state.left, state.prepared) == (16, 0)
-    verbs = Counter(AuditEntry.objects.filter(subject="900 s").values_list("verb", "subject"))
-    assert verbs == {("prepared a batch of", "900 s"): 2, ("rotated", "900 s"): 2}
+    verbs = Counter(AuditEntry.objects.filter(subject="15 min").values_list("verb", "subject"))
+    assert verbs == {("prepared a batch of", "15 min"): 2, ("rotated", "15 min"): 2}
     assert admin_client.get(f"{CLASSES}order/{ttl_class.pk}/other/").status_code == 404
     assert admin_client.get(f"{CLASSES}order/999999/rotate/").status_code == 404
 
@@ -101,7 +101,7 @@ def test_what_expired_is_swept_by_class(admin_client: Any, ids: dict[str, Any]) 
     waiting.update(swept_at=timezone.now())
     asked = text_of(admin_client, f"{CLASSES}order/{ttl_class.pk}/sweep/")
     assert "Every expired batch of the class is swept." in asked
-    assert AuditEntry.objects.get(subject="900 s").verb == "ordered sweeps of"
+    assert AuditEntry.objects.get(subject="15 min").verb == "ordered sweeps of"
 
 
 def test_actions_need_a_post_with_a_token(ids: dict[str, Any], admin_user: Any) -> None:

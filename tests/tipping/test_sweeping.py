@@ -192,7 +192,7 @@ def test_dust_waits_for_a_richer_address(chain: BalanceChain) -> None:
     assert plan(chain) == 0
     batch.refresh_from_db()
     assert batch.swept_at is None
-    assert "1,781,760 lamports on 2 addresses wait" in batch.sweep_note
+    assert "1,781,760 lamports (0.00178176 SOL) on 2 addresses wait" in batch.sweep_note
     richer = expired_batch(chain, issued=1, number=2)
     chain.tip(addresses(richer)[0], 1_000_000)
     assert plan(chain, timezone.now() + LATER) == 1
@@ -211,7 +211,8 @@ def test_differences_between_ledger_and_chain_are_noted(
     assert plan(chain) == 1
     batch.refresh_from_db()
     assert (
-        batch.sweep_note == "1 address holds 2,000,000 lamports more than the ledger of tips says"
+        batch.sweep_note
+        == "1 address holds 2,000,000 lamports (0.002 SOL) more than the ledger of tips says"
     )
     bring_out(chain)
     plan(chain)

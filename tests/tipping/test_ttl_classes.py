@@ -40,7 +40,7 @@ def test_a_new_default_takes_the_old_ones_place(staff):
     assert staff.post(f"{LIST}add/", form).status_code == 302
     assert TtlClass.objects.get(is_default=True).ttl_seconds == 60
     page = staff.get(LIST).content.decode()
-    assert "172,800 s" in page
+    assert "2 d" in page
 
 
 def test_there_is_always_a_default_class(staff):

@@ -40,7 +40,8 @@ def fill_tipping(now: datetime, *, key: ApiKey, seed: int = 4) -> dict[str, Any]
             (
                 "closed",
                 3 * ttl_class.ttl_seconds,
-                "1,781,760 lamports on 2 addresses wait for a richer one that can pay",
+                "1,781,760 lamports (0.00178176 SOL) on 2 addresses"
+                " wait for a richer one that can pay",
             ),
         ):
             opened = None if state == "prepared" else now - timedelta(seconds=ago + 30)

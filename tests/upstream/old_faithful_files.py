@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +85,20 @@ def publish(
     contents: Sequence[Content],
     *,
     signatures: bool = True,
+    exists: bool = False,
     others: int = 0,
     **options: Any,
 ) -> Path:
-    """Writes the epoch of these blocks, lowest first, into the archive; returns its folder."""
+    """Writes the epoch of these blocks, lowest first, into the archive; returns its folder. With
+    `exists` it has the index of the signatures that exist, too.
+    """
     writer = EpochWriter(**options)
     for record, metas, rewards in contents:
         writer.block(record, metas, rewards)
     first, last = contents[0][0].slot, contents[-1][0].slot
     car, root = writer.rooted(first, last)
-    return publish_car(folder, first // SLOTS, car, root, signatures=signatures, others=others)
+    indexes = {"signatures": signatures, "exists": exists}
+    return publish_car(folder, first // SLOTS, car, root, others=others, **indexes)
 
 
 def publish_car(
@@ -105,6 +109,7 @@ def publish_car(
     *,
     network: str = "mainnet",
     signatures: bool = True,
+    exists: bool = False,
     others: int = 0,
 ) -> Path:
     """The same of a whole CAR. With `others` the indexes have so many made entries besides, and one
@@ -145,6 +150,10 @@ def publish_car(
         }
         path = target / f"epoch-{epoch}-{text}-{network}-{kind}.index"
         path.write_bytes(index_file(pairs, metadata, items, 9 if "offset" in kind else 36))
+    if exists:
+        del metadata["kind"]
+        path = target / f"epoch-{epoch}-{text}-{network}-sig-exists.index"
+        path.write_bytes(filter_file(named, metadata))
     return target
 
 
@@ -194,6 +203,25 @@ def index_file(
     return header + table + body
 
 
+def filter_file(signatures: Iterable[bytes], metadata: dict[str, bytes]) -> bytes:
+    """bucketteer 2: header, table of the prefixes of signatures, the hashes of each."""
+    hashes: dict[int, list[int]] = {}
+    for each in signatures:
+        prefix = int.from_bytes(each[:2], "little")
+        hashes.setdefault(prefix, []).append(xxhash.xxh64_intdigest(each))
+    words = bytes([len(metadata)])
+    for name, value in metadata.items():
+        words += bytes([len(name)]) + name.encode() + bytes([len(value)]) + value
+    table, body = bytearray(), bytearray()
+    for prefix in range(65_536):
+        table += prefix.to_bytes(2, "little") + len(body).to_bytes(8, "little")
+        found = _tree(sorted(hashes.get(prefix, [])))
+        body += len(found).to_bytes(4, "little")
+        body += b"".join(each.to_bytes(8, "little") for each in found)
+    rest = b"buckette" + (2).to_bytes(8, "little") + words + (65_536).to_bytes(8, "little")
+    return (len(rest) + len(table)).to_bytes(4, "little") + rest + table + body
+
+
 def _mined(bucket: dict[bytes, bytes]) -> tuple[int, list[tuple[int, bytes]]]:
     """A hash domain in which no two keys have one hash, and the entries as a search tree."""
     for domain in itertools.count():
@@ -203,8 +231,13 @@ def _mined(bucket: dict[bytes, bytes]) -> tuple[int, list[tuple[int, bytes]]]:
         }
         if len(hashed) == len(bucket):
             break
-    out: list[Any] = [None] * len(hashed)
-    following = iter(sorted(hashed.items()))
+    return domain, _tree(sorted(hashed.items()))
+
+
+def _tree(ordered: list[Any]) -> list[Any]:
+    """The same as a search tree: entry i's children are 2 i + 1 and 2 i + 2."""
+    out: list[Any] = [None] * len(ordered)
+    following = iter(ordered)
 
     def fill(index: int) -> None:
         if index < len(out):
@@ -213,7 +246,7 @@ def _mined(bucket: dict[bytes, bytes]) -> tuple[int, list[tuple[int, bytes]]]:
             fill(2 * index + 2)
 
     fill(0)
-    return domain, out
+    return out
 
 
 def damaged(path: Path, at: int, bit: int = 0) -> None:

@@ -8,6 +8,7 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
@@ -25,8 +26,10 @@ def kinds(updates: list[Any]) -> set[str]:
 
 def test_the_calls_say_where_the_chain_is(geyser: Geyser) -> None:
     before = geyser.localnet.call("getSlot", {"commitment": "finalized"})
-    found = geyser.call("GetSlot", schema.GetSlotRequest(commitment=FINALIZED))
-    assert found.slot >= before - 20
+    request = schema.GetSlotRequest(commitment=FINALIZED)
+    # On a busy machine the service is some slots behind the chain, and catches up.
+    wait(lambda: geyser.call("GetSlot", request).slot >= before, "the chain's slot")
+    found = geyser.call("GetSlot", request)
     assert geyser.call("GetSlot", schema.GetSlotRequest()).slot >= found.slot
     height = geyser.call("GetBlockHeight", schema.GetBlockHeightRequest()).block_height
     assert height >= found.slot - 20

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, counted, link
+from staff.formatting import ago, badge, counted, in_units, link
 from staff.parsing import id_in
 from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
@@ -83,7 +83,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
     # --- what is shown ---
 
     name = column("batch", lambda row: str(row.number), "number")
-    ttl = column("class", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")
+    ttl = column("class", lambda row: in_units(row.ttl_seconds), "ttl_seconds")
     standing = column("state", lambda row: state_badge(row.state), "state")
 
     @admin.display(description="issued")

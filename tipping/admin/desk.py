@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from staff.formatting import ago, badge, duration, utc
+from staff.formatting import ago, badge, duration, in_units, utc
 from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
@@ -65,7 +65,7 @@ def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
         "row": row,
         "batch": batch,
         "ttl_class": ttl_class,
-        "name": f"{ttl_class.ttl_seconds:,} s",
+        "name": in_units(ttl_class.ttl_seconds),
         "window": duration(timedelta(seconds=ttl_class.window_seconds)),
         "badge": class_badge(row.state),
         "is_over": batch is not None and batch.window_ends_at and batch.window_ends_at <= now,
@@ -109,7 +109,7 @@ def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
             }
         )
     return {
-        "name": f"{row.state.ttl_class.ttl_seconds:,} s",
+        "name": in_units(row.state.ttl_class.ttl_seconds),
         "cells": cells,
         "count": len(cells),
         "from": ago(start, now),

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from access.admin.key_names import key_link, with_key_names
 from staff.columns import column
 from staff.filters import value_filter
-from staff.formatting import ago, badge, in_full, link, shortened
+from staff.formatting import ago, badge, in_full, lamports, link, shortened
 from staff.parsing import pubkey_in, signature_in
 from staff.read_only import LongListAdmin
 from tipping.models import TipAddress, TipEntry
@@ -77,7 +77,7 @@ class TipEntryAdmin(LongListAdmin):
             else link("show the submission", "priority_submission_changelist", q=row.signature)
         ),
     )
-    amount = column("lamports", lambda row: f"{row.lamports:+,}")
+    amount = column("lamports", lambda row: lamports(row.lamports, signed=True))
     by_key = column("key", key_link)
     slot_number = column("slot", lambda row: str(row.slot), "slot")
     recorded = column("recorded", lambda row: ago(row.recorded_at))

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from staff.actions import ActionsAdmin
 from staff.columns import column
-from staff.formatting import grouped
+from staff.formatting import grouped, in_units
 from tipping.admin.class_actions import ACTIONS, state_of
 from tipping.admin.desk import class_badge, desk_page, may_act
 from tipping.models import TtlClass
@@ -76,4 +76,4 @@ class TtlClassAdmin(ActionsAdmin):
     def delete_model(self, request: HttpRequest, obj: TtlClass) -> None:
         ttl_classes.delete_ttl_class(obj)
 
-    name = column("TTL", lambda row: f"{row.ttl_seconds:,} s", "ttl_seconds")
+    name = column("TTL", lambda row: in_units(row.ttl_seconds), "ttl_seconds")

@@ -12,6 +12,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from staff.formatting import with_sol
 from tipping.models import TipAddress, TipBatch, TipSweep
 from tipping.services.tip_keys import tip_keypair
 from tipping.store import sweeping as store
@@ -133,7 +134,7 @@ def _disagreement(more_on_chain: dict[Pubkey, int]) -> str:
     if not wrong:
         return ""
     more, less = sum(each for each in wrong if each > 0), -sum(each for each in wrong if each < 0)
-    parts = [f"{more:,} lamports more"] * bool(more) + [f"{less:,} less"] * bool(less)
+    parts = [f"{with_sol(more)} more"] * bool(more) + [f"{with_sol(less)} less"] * bool(less)
     who = "1 address holds" if len(wrong) == 1 else f"{len(wrong):,} addresses hold"
     return f"{who} {' and '.join(parts)} than the ledger of tips says"
 
@@ -194,7 +195,7 @@ def _conclude(look: _Balances, *, waiting: Collection[Pubkey], again: bool, now:
     dust = [look.sweepable[key] for key in look.sweepable.keys() & waiting]
     if dust:
         where = "1 address" if len(dust) == 1 else f"{len(dust):,} addresses"
-        notes.append(f"{sum(dust):,} lamports on {where} wait for a richer one that can pay")
+        notes.append(f"{with_sol(sum(dust))} on {where} wait for a richer one that can pay")
     swept = False
     if not any(look.found.lamports.values()):
         with transaction.atomic():

@@ -13,17 +13,18 @@ from django.utils import timezone
 
 from access.admin.issued import lead_to
 from access.admin.key_formatting import key_badge
-from access.admin.key_forms import OverlapForm
+from access.admin.key_forms import ExtendForm, OverlapForm
 from access.errors import ActionRefused
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
-from access.services import keys, parked_secrets
+from access.services import keys, overlaps, parked_secrets
 from staff import audit
 from staff.actions import AdminAction
 from staff.formatting import utc
 
 # Keys of one action: their ids are in the URL.
 MOST_KEYS = 200
+MOST_COMPARED = 6
 
 
 def _revoked(key: ApiKey) -> str:
@@ -46,6 +47,18 @@ def _not_rotatable(request: HttpRequest, key: ApiKey) -> str:
     return _revoked(key)
 
 
+def _not_in_overlap(request: HttpRequest, key: ApiKey) -> str:
+    if getattr(key, "rotated_to", None) is None:
+        return "not rotated: it has no successor"
+    if overlaps.overlap_of(key, now=timezone.now()) is None:
+        return _revoked(key) or "it has ended already"
+    return ""
+
+
+# What is asked for before an action, by the action's name: a form with hours.
+_FORMS = {"rotate": OverlapForm, "extend_overlap": ExtendForm}
+
+
 ACTIONS = {
     action.name: action
     for action in (
@@ -58,6 +71,26 @@ ACTIONS = {
             lambda request, key: None,  # `_rotate` parks all secrets together
             _not_rotatable,
             icon="autorenew",
+            permission="rotate",
+        ),
+        AdminAction(
+            "end_overlap",
+            "End now",
+            "The old key of a rotation stops working within two seconds; its successor goes on.",
+            "ended the overlap of",
+            lambda request, key: overlaps.end_overlap(key.pk, now=timezone.now()),
+            _not_in_overlap,
+            icon="timer_off",
+            permission="change",
+        ),
+        AdminAction(
+            "extend_overlap",
+            "Extend",
+            "The old key of a rotation works longer beside its successor.",
+            "extended the overlap of",
+            lambda request, key: None,  # `carry_out` has the hours
+            _not_in_overlap,
+            icon="more_time",
             permission="rotate",
         ),
         AdminAction(
@@ -103,8 +136,10 @@ def link_to(action: str, key_ids: list[int]) -> str:
 
 
 def may(model_admin: Any, request: HttpRequest, action: str) -> bool:
-    """Rotating issues a key as well, so it takes both permissions."""
-    may_add = action != "rotate" or model_admin.has_add_permission(request)
+    """Rotating issues a key as well, so it takes both permissions; so does what makes the old key
+    work longer.
+    """
+    may_add = action not in _FORMS or model_admin.has_add_permission(request)
     return bool(may_add and model_admin.has_change_permission(request))
 
 
@@ -117,10 +152,11 @@ def page(model_admin: Any, request: HttpRequest, name: str) -> HttpResponse:
         raise PermissionDenied
     now = timezone.now()
     fit, unfit = _asked_for(model_admin, request, action)
-    form = OverlapForm(request.POST or None) if action.name == "rotate" else None
+    kind = _FORMS.get(action.name)
+    form = None if kind is None else kind(request.POST or None)
     if request.method == "POST" and fit and (form is None or form.is_valid()):
-        hours = 0 if form is None else form.cleaned_data["overlap_hours"]
-        return carry_out(model_admin, request, action, fit, overlap=timedelta(hours=hours))
+        hours = 0 if form is None else sum(form.cleaned_data.values())
+        return carry_out(model_admin, request, action, fit, time=timedelta(hours=hours))
     context = {
         "title": f"{action.title} API keys"
         if len(fit) + len(unfit) > 1
@@ -142,25 +178,42 @@ def carry_out(
     action: AdminAction,
     chosen: list[ApiKey],
     *,
-    overlap: timedelta = timedelta(0),
+    time: timedelta = timedelta(0),
 ) -> HttpResponse:
-    """Does it to every key that allows it, with a message for each, and redirects."""
+    """Does it to every key that allows it, with a message for each, and redirects. `time` is what
+    the action's form asked for.
+    """
     if action.name == "rotate":
-        return _rotate(model_admin, request, chosen, overlap)
+        return _rotate(model_admin, request, chosen, time)
     done = []
     for key in chosen:
         reason = action.why_not(request, key)
         if reason:
             messages.warning(request, f"{key}: {reason}")
             continue
-        with transaction.atomic():
-            action.run(request, key)
-            audit.record(request, action.verb, key)
+        try:
+            with transaction.atomic():
+                if action.name == "extend_overlap":
+                    text = _extend(key, time)
+                else:
+                    text = ""
+                    action.run(request, key)
+                audit.record(request, action.verb, key, text=text)
+        except ActionRefused as refusal:
+            messages.warning(request, str(refusal))
+            continue
         done.append(key)
     if done:
         what = str(done[0]) if len(done) == 1 else f"{len(done)} keys"
         messages.success(request, f"{what}: {action.verb}")
     return HttpResponseRedirect(_back(chosen))
+
+
+def _extend(key: ApiKey, time: timedelta) -> str:
+    now = timezone.now()
+    extended = overlaps.extend_overlap(key.pk, until=(key.expires_at or now) + time, now=now)
+    assert extended.expires_at is not None
+    return f"It ends {utc(extended.expires_at)}."
 
 
 def _rotate(

@@ -18,6 +18,7 @@ from access.key_fields import (
     MethodsField,
     NetworksField,
     ScopesField,
+    more_hours_field,
     overlap_field,
 )
 from access.models import ApiKey
@@ -110,3 +111,9 @@ class OverlapForm(forms.Form):
     """How long the old key stays valid after a rotation."""
 
     overlap_hours = overlap_field(MOST_OVERLAP_HOURS, widget=UnfoldAdminIntegerFieldWidget())
+
+
+class ExtendForm(forms.Form):
+    """How much longer the old key of a rotation stays valid."""
+
+    more_hours = more_hours_field(MOST_OVERLAP_HOURS, widget=UnfoldAdminIntegerFieldWidget())

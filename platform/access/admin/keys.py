@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from access import key_text, store
-from access.admin import issued, key_actions, key_formatting, usage_panel
+from access.admin import issued, key_actions, key_formatting, key_panel, usage_panel
 from access.admin.key_filters import (
     CustomerFilter,
     EnvironmentFilter,
@@ -25,12 +25,14 @@ from access.admin.key_formatting import key_badge, scopes_of
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
 from access.models import ApiKey
 from access.services import parked_secrets
+from access.services.key_activity import DAYS, activity
 from access.services.key_edits import edit_key
 from access.services.keys import issue_key
 from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
 from staff.formatting import ago, link, utc
+from staff.sparklines import sparkline
 
 _GIVEN = (
     *("name", "tier", "environment", "scopes", "networks", "expires_at"),
@@ -65,7 +67,10 @@ class ApiKeyAdmin(ActionsAdmin):
     adds_one = True
     plain_choices = ("customer", "tier")
     placeholders: ClassVar = {"calls_per_month": "as the tier says"}
-    list_display = ("key", "name", "customer", "tier", "state", "may_do", "used_at")
+    list_display = (
+        *("key", "name", "customer", "tier", "state", "calls"),
+        *("used_at", "expires", "may_do"),
+    )
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")
     list_filter = (
@@ -81,9 +86,10 @@ class ApiKeyAdmin(ActionsAdmin):
     search_fields = ("name", "customer__name")
     search_help_text = "Name, customer, prefix, or a whole secret"
     autocomplete_fields = ("customer",)
-    actions = ("suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
+    actions = ("compare_keys", "suspend_keys", "resume_keys", "revoke_keys", "rotate_keys")
     actions_row = ("rotate", "suspend", "resume", "revoke")
-    change_form_outer_after_template = "admin/access/apikey/usage.html"
+    change_form_outer_before_template = "admin/access/apikey/usage.html"
+    change_form_outer_after_template = "admin/access/apikey/history.html"
     readonly_fields = ("key", "state", "issued_at", "used", "rotation", "month", "limits")
     add_fieldsets = (
         (None, {"fields": ("customer", "name", "tier", "environment")}),
@@ -114,6 +120,12 @@ class ApiKeyAdmin(ActionsAdmin):
         queryset: QuerySet[ApiKey] = super().get_queryset(request)
         return queryset.defer("digest").select_related("customer", "tier")
 
+    def complete_rows(self, rows: Any) -> None:
+        found = activity([row.pk for row in rows], timezone.now())
+        for row in rows:
+            steps = [(f"{day:%Y-%m-%d}", ok, errors) for day, ok, errors in found[row.pk].days]
+            row.shown_calls = sparkline(steps, what=f"calls in {DAYS} days")
+
     key = column(
         "key",
         lambda row: format_html("<code>{}…{}</code>", row.shown_prefix, row.last_four),
@@ -121,6 +133,8 @@ class ApiKeyAdmin(ActionsAdmin):
     )
     state = column("state", lambda row: key_badge(row, timezone.now()))
     may_do = column("scopes", scopes_of)
+    calls = column(f"calls, {DAYS} days", lambda row: getattr(row, "shown_calls", "-"))
+    expires = column("expires", lambda row: ago(row.expires_at), "expires_at")
     used_at = column("last used", lambda row: ago(row.last_used_at), "last_used_at")
 
     @admin.display(description="last used")
@@ -208,14 +222,16 @@ class ApiKeyAdmin(ActionsAdmin):
     def beside_fields(self, request: HttpRequest, row: ApiKey) -> dict[str, Any]:
         if request.method != "GET" or not self.has_add_permission(request):
             return {}
+        now = timezone.now()
         found: dict[str, Any] = {
             "key_links": key_formatting.links(request, row),
             "entries": key_formatting.history(request, row),
+            "overlap": key_panel.overlap(row, now),
         }
         if request.user.has_perm("access.view_usageminute"):
-            found["usage"] = usage_panel.panel(
-                request, Asked(key_id=row.pk, **usage_panel.narrowing(request))
-            )
+            asked = Asked(key_id=row.pk, **usage_panel.narrowing(request))
+            found |= key_panel.panel(row, now)
+            found["usage"] = usage_panel.panel(request, asked)
         return found
 
     # --- finding ---
@@ -289,6 +305,12 @@ class ApiKeyAdmin(ActionsAdmin):
 
     def has_rotate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return key_actions.may(self, request, "rotate")
+
+    @admin.action(description="Compare", permissions=["view"])
+    def compare_keys(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> HttpResponse:
+        """Leads to the page that shows the keys beside each other."""
+        ids = ",".join(map(str, chosen.values_list("pk", flat=True)[: key_actions.MOST_COMPARED]))
+        return HttpResponseRedirect(f"{reverse('admin:priority_compare')}?keys={ids}")
 
     suspend_keys = _list_action("suspend", "Suspend")
     resume_keys = _list_action("resume", "Resume")

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
+from access.admin import tier_preview
 from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.models import Tier
@@ -113,6 +114,7 @@ class TierAdmin(StaffAdmin):
     list_editable = list_display[1:-1]
     list_before_template = "admin/access/tier/hints.html"
     list_fullwidth = True
+    change_form_outer_after_template = "admin/access/tier/preview.html"
     ordering = ("rank",)  # Meta's does not survive the counting below
     actions = None
 
@@ -146,6 +148,30 @@ class TierAdmin(StaffAdmin):
         ),
         "key_count",
     )
+
+    # --- whom a change hits, before it is saved ---
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if request.method == "POST" and object_id is not None:
+            asked = tier_preview.of_form(self, request, object_id)
+            if asked is not None:
+                return asked
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        if request.method == "POST" and "_save" in request.POST:
+            asked = tier_preview.of_list(self, request)
+            if asked is not None:
+                return asked
+        return super().changelist_view(request, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Tier, form: Any, change: bool) -> None:
         tier_edits.save_tier(obj)

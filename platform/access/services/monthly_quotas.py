@@ -43,6 +43,11 @@ def usages_of_customer(customer_id: int, now: datetime) -> list[MonthlyUsage]:
     return _months(store.keys_of_customer(customer_id), now)
 
 
+def usages_of(keys: QuerySet[ApiKey], now: datetime) -> list[MonthlyUsage]:
+    """The month of each of the keys."""
+    return _months(keys, now)
+
+
 def usage_of(key_id: int, now: datetime) -> MonthlyUsage | None:
     """The key's month; None if the key does not exist."""
     found = _months(store.keys_by_id([key_id]), now)

@@ -63,9 +63,10 @@ LOG_LINES = (
     ),
 )
 
+TOO_FEW_TOKENS = 1
 _TOKEN_CODES = {
     0: "The token account would not be rent-exempt: it needs more SOL.",
-    1: "The token account has too few tokens for this.",
+    TOO_FEW_TOKENS: "The token account has too few tokens for this.",
     2: "The mint is not a valid mint.",
     3: "The token account belongs to another mint.",
     4: "The authority that signed is not the owner of the token account.",

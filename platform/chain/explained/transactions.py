@@ -6,18 +6,11 @@ from typing import Any
 from chain.encodings import b58decode
 from chain.explained import programs
 from chain.explained.calls import FailedCall, failed_call
-from chain.parsed.instructions import parse_instruction
+from chain.explained.instructions import all_keys, decode, program_name, sol
 from chain.transaction_error_text import transaction_error_text
 
 Entry = dict[str, Any]
-_LAMPORTS_PER_SOL = 10**9
 _SET_UNIT_LIMIT = 2
-_BUDGET = {
-    1: ("requestHeapFrame", "bytes", 4),
-    2: ("setComputeUnitLimit", "units", 4),
-    3: ("setComputeUnitPrice", "microLamports", 8),
-    4: ("setLoadedAccountsDataSizeLimit", "bytes", 4),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +77,11 @@ def explain(entry: Entry) -> Explanation:
     """
     meta = entry.get("meta") or {}
     message = entry["transaction"]["message"]
-    loaded = meta.get("loadedAddresses") or {}
-    keys = [
-        *message["accountKeys"],
-        *(loaded.get("writable") or []),
-        *(loaded.get("readonly") or []),
-    ]
+    keys = all_keys(entry)
     err = meta.get("err")
     call = None if err is None else failed_call(message["instructions"], keys, meta)
     return Explanation(
-        sentence="" if err is None else _sentence(err, call),
+        sentence="" if err is None else _of_tokens(call, keys, meta) or _sentence(err, call, keys),
         technical="" if err is None else transaction_error_text(err),
         failed=None if call is None else _failed(call),
         balances=tuple(
@@ -114,17 +102,16 @@ def explain_error(err: Any) -> str:
     return _sentence(err, None)
 
 
-def sol(lamports: int) -> str:
-    """Lamports as SOL, exact: 1,000 or 1.099995."""
-    whole, rest = divmod(abs(lamports), _LAMPORTS_PER_SOL)
-    digits = f"{rest:09d}".rstrip("0")
-    return f"{'-' if lamports < 0 else ''}{whole:,}{'.' if digits else ''}{digits}"
-
-
-def _sentence(err: Any, call: FailedCall | None) -> str:
+def _sentence(err: Any, call: FailedCall | None, keys: list[str] | None = None) -> str:
     if isinstance(err, str):
         return programs.WHOLE.get(err) or f"{transaction_error_text(err).rstrip('.')}."
     ((name, value),) = err.items()
+    index = value.get("account_index") if isinstance(value, dict) else None
+    if name == "InsufficientFundsForRent" and keys and index is not None and index < len(keys):
+        return (
+            f"The account {keys[index]} would be left with too few lamports to be rent-exempt:"
+            " leave it more, or nothing at all."
+        )
     if name != "InstructionError":
         return programs.WHOLE.get(name) or f"{transaction_error_text(err).rstrip('.')}."
     problem = value[1]
@@ -137,13 +124,39 @@ def _sentence(err: Any, call: FailedCall | None) -> str:
         known = programs.CUSTOM.get(call.program_id, {}) if call is not None else {}
         if code in known:
             return known[code]
-        whose = "The program" if call is None else _name(call.program_id)
+        whose = "The program" if call is None else program_name(call.program_id)
         return (
             f"{whose} returned its own error {code} ({code:#x}): see the program's documentation."
         )
     named = programs.NAMED.get(problem) if isinstance(problem, str) else None
     text = transaction_error_text(err).partition(": ")[2]  # without the instruction's index
     return named or f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) -> str:
+    """A transfer of more tokens than the account had; empty for anything else."""
+    if call is None or call.program_id not in (programs.TOKEN, programs.TOKEN_2022):
+        return ""
+    if meta["err"]["InstructionError"][1] != {"Custom": programs.TOO_FEW_TOKENS}:
+        return ""
+    decoded = decode(call.program_id, list(call.accounts), call.data)
+    members = dict(decoded.details)
+    held = next(
+        (
+            each["uiTokenAmount"]
+            for each in meta.get("preTokenBalances") or ()
+            if each["accountIndex"] < len(keys)
+            and keys[each["accountIndex"]] == members.get("source")
+        ),
+        None,
+    )
+    amount = members.get("tokenAmount") or members.get("amount")
+    if held is None or amount is None or not decoded.kind.startswith("transfer"):
+        return ""
+    had = held.get("uiAmountString" if "tokenAmount" in members else "amount")
+    if had is None:
+        return ""
+    return f"Transfer of {amount} tokens; the account had {had} before the transaction."
 
 
 def _of_log(call: FailedCall) -> str:
@@ -162,54 +175,18 @@ def _of_log(call: FailedCall) -> str:
 
 
 def _failed(call: FailedCall) -> FailedInstruction:
-    data = b58decode(call.data)
-    kind, unread = "", call.data
-    details: tuple[tuple[str, str], ...] = ()
-    parsed = (
-        _budget(data)
-        if call.program_id == programs.COMPUTE_BUDGET
-        else parse_instruction(call.program_id, list(call.accounts), data)
-    )
-    if parsed is not None:
-        body = parsed["parsed"]
-        unread = ""
-        if isinstance(body, str):
-            kind, details = "memo", (("text", body),)
-        else:
-            kind = body["type"]
-            details = tuple(
-                (name, _member(name, value)) for name, value in (body.get("info") or {}).items()
-            )
+    decoded = decode(call.program_id, list(call.accounts), call.data)
     return FailedInstruction(
         number=call.index + 1,
         inner=call.inner,
         program_id=call.program_id,
-        program=_name(call.program_id),
-        kind=kind,
-        details=details,
-        accounts=() if parsed else call.accounts,
-        data=unread,
+        program=program_name(call.program_id),
+        kind=decoded.kind,
+        details=decoded.details,
+        accounts=() if decoded.kind else call.accounts,
+        data=decoded.data,
         logs=call.logs,
     )
-
-
-def _member(name: str, value: Any) -> str:
-    if name == "lamports" and isinstance(value, int):
-        return f"{value:,} ({sol(value)} SOL)"
-    if isinstance(value, dict) and "uiAmountString" in value:
-        return str(value["uiAmountString"])
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value)
-
-
-def _budget(data: bytes) -> Entry | None:
-    known = _BUDGET.get(data[0]) if data else None
-    if known is None or len(data) < 1 + known[2]:
-        return None
-    kind, member, size = known
-    value = int.from_bytes(data[1 : 1 + size], "little")
-    return {"program": "compute-budget", "parsed": {"type": kind, "info": {member: value}}}
 
 
 def _units_asked(instructions: list[Entry], keys: list[str]) -> int | None:
@@ -239,7 +216,3 @@ def _tokens(keys: list[str], meta: Entry) -> tuple[TokenBalance, ...]:
 
 def _amount(balance: Entry | None) -> str:
     return "0" if balance is None else str(balance["uiTokenAmount"]["uiAmountString"])
-
-
-def _name(program_id: str) -> str:
-    return programs.NAMES.get(program_id, "Program")

@@ -16,6 +16,8 @@ from ingest.errors import ActionRefused, WrongChain
 from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
 from ingest.services.order_steps import Step, StepOptions
+from ingest.services.refuted_slots import ACCOUNT, locate_step
+from ingest.services.refuted_slots import open_gaps as open_refuted
 from ingest.services.reingesting import reingest_step
 from ingest.services.slots import open_gaps
 from ingest.services.verifying import verify_step
@@ -98,7 +100,10 @@ def check(kind: str, window: SlotRange, *, archive: bool, ledger: bool, source: 
         raise ActionRefused(
             "A verification compares with a node, or has no source: not with a stream."
         )
-    most = MOST_FETCHED if source else MOST_READ
+    if kind == Kind.LOCATE and (ledger or not archive):
+        raise ActionRefused("Only the archive's slots are refuted: leave the ledger out.")
+    # Of a search only refuted slots are compared.
+    most = MOST_FETCHED if source and kind != Kind.LOCATE else MOST_READ
     if window.size > most:
         raise ActionRefused(f"{window.size:,} slots are too many at once: at most {most:,}.")
     if store.has_open(window):
@@ -174,6 +179,8 @@ def _step(order: RangeOrder, now: datetime) -> Step:
     node = _node(order.source)
     if order.kind == Kind.VERIFY:
         return verify_step(options, order.next_slot, node)
+    if order.kind == Kind.LOCATE:
+        return locate_step(options, order.next_slot, node)
     return reingest_step(options, order.next_slot, node)
 
 
@@ -222,7 +229,10 @@ def _end(order: RangeOrder, state: str, now: datetime) -> None:
 
 
 def open_gaps_of(order: RangeOrder, *, now: datetime) -> int:
-    """Opens gaps of the slots that the order found missing; returns how many slots."""
+    """Opens gaps of the slots that the order found missing, or refuted; returns how many slots."""
+    if order.kind == Kind.LOCATE:
+        named = order.found.filter(what=ACCOUNT).values_list("slot", "detail")
+        return open_refuted(named, all_named=order.findings <= _MOST_FINDINGS, now=now)
     missing = [what for what, text in FINDINGS.items() if text.is_missing]
     parts = runs(store.found_slots(order, missing))
     for first, last in parts:

@@ -7,6 +7,7 @@ from historical.services.removal import remove_blocks
 from historical.store import blocks as ledger
 from rewind.services import retention
 from rewind.services import slots as archive
+from shared_state import task_faults
 
 # The ledger's blocks are removed in steps, one transaction each: a kill costs little, and readers
 # do not wait.
@@ -15,15 +16,25 @@ _MOST_STEPS = 20
 
 
 def apply(*, archive_slots: int, ledger_slots: int) -> None:
-    """Keeps this many slots up to the newest of archive and ledger each; 0 keeps all."""
+    """Keeps this many slots up to the newest of archive and ledger each; 0 keeps all. Where the
+    archive's cannot be dropped, the ledger's are all the same, and it raises then.
+    """
+    try:
+        with task_faults.noted("prune_archive"):
+            _prune_archive(archive_slots)
+    finally:
+        with task_faults.noted("prune_ledger"):
+            newest = newest_slot_or_none()
+            if ledger_slots and newest is not None:
+                _prune_ledger(newest - ledger_slots + 1)
+
+
+def _prune_archive(slots: int) -> None:
     bounds = archive.bounds()
-    if archive_slots and bounds is not None:
-        first_kept = bounds[1] - archive_slots + 1
+    if slots and bounds is not None:
+        first_kept = bounds[1] - slots + 1
         if first_kept > bounds[0]:
             retention.prune(first_kept)
-    newest = newest_slot_or_none()
-    if ledger_slots and newest is not None:
-        _prune_ledger(newest - ledger_slots + 1)
 
 
 def _prune_ledger(first_kept: int) -> None:

@@ -31,6 +31,12 @@ def is_due(*, now: datetime) -> bool:
     )
 
 
+def ordered_among(kind: str, slots: Collection[int], *, asked_by: str) -> set[int]:
+    """Those of the slots that have an order of their own of this kind, open or ended."""
+    found = RangeOrder.objects.filter(kind=kind, asked_by=asked_by, first_slot__in=slots)
+    return set(found.values_list("first_slot", flat=True))
+
+
 def cancel(order_ids: Iterable[int], *, now: datetime) -> int:
     """Cancels the open ones; returns how many."""
     chosen = RangeOrder.objects.filter(pk__in=list(order_ids), state__in=OPEN)

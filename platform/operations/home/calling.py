@@ -15,20 +15,21 @@ from access.services import usage_reports
 from operations.home import figures
 from operations.home.cards import Shown
 from operations.readings.present import Readings
-from staff.formatting import badge, grouped, link, milliseconds
+from operations.services.sampling import PERCENTILES
+from staff.formatting import badge, grouped, link, milliseconds, plain
 
 _LISTED = 5
 _OUTCOMES = 8
 _NOT_KNOWN = "not known yet"
-# Shares of the last minute's calls; above the second an alarm opens (operations.rules).
-_SOME, _MANY = 0.0, 0.01
 
 
 def calls(request: HttpRequest, now: Readings) -> Shown:
     counted = usage_reports.calls_by_status(since=now.at - timedelta(hours=1), now=now.at)
     most = len(counted) if len(counted) <= _OUTCOMES else _OUTCOMES - 1
     rows: list[tuple[Any, Any]] = [("Calls in the last hour", _total(counted))]
-    rows += [(badge(status, _hue(status)), grouped(n)) for status, n in counted[:most]]
+    rows += [
+        (badge(plain(status), _hue(status), status), grouped(n)) for status, n in counted[:most]
+    ]
     if others := counted[most:]:
         label = badge("other", "quiet", ", ".join(status for status, _ in others))
         rows.append((label, _total(others)))
@@ -52,28 +53,26 @@ def _hue(status: str) -> str:
 
 def failures(request: HttpRequest, now: Readings) -> Shown:
     found = now.calls
-    figure, state = _NOT_KNOWN, None
+    figure, well = _NOT_KNOWN, ""
     if found is not None and found.per_second is not None:
         share = found.failed_share or 0.0
-        figure, state = "none fail", ("answering", "good", "")
-        if share > _SOME:
-            figure = f"{figures.percent(100 * share)} fail"
-            hue = "bad" if share > _MANY else "warning"
-            state = ("failing", hue, "Internal errors: see the log for tracebacks.")
+        figure = f"{figures.percent(100 * share)} fail" if share else "none fail"
+        well = "some fail" if share else "answering"
     rows = []
-    if found is not None:
-        if found.refused_share is not None:
-            rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
-        if found.milliseconds is not None:
-            rows.append(("Mean time of a call", milliseconds(found.milliseconds)))
-    return Shown(figure, state, "Calls of the last minute that ended with an internal error.", rows)
+    if found is not None and found.refused_share is not None:
+        rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
+    return Shown(figure, well, "Calls of the last minute that ended with an internal error.", rows)
 
 
 def speed(request: HttpRequest, now: Readings) -> Shown:
     found = None if now.calls is None else now.calls.milliseconds
+    rows = []
+    if found is not None:
+        rows = [(name, milliseconds(each)) for name, each in zip(PERCENTILES, found, strict=True)]
     return Shown(
-        "no calls now" if found is None else milliseconds(found),
-        hint="In this service, from reading the call to its answer; the mean of the last minute.",
+        "no calls now" if found is None else f"{milliseconds(found[1])}",
+        hint="p95 of the last minute: in this service, from reading the call to its response.",
+        rows=rows,
     )
 
 

@@ -1,7 +1,7 @@
 """A card of the home page, and a group of them that answers one question."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -10,29 +10,26 @@ from django.utils.safestring import SafeString
 
 from operations.home.charts import Figure, Line
 from operations.readings.present import Readings
+from operations.services.findings import Found, about
 from staff.formatting import badge, grouped
-
-# From good to bad; quiet has no data.
-_ORDER = ("quiet", "good", "warning", "bad")
-_ANSWERS = {"good": "yes", "warning": "needs attention", "bad": "no", "quiet": "no data yet"}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a card shows now: its figure, its state as (label, hue, hint), and names with values.
-    `query` is the filter of the page that it leads to, and `empty` what stands without rows.
+    """What a card shows now: its figure, a label where nothing is wrong with it, and names with
+    values. `query` is the filter of the page that it leads to, and `empty` what stands without
+    rows; `meaning` is the address of the page that defines the figure. `trouble` is a label, its
+    hue and a hint where something is wrong that no rule looks at.
     """
 
     figure: Any = ""
-    state: tuple[str, str, str] | None = None
+    well: str = ""
     hint: Any = ""
     rows: Sequence[tuple[Any, Any]] = ()
     query: str = ""
     empty: str = ""
-
-    @property
-    def badge(self) -> SafeString | str:
-        return "" if self.state is None else badge(*self.state)
+    meaning: str = ""
+    trouble: tuple[str, str, str] | None = None
 
 
 class Link(NamedTuple):
@@ -79,32 +76,37 @@ class Kind(NamedTuple):
 class Card:
     kind: Kind
     shown: Shown
+    found: Sequence[Found] = ()
     link: str = ""
     line: Line | None = None
 
-
-@dataclass(slots=True)
-class Group:
-    """Cards that answer one question."""
-
-    id: str
-    question: str
-    cards: list[Card] = field(default_factory=list)
-
     @property
-    def answer(self) -> SafeString:
-        states = [
-            (each.kind.title, *each.shown.state)
-            for each in self.cards
-            if each.shown.state is not None
-        ]
-        worst = max((hue for _, _, hue, _ in states), key=_ORDER.index, default="quiet")
-        causes = ", ".join(
-            f"{title}: {label}"
-            for title, label, hue, _ in states
-            if hue == worst and worst in ("warning", "bad")
-        )
-        return badge(_ANSWERS[worst], worst, causes)
+    def badge(self) -> SafeString | str:
+        """The worst that was found of it, or that it is well."""
+        if self.found:
+            worst = self.found[0]
+            more = f" and {len(self.found) - 1} more" if len(self.found) > 1 else ""
+            texts = " ".join(each.finding.text for each in self.found)
+            return badge(f"{worst.label}{more}", worst.hue, texts)
+        if self.shown.trouble is not None:
+            return badge(*self.shown.trouble)
+        return badge(self.shown.well, "good") if self.shown.well else ""
+
+
+def card(
+    kind: Kind,
+    request: HttpRequest,
+    readings: Readings,
+    found: Sequence[Found],
+    rules: Sequence[str],
+) -> Card:
+    """The card as it is now, without its line. The rules, as `rule` or `rule:subject`, make it red
+    or amber: a card is never better than an alarm on what it shows.
+    """
+    shown = kind.show(request, readings)
+    link = kind.link.address(request) if kind.link.text else ""
+    address = f"{link}{shown.query}" if link else ""
+    return Card(kind, shown, about(found, *rules), address)
 
 
 def link_to(request: HttpRequest, url: str, permission: str) -> str:

@@ -27,8 +27,9 @@ def cluster(request: HttpRequest, now: Readings) -> Shown:
         with transaction.atomic():
             found = cluster_status.read()
     except Error as error:
-        state = ("not all nodes respond", "bad", str(error).strip()[:200])
-        return Shown("not known", state, "A node of the cluster does not respond.")
+        trouble = ("not all nodes respond", "bad", str(error).strip()[:200])
+        hint = "A node of the cluster does not respond."
+        return Shown("not known", hint=hint, trouble=trouble)
     rows: list[tuple[Any, Any]] = [
         (f"{node.name}:{node.port}", _node(node.is_active, node.shards, node.size))
         for node in found.nodes
@@ -36,9 +37,10 @@ def cluster(request: HttpRequest, now: Readings) -> Shown:
     rows.append(("Coordinator, its own tables", size_of(found.coordinator)))
     return Shown(
         f"{size_of(found.size)} on {counted(len(found.nodes), 'node')}",
-        _state(found),
+        "all active",
         f"The fullest node holds {found.skew:.2f} of the mean.",
         rows,
+        trouble=_trouble(found),
     )
 
 
@@ -47,10 +49,10 @@ def _node(is_active: bool, shards: int, size: int) -> Any:
     return text if is_active else badge(f"not active, {text}", "bad", "")
 
 
-def _state(found: ClusterStatus) -> tuple[str, str, str]:
+def _trouble(found: ClusterStatus) -> tuple[str, str, str] | None:
     if not all(node.is_active for node in found.nodes):
         return "a node is not active", "bad", ""
     if found.skew > _UNEVEN and found.size > _SMALL:
         hint = "SELECT citus_rebalance_start() on the coordinator evens it out."
         return "unevenly filled", "warning", hint
-    return "all active", "good", ""
+    return None

@@ -1,5 +1,6 @@
 """Is it following? How much of the chain is stored, and what is missing."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,22 +13,26 @@ from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
 from rewind.admin.audit import rate
 from rewind.services.audit_overview import audited_today
-from staff.formatting import ago, badge, counted, grouped, utc
+from staff.formatting import ago, badge, counted, duration, grouped, utc
 from staff.states import state_badge
 
-_NEARLY = 16
 _IMPORTS = 3
 _HUES = {"following": "good", "silent": "bad", "not connected": "bad", NOT_FOLLOWED: "quiet"}
+_FOLLOWER = "follower"
 
 
 def chain(request: HttpRequest, now: Readings) -> Shown:
     found = now.chain
-    figure, state = _behind(found)
+    figure, well = _behind(found)
+    is_hung = any(each.kind == _FOLLOWER and each.trouble for each in now.processes or ())
     rows: list[tuple[Any, Any]] = []
     if found.stream != NOT_FOLLOWED:
         label = "connected" if found.stream == "following" else found.stream
+        hue, hint = _HUES[found.stream], found.problem or found.source
+        if is_hung and hue == "good":
+            label, hue, hint = "not read", "bad", "The follower makes no progress."
         rows = [
-            ("Stream", badge(label, _HUES[found.stream], found.problem or found.source)),
+            ("Stream", badge(label, hue, hint)),
             ("Last message", _heard(found)),
             ("Newest finalized slot", found.finalized_slot or "none yet"),
             ("Newest stored slot", found.newest_slot or "none yet"),
@@ -36,56 +41,49 @@ def chain(request: HttpRequest, now: Readings) -> Shown:
     hint = "The newest stored slot compared with the newest finalized slot of the stream."
     if found.stream == NOT_FOLLOWED:
         hint = "No follower has reported in the last half minute."
-    return Shown(figure, state, found.problem or hint, rows)
+    return Shown(figure, well, found.problem or hint, rows)
 
 
-def _behind(found: ChainReading) -> tuple[str, tuple[str, str, str]]:
+def _behind(found: ChainReading) -> tuple[str, str]:
+    """The figure, and the label while nothing is wrong."""
     if found.stream == NOT_FOLLOWED:
-        return "not followed", (NOT_FOLLOWED, "warning", "Nothing new is stored.")
+        return "not followed", ""
     if found.stream == "silent":
-        since = "no message yet"
-        if found.silent_seconds is not None:
-            since = f"silent for {found.silent_seconds} s"
-        return since, ("silent", "bad", "The stream is connected and sends nothing.")
+        if found.silent_seconds is None:
+            return "no message yet", ""
+        return f"silent for {duration(timedelta(seconds=found.silent_seconds))}", ""
     if found.stream != "following":
-        return "not connected", ("not connected", "bad", found.problem)
+        return "not connected", ""
     if found.behind is None:
-        return "nothing stored yet", ("following", "warning", "")
-    text = f"{counted(found.behind, 'slot')} behind"
-    if found.behind > _NEARLY:
-        return text, ("catching up", "warning", "")
-    return text, ("following", "good", "")
+        return "nothing stored yet", "following"
+    return f"{counted(found.behind, 'slot')} behind", "following"
 
 
 def _heard(found: ChainReading) -> str:
     if found.silent_seconds is None:
         return "none yet"
-    return "now" if found.silent_seconds < 2 else f"{found.silent_seconds} s ago"
+    if found.silent_seconds < 2:
+        return "now"
+    return f"{duration(timedelta(seconds=found.silent_seconds))} ago"
 
 
 def gaps(request: HttpRequest, now: Readings) -> Shown:
     found = now.chain
     total, slots = found.open_gaps(), found.gap_slots()
-    old = sum(each.old for each in found.gaps)
     rows: list[tuple[Any, Any]] = [
         (
             f"Open gaps of the {store}",
-            zero_badge(found.open_gaps(store), hint=f"{found.gap_slots(store):,} slots"),
+            zero_badge(found.open_gaps(store), hint=counted(found.gap_slots(store), "slot")),
         )
         for store in ("archive", "ledger")
     ]
     if given_up := sum(found.given_up.values()):
         rows.append(("Slots given up: no source has them", grouped(given_up)))
     rows.append(("Replays that match the chain", _replays()))
-    rows.append(("Open divergences", zero_badge(found.divergences, bad="bad")))
-    state = ("none", "good", "")
-    if total:
-        state = ("open", "warning", f"{old} of them for more than two minutes")
-    if found.divergences:
-        state = ("divergences", "warning", "The result of a replay differs from the chain's.")
+    rows.append(("Open divergences", zero_badge(found.divergences)))
     return Shown(
         _gap_figure(slots, total),
-        state,
+        "being filled" if total else "none",
         "Slots that should be stored and are not; they are fetched from streams and nodes.",
         rows,
         "?state=open" if total else "",
@@ -111,8 +109,8 @@ def ledger(request: HttpRequest, now: Readings) -> Shown:
         )
     speed = now.slots_per_second
     return Shown(
-        f"{'' if found.exact else 'about '}{grouped(found.blocks)} blocks",
-        None,
+        f"{'' if found.exact else 'about '}{counted(found.blocks, 'block')}",
+        "",
         "A slot is a leader's turn to produce a block; some are skipped.",
         [
             ("Slots", f"{found.first_slot} to {found.last_slot}"),

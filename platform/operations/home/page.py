@@ -1,18 +1,23 @@
 """The home page as a whole: active alarms, and cards under the questions they answer."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
 
+from operations.areas import Area
 from operations.home import calling, capacity, cluster, figures, following, landing
-from operations.home.cards import Card, Group, Kind, Link, link_to, list_of
+from operations.home.cards import Card, Kind, Link, card, link_to, list_of
 from operations.home.charts import line_of
-from operations.models import Alarm
+from operations.home.lights import LIGHTS, Light, light
+from operations.home.night_charts import charts
+from operations.home.problems import problems
 from operations.readings.present import Readings, present
-from operations.rules import BY_NAME, CLOCK_PATIENCE, PAGES_OF_SUBJECTS
-from operations.services import alarms, series
+from operations.rules import BY_NAME, CLOCK_PATIENCE
+from operations.services import series
+from operations.services.findings import Found, findings
 from staff.formatting import duration
 
 _GAPS = list_of("Gaps", "rewind", "gap")
@@ -28,7 +33,80 @@ _DELIVERIES = list_of("Deliveries", "alerts", "delivery")
 _NONE, _READINESS = Link("", ""), Link("Readiness", "/readyz")
 _SUBMISSIONS = f"Submissions in the last {landing.MINUTES} minutes"
 
-# Question → its cards.
+# Card → the rules that it is about.
+_ABOUT = {
+    "chain": (
+        "stream_silent",
+        "stream_lost",
+        "streams_lacking",
+        "chain_behind",
+        "process_missing:follower",
+        "process_missing:localnet",
+        "process_missing:ingest",
+        "proof_refuted",
+        "proof_failing",
+    ),
+    "gaps": (
+        "gaps_open",
+        "divergences_open",
+        "archive_damaged",
+    ),
+    "submissions": (
+        "landing_low",
+        "landing_behind",
+        "no_upstream",
+        "process_missing:lander",
+        "stream_silent",
+        "stream_lost",
+        "process_missing:follower",
+        "process_missing:localnet",
+    ),
+    "landers": (
+        "process_missing:lander",
+        "no_upstream",
+        "upstream_broken",
+        "landing_behind",
+        "queue_deep:accepted",
+    ),
+    "addresses": (
+        "class_unavailable",
+        "class_running_dry",
+        "sweep_stuck",
+    ),
+    "failures": (
+        "errors_high",
+        "process_missing:web",
+        "process_missing:grpc",
+    ),
+    "processes": (
+        "process_missing",
+        "clock_stopped",
+    ),
+    "servers": (
+        "redis_down",
+        "database_slow",
+        "process_missing:postgres",
+        "process_missing:valkey",
+    ),
+    "queues": (
+        "queue_deep",
+        "deliveries_late",
+        "webhook_failing",
+        "process_missing:worker",
+        "process_missing:ingest",
+        "process_missing:simulations",
+        "process_missing:lander",
+    ),
+    "space": (
+        "disk_low",
+        "redis_memory_high",
+        "sealing_behind",
+        "sealing_failing",
+        "retention_failing",
+    ),
+}
+
+# Area → its question and cards.
 _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
     (
         "following",
@@ -61,8 +139,8 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
         ),
     ),
     (
-        "capacity",
-        "Is everything running, with enough capacity?",
+        "room",
+        "Is there room?",
         (
             Kind("processes", "Processes", capacity.processes, _NONE),
             Kind("servers", "Servers", capacity.servers, _READINESS, figures.DATABASE_TIME),
@@ -79,14 +157,16 @@ def home(request: HttpRequest) -> dict[str, Any]:
     now = timezone.now()
     span = series.span_named(request.GET.get("span"))
     readings = present(now)
-    groups = _groups(request, readings)
-    _draw(groups, span, now)
+    found = findings(readings)
     may_see = request.user.has_perm("operations.view_alarm")
-    opened = alarms.open_alarms() if may_see else []
+    groups = _groups(request, readings, found, may_see=may_see)
+    _draw(groups, span, now)
+    wrong, count = problems(request, readings, found) if may_see else ([], 0)
     return {
         "groups": groups,
         "may_see_alarms": may_see,
-        "active": [(each, BY_NAME.get(each.name), page_to_act(request, each)) for each in opened],
+        "problems": wrong,
+        "problem_count": count,
         "alarms_link": link_to(request, "operations_alarm_changelist", "operations.view_alarm"),
         "unchecked": _unchecked(readings, now),
         "rules": len(BY_NAME),
@@ -96,37 +176,52 @@ def home(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _groups(request: HttpRequest, readings: Readings) -> list[Group]:
-    found = [
-        (name, question, [_card(kind, request, readings) for kind in kinds if kind.is_for(request)])
-        for name, question, kinds in _QUESTIONS
-    ]
-    return [Group(name, question, cards) for name, question, cards in found if cards]
+def home_charts(request: HttpRequest) -> dict[str, Any]:
+    """The large charts that the user may see, as [(area, question, chart)]."""
+    now = timezone.now()
+    span = series.span_named(request.GET.get("span"))
+    areas = [Area(name) for name, _, kinds in _QUESTIONS if any(k.is_for(request) for k in kinds)]
+    drawn = charts(areas, span, now=now)
+    return {"charts": [(area, LIGHTS[area], chart) for area, chart in drawn.items()]}
 
 
-def _card(kind: Kind, request: HttpRequest, readings: Readings) -> Card:
-    shown = kind.show(request, readings)
-    link = kind.link.address(request) if kind.link.text else ""
-    return Card(kind, shown, f"{link}{shown.query}" if link else "")
+@dataclass(slots=True)
+class Group:
+    """Cards that answer one question, and its light. They are folded while all is well."""
+
+    id: str
+    question: str
+    light: Light
+    cards: list[Card]
+
+    @property
+    def is_open(self) -> bool:
+        return self.light.hue in ("warning", "bad")
+
+
+def _groups(
+    request: HttpRequest, readings: Readings, found: list[Found], *, may_see: bool
+) -> list[Group]:
+    groups = []
+    for name, question, kinds in _QUESTIONS:
+        cards = [
+            card(kind, request, readings, found, _ABOUT.get(kind.id, ()))
+            for kind in kinds
+            if kind.is_for(request)
+        ]
+        if cards:
+            troubles = [each.shown.trouble for each in cards if each.shown.trouble is not None]
+            lit = light(Area(name), readings, found, troubles, may_see=may_see)
+            groups.append(Group(name, question, lit, cards))
+    return groups
 
 
 def _draw(groups: list[Group], span: series.Span, now: datetime) -> None:
     """Reads all lines with one query."""
     drawn = [(card, card.kind.drawn) for group in groups for card in group.cards if card.kind.drawn]
     found = series.lines([figure.name for _, figure in drawn], span, now=now)
-    for card, figure in drawn:
-        card.line = line_of(figure, found[figure.name], span)
-
-
-def page_to_act(request: HttpRequest, alarm: Alarm) -> str:
-    """The page to act on it; empty if there is none, or the user may not see it."""
-    rule = BY_NAME.get(alarm.name)
-    if rule is None or not rule.page:
-        return ""
-    page = PAGES_OF_SUBJECTS.get((alarm.name, alarm.subject), rule.page)
-    app, _, rest = page.partition("_")
-    address = link_to(request, page, f"{app}.view_{rest.removesuffix('_changelist')}")
-    return f"{address}?{rule.query}" if address and rule.query else address
+    for each, figure in drawn:
+        each.line = line_of(figure, found[figure.name], span)
 
 
 def _unchecked(readings: Readings, now: datetime) -> str:

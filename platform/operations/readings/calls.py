@@ -8,39 +8,64 @@ import redis
 
 from access.counted_calls import OUR_FAILURES
 from shared_state import counters
+from shared_state.time_buckets import percentiles
 
 Counts = Mapping[tuple[str, ...], int]
+_TIMES = "call_times|"
 
 
 class CallTotals(msgspec.Struct, frozen=True):
-    """Calls, the microseconds spent on them, internal errors, and refusals."""
+    """Calls, internal errors, refusals, and how many calls took a time of each bucket."""
 
     calls: int = 0
     failed: int = 0
     refused: int = 0
-    microseconds: int = 0
+    times: dict[int, int] = {}
 
 
 class CallsReading(msgspec.Struct, frozen=True):
-    """Calls since an earlier moment; None without such a moment, or without calls."""
+    """Calls since an earlier moment; None without such a moment, or without calls. `milliseconds`
+    are p50, p95 and p99.
+    """
 
     totals: CallTotals
     per_second: float | None = None
-    milliseconds: float | None = None
+    milliseconds: tuple[float, float, float] | None = None
     failed_share: float | None = None
     refused_share: float | None = None
 
 
 def call_totals(counts: Counts) -> CallTotals:
-    calls = failed = ok = microseconds = 0
+    calls = failed = ok = 0
+    times: dict[int, int] = {}
     for name, count in counts.items():
         if name[0] == counters.CALLS:
             calls += count
             ok += count if name[2] == "ok" else 0
             failed += count if name[2] in OUR_FAILURES else 0
-        elif name[0] == counters.CALL_MICROSECONDS:
-            microseconds += count
-    return CallTotals(calls, failed, calls - ok - failed, microseconds)
+        elif name[0] == counters.CALL_TIMES:
+            times[int(name[1])] = count
+    return CallTotals(calls, failed, calls - ok - failed, times)
+
+
+def totals_to_keep(totals: CallTotals) -> dict[str, int]:
+    """As numbers by name, for a sample."""
+    kept = {"calls": totals.calls, "failed": totals.failed, "refused": totals.refused}
+    return kept | {f"{_TIMES}{bucket}": count for bucket, count in totals.times.items()}
+
+
+def kept_totals(found: Mapping[str, float]) -> CallTotals:
+    """What `totals_to_keep` returned, among a sample's other totals."""
+    return CallTotals(
+        calls=int(found["calls"]),
+        failed=int(found["failed"]),
+        refused=int(found["refused"]),
+        times={
+            int(name.removeprefix(_TIMES)): int(count)
+            for name, count in found.items()
+            if name.startswith(_TIMES)
+        },
+    )
 
 
 def read_counters() -> dict[tuple[str, ...], int] | None:
@@ -70,7 +95,18 @@ def read_calls(
     return CallsReading(
         totals,
         per_second=calls / seconds,
-        milliseconds=(totals.microseconds - earlier.microseconds) / calls / 1e3,
+        milliseconds=_times_since(earlier.times, totals.times),
         failed_share=(totals.failed - earlier.failed) / calls,
         refused_share=(totals.refused - earlier.refused) / calls,
     )
+
+
+def _times_since(
+    earlier: Mapping[int, int], times: Mapping[int, int]
+) -> tuple[float, float, float] | None:
+    """p50, p95 and p99 in milliseconds of the calls since then."""
+    found = percentiles({each: n - earlier.get(each, 0) for each, n in times.items()})
+    if found is None:
+        return None
+    p50, p95, p99 = (each / 1e3 for each in found)
+    return p50, p95, p99

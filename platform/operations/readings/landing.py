@@ -11,45 +11,60 @@ from priority.acceptance.stalled_queue import refused_from_ms
 from priority.lander.lander_names import landers
 from priority.models import Upstream
 from priority.store.queueing import QueueState, queue_state
-from priority.submissions import ACCEPTED_STREAM
+from priority.submissions import ACCEPTED_STREAM, IN_A_BLOCK, SETTLED, landed_share
 from shared_state.redis_client import client
+from shared_state.time_buckets import SHARES
 
 WINDOW = timedelta(minutes=15)
 # The newest rows that are read: a busy service has more in 15 minutes, and these are enough.
 _SUBMISSIONS = 5_000
 _ATTEMPTS = 10_000
 
-# Rates are taken of settled submissions alone.
+# By state, and in a last row of all states p50, p95 and p99: of the slots to the block, and of the
+# milliseconds to the first attempt.
 _RECENT = """
-SELECT state, count(*), count(*) FILTER (WHERE settled_at IS NOT NULL),
-       sum(slot - accepted_slot) FILTER (WHERE state = 'landed' AND slot >= accepted_slot),
-       count(*) FILTER (WHERE state = 'landed' AND slot >= accepted_slot),
-       sum(extract(epoch FROM sent_at - accepted_at)) FILTER (WHERE sent_at >= accepted_at),
-       count(*) FILTER (WHERE sent_at >= accepted_at)
+SELECT state, count(*),
+       percentile_disc(%s::float8[]) WITHIN GROUP (ORDER BY slot - accepted_slot)
+         FILTER (WHERE state = ANY(%s) AND slot >= accepted_slot),
+       percentile_disc(%s::float8[]) WITHIN GROUP (
+         ORDER BY (1000 * extract(epoch FROM sent_at - accepted_at))::float8)
+         FILTER (WHERE sent_at >= accepted_at)
 FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
-WHERE accepted_at >= %s GROUP BY state
+WHERE accepted_at >= %s GROUP BY GROUPING SETS ((state), ()) ORDER BY state NULLS LAST
+"""
+_SETTLED = """
+SELECT count(*), count(*) FILTER (WHERE state = 'landed')
+FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
+WHERE accepted_at >= %s AND state = ANY(%s)
 """
 # First by upstream and submission, which the database does without sorting names.
 _BY_UPSTREAM = """
+WITH tries AS MATERIALIZED (
+  SELECT upstream COLLATE "C" AS upstream, submission_id, outcome, latency_us
+  FROM (SELECT * FROM priority_attempt ORDER BY id DESC LIMIT %s) AS newest WHERE started_at >= %s
+), times AS (
+  SELECT upstream, percentile_disc(%s::float8[]) WITHIN GROUP (ORDER BY latency_us) AS times
+  FROM tries GROUP BY 1
+)
 SELECT t.upstream, sum(t.sent)::int, sum(t.refused)::int, sum(t.failed)::int,
-       (sum(t.latency_us) / 1000.0 / sum(t.attempts))::float8,
        count(*) FILTER (WHERE t.sent > 0 AND s.state = 'landed'),
-       count(s.id) FILTER (WHERE t.sent > 0)
+       count(s.id) FILTER (WHERE t.sent > 0), times.times
 FROM (
-  SELECT upstream COLLATE "C" AS upstream, submission_id, count(*) AS attempts,
-         count(*) FILTER (WHERE outcome = 'sent') AS sent,
+  SELECT upstream, submission_id, count(*) FILTER (WHERE outcome = 'sent') AS sent,
          count(*) FILTER (WHERE outcome = 'refused') AS refused,
-         count(*) FILTER (WHERE outcome = 'failed') AS failed, sum(latency_us) AS latency_us
-  FROM (SELECT * FROM priority_attempt ORDER BY id DESC LIMIT %s) AS newest
-  WHERE started_at >= %s GROUP BY 1, 2
-) AS t LEFT JOIN priority_submission s ON s.id = t.submission_id AND s.settled_at IS NOT NULL
-GROUP BY 1
+         count(*) FILTER (WHERE outcome = 'failed') AS failed
+  FROM tries GROUP BY 1, 2
+) AS t JOIN times USING (upstream)
+LEFT JOIN priority_submission s ON s.id = t.submission_id AND s.state = ANY(%s)
+GROUP BY t.upstream, times.times
 """
+# p50, p95 and p99; None without anything to take them of.
+Triple = tuple[float, float, float] | None
 
 
 class UpstreamReading(msgspec.Struct, frozen=True):
-    """Attempts of the window by outcome, and how many landed of the settled submissions that it
-    took.
+    """Attempts of the window by outcome with the percentiles of their time, and how many landed of
+    the settled submissions that it took.
     """
 
     id: int | None
@@ -60,9 +75,9 @@ class UpstreamReading(msgspec.Struct, frozen=True):
     sent: int = 0
     refused: int = 0
     failed: int = 0
-    milliseconds: float | None = None
     landed: int = 0
     settled: int = 0
+    milliseconds: Triple = None
 
 
 class LanderReading(msgspec.Struct, frozen=True):
@@ -73,15 +88,14 @@ class LanderReading(msgspec.Struct, frozen=True):
 
 class LandingReading(msgspec.Struct, frozen=True):
     """Submissions of the last minutes. `waiting` (accepted, not settled), `queue` (not sent yet)
-    and `landers` are None while Redis is down; means are None without submissions. New submissions
-    may be refused once the queue's age is `refused_from_ms`.
+    and `landers` are None while Redis is down. `slots` to the block and milliseconds to the
+    `first_send` are percentiles. New submissions may be refused once the queue's age is
+    `refused_from_ms`.
     """
 
     states: dict[str, int]
-    settled: int
-    landed: int
-    slots_to_land: float | None
-    first_send_milliseconds: float | None
+    slots: Triple
+    first_send: Triple
     upstreams: list[UpstreamReading]
     landers: list[LanderReading] | None
     waiting: int | None
@@ -89,33 +103,50 @@ class LandingReading(msgspec.Struct, frozen=True):
     refused_from_ms: int = 0
 
     @property
+    def settled(self) -> int:
+        return sum(self.states.get(state, 0) for state in SETTLED)
+
+    @property
     def rate(self) -> float | None:
-        """Of what settled, the share that landed."""
-        return self.landed / self.settled if self.settled else None
+        return landed_share(self.states)
+
+
+def read_settled(now: datetime) -> tuple[int, int]:
+    """How many submissions of the last minutes settled, and how many of these landed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLED, [_SUBMISSIONS, now - WINDOW, list(SETTLED)])
+        settled, landed = cursor.fetchone()
+    return settled, landed
 
 
 def read_landing(now: datetime) -> LandingReading:
     since = now - WINDOW
     with connection.cursor() as cursor:
-        cursor.execute(_RECENT, [_SUBMISSIONS, since])
-        rows = cursor.fetchall()
-        cursor.execute(_BY_UPSTREAM, [_ATTEMPTS, since])
-        attempts = {row[0]: row[1:] for row in cursor.fetchall()}
-    slots, landed = (sum(int(row[at] or 0) for row in rows) for at in (3, 4))
-    seconds, sent = sum(float(row[5] or 0) for row in rows), sum(row[6] for row in rows)
+        shares = list(SHARES)
+        cursor.execute(_RECENT, [shares, list(IN_A_BLOCK), shares, _SUBMISSIONS, since])
+        *rows, whole = cursor.fetchall()
+        cursor.execute(_BY_UPSTREAM, [_ATTEMPTS, since, shares, list(SETTLED)])
+        attempts = {
+            name: (*counts, _triple(times, 1e-3)) for name, *counts, times in cursor.fetchall()
+        }
     alive, waiting, queue = _redis_state()
     return LandingReading(
         states={row[0]: row[1] for row in rows},
-        settled=sum(row[2] for row in rows),
-        landed=sum(row[2] for row in rows if row[0] == "landed"),
-        slots_to_land=slots / landed if landed else None,
-        first_send_milliseconds=1_000 * seconds / sent if sent else None,
+        slots=_triple(whole[2]),
+        first_send=_triple(whole[3]),
         upstreams=_upstreams(attempts),
         landers=alive,
         waiting=waiting,
         queue=queue,
         refused_from_ms=refused_from_ms(),
     )
+
+
+def _triple(values: list[float] | None, factor: float = 1.0) -> Triple:
+    if values is None:
+        return None
+    p50, p95, p99 = (round(each * factor, 4) for each in values)
+    return p50, p95, p99
 
 
 def _upstreams(attempts: dict[str, tuple[Any, ...]]) -> list[UpstreamReading]:

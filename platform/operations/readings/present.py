@@ -147,8 +147,7 @@ def _slots_per_second(
 def _call_totals(before: Sample | None) -> tuple[datetime, calls.CallTotals] | None:
     if before is None or "calls" not in before.totals:
         return None
-    totals = {name: int(before.totals[name]) for name in calls.CallTotals.__struct_fields__}
-    return _read_at(before), calls.CallTotals(**totals)
+    return _read_at(before), calls.kept_totals(before.totals)
 
 
 def _tip_sums(newest: Sample | None) -> tips.TipSums:

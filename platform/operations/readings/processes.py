@@ -32,8 +32,8 @@ SERVER_DUTIES = {
 }
 # What to do about one that is missing or hung.
 REMEDY = (
-    "`make run` restarts a process that ended, or made no progress for 20 s. If it does not come"
-    " back, its last lines on standard error show why; then stop and start `make run`. Under"
+    "“make run” restarts a process that ended, or made no progress for 20 s. If it does not come"
+    " back, its last lines on standard error show why; then stop and start “make run”. Under"
     " another supervisor, restart it with its command in the Procfile."
 )
 

@@ -14,8 +14,14 @@ from rewind.services import storage as archive_storage
 from rewind.store.partitions import PARTITION_SLOTS
 from shared_state import task_faults
 
-# The task that does it, and what it does, by its name in task_faults.
-_TASKS = {"seal_archive": "archive", "move_archive": "archive", "seal_ledger": "ledger"}
+# What works on which store, by its name in task_faults.
+_TASKS = {
+    "seal_archive": "archive",
+    "move_archive": "archive",
+    "prune_archive": "archive",
+    "seal_ledger": "ledger",
+    "prune_ledger": "ledger",
+}
 
 
 class SealedReading(msgspec.Struct, frozen=True):
@@ -35,7 +41,9 @@ class SealedReading(msgspec.Struct, frozen=True):
 
 
 class SealingFault(msgspec.Struct, frozen=True):
-    """Why sealing or moving fails, of the archive or the ledger, since when, and how often."""
+    """Why sealing, moving or dropping fails, of the archive or the ledger, since when, and how
+    often.
+    """
 
     store: str
     task: str

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from alerts.services.events import publish
 from operations import store
@@ -14,6 +15,8 @@ from operations.readings.present import Readings
 from operations.rules import BY_NAME, RULES
 from staff.formatting import duration
 
+# Alarms on one page.
+_SHOWN = 200
 CLOSED_KEPT = timedelta(days=90)
 
 
@@ -50,6 +53,15 @@ def open_alarms() -> list[Alarm]:
     """Critical ones first, then the oldest."""
     found = store.open_alarms().select_related("acknowledged_by")
     return list(found.order_by("severity", "opened_at")[:100])
+
+
+def unclosed() -> dict[tuple[str, str], Alarm]:
+    """By rule and subject: open alarms, the most severe and oldest of them, and what has not held
+    for long enough to be one (`opened_at` is None).
+    """
+    found = store.unclosed().select_related("acknowledged_by")
+    ordered = found.order_by("severity", F("opened_at").asc(nulls_last=True))[:_SHOWN]
+    return {(each.name, each.subject): each for each in ordered}
 
 
 def forget_closed(*, now: datetime) -> None:

@@ -7,11 +7,13 @@ from django.db import connection
 
 from operations import store
 from operations.models import Sample
-from operations.readings.calls import call_totals
+from operations.readings.calls import call_totals, totals_to_keep
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
 from operations.readings.tips import KEPT_SUMS
+from operations.rules import fullest_queue
 
 MEAN_SECONDS = 300
+PERCENTILES = ("p50", "p95", "p99")
 MOMENTS_KEPT = timedelta(hours=2)
 MEANS_KEPT = timedelta(days=30)
 
@@ -30,7 +32,7 @@ FROM (
 
 def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
     """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
-    process does it in the worker's place.
+    process does it in the worker's place, and leaves the step to the worker when that is back.
     """
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
@@ -38,7 +40,7 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
         values=values_of(readings),
         totals=_totals_of(readings) | {STOOD_IN: int(stands_in)},
     )
-    return store.add_sample(sample)
+    return store.add_sample(sample) or (not stands_in and store.take_over(sample, STOOD_IN))
 
 
 def roll_up(*, now: datetime) -> None:
@@ -79,24 +81,27 @@ def values_of(readings: Readings) -> dict[str, float]:
         "follower_waiting": chain.waiting_slots,
         "slots_per_second": readings.slots_per_second,
         "landed_percent": None if landing.rate is None else 100 * landing.rate,
-        "slots_to_land": landing.slots_to_land,
-        "first_send_ms": landing.first_send_milliseconds,
+        **_triple("slots_to_land", landing.slots),
+        **_triple("first_send_ms", landing.first_send),
         "accepted_waiting": landing.waiting,
         "tips_left_percent": least_left_percent(readings),
         "lamports_today": readings.tips.lamports_today,
         "database_ms": readings.database.milliseconds,
         "database_bytes": readings.database.size,
         "disk_free_bytes": readings.disk.free,
+        "disk_used_percent": _used(readings.disk.total - readings.disk.free, readings.disk.total),
         "deliveries_waiting": readings.alerts.waiting,
     }
     if calls is not None:
         found["calls_per_second"] = calls.per_second
-        found["call_ms"] = calls.milliseconds
+        found |= _triple("call_ms", calls.milliseconds)
         found["failed_percent"] = _percent(calls.failed_share)
         found["refused_percent"] = _percent(calls.refused_share)
     if redis is not None:
         found["redis_bytes"] = redis.used
+        found["redis_used_percent"] = _used(redis.used, redis.most)
         found["queued"] = sum(redis.queues.values())
+        found["queue_percent"] = 100 * fullest_queue(readings)
     if readings.processes is not None:
         found["processes_missing"] = sum(bool(each.trouble) for each in readings.processes)
     return {name: round(value, 4) for name, value in found.items() if value is not None}
@@ -106,6 +111,18 @@ def least_left_percent(readings: Readings) -> float | None:
     """The lowest share of addresses left among TTL classes with an open batch."""
     shares = [100 * each.left / each.size for each in readings.tips.classes if each.size]
     return min(shares, default=None)
+
+
+def _triple(name: str, values: tuple[float, float, float] | None) -> dict[str, float | None]:
+    """p50, p95 and p99 by their names."""
+    if values is None:
+        return {}
+    return {f"{name}_{each}": value for each, value in zip(PERCENTILES, values, strict=True)}
+
+
+def _used(part: int, whole: int) -> float | None:
+    """In percent; None without a limit."""
+    return 100 * part / whole if whole else None
 
 
 def _percent(share: float | None) -> float | None:
@@ -120,7 +137,6 @@ def _totals_of(readings: Readings) -> dict[str, float]:
     }
     if readings.calls is not None:
         counts = {tuple(name.split("|")): count for name, count in readings.counters.items()}
-        calls = call_totals(counts)
-        found |= {name: getattr(calls, name) for name in calls.__struct_fields__}
+        found |= totals_to_keep(call_totals(counts))
         found["slots"] = slots_stored(counts)
     return found

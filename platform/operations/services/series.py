@@ -43,11 +43,27 @@ def span_named(name: str | None) -> Span:
     return next((span for span in SPANS if span.name == name), SPANS[0])
 
 
+def start_of(span: Span, now: datetime) -> datetime:
+    """Where the first step of the span begins."""
+    return step_of(now, span.step) - span.length + timedelta(seconds=span.step)
+
+
+def values(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, list[float | None]]:
+    """The figures of these names at every step of the span, in one query."""
+    found: dict[str, list[float | None]] = {}
+    for name, points in lines(names, span, now=now).items():
+        found[name] = [None] * span.points
+        for number, value in points:
+            if 0 <= number < span.points:
+                found[name][number] = value
+    return found
+
+
 def lines(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Points]:
     """The figures of these names over the span, in one query."""
     if not names:
         return {}
-    start = step_of(now, span.step) - span.length + timedelta(seconds=span.step)
+    start = start_of(span, now)
     means = ", ".join(["avg((values->>%s)::float8)"] * len(names))
     step: Any = timedelta(seconds=span.step)
     with connection.cursor() as cursor:

@@ -10,13 +10,14 @@ from django.conf import settings
 from operations.sizing import measured
 from operations.sizing.figures import Figure, Ratios, Source
 from operations.sizing.plan import Driver, Load, Plan, Policy, SizingRefused, drivers, plan
+from operations.sizing.prices import Cost, Prices, cost
 from shared_state import heartbeats
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A load as it is asked for: None is what this installation has. `cold_after_days` of None is
-    its setting, and `no_store` leaves the object store out.
+    its setting, and `no_store` leaves the object store out. Prices are of a month, in any currency.
     """
 
     writes_per_second: float | None = None
@@ -28,16 +29,19 @@ class Asked:
     machine_disk_tb: float = 8.0
     machine_memory_gb: float = 64.0
     machine_cores: float = 16.0
+    machine_price: float | None = None
+    store_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The plan, what it depends on, and the figures it was computed from: the load's, then the
-    ratios.
+    """The plan, what it depends on, what that costs (None without prices), and the figures it was
+    computed from: the load's, then the ratios.
     """
 
     plan: Plan
     drivers: list[Driver]
+    cost: Cost | None
     load: list[Figure]
     ratios: Ratios
 
@@ -49,6 +53,7 @@ class Sizing:
 
 def sizing(asked: Asked) -> Sizing:
     """Raises SizingRefused."""
+    prices = Prices(asked.machine_price, asked.store_price)
     ratios, policy = measured.ratios(), current_policy()
     figures = _load(asked, ratios)
     writes, transactions, days, cold = figures
@@ -62,9 +67,11 @@ def sizing(asked: Asked) -> Sizing:
         machine_memory_gb=asked.machine_memory_gb,
         machine_cores=asked.machine_cores,
     )
+    made, depends = plan(load, ratios, policy), drivers(load, ratios, policy)
     return Sizing(
-        plan=plan(load, ratios, policy),
-        drivers=drivers(load, ratios, policy),
+        plan=made,
+        drivers=depends,
+        cost=cost(made, depends, prices),
         load=[each for each in figures if each is not None],
         ratios=ratios,
     )
@@ -132,8 +139,9 @@ def _given(title: str, value: float | None, unit: str = "") -> Figure | None:
 
 
 def as_json(found: Sizing) -> dict[str, Any]:
-    """The plan as one JSON object: bytes, cores, and each figure with its source."""
-    made = found.plan
+    """The plan as one JSON object: bytes, cores, costs a month, and each figure with its source."""
+    made, costs = found.plan, found.cost
+    added = [None] * len(found.drivers) if costs is None else costs.drivers
     return {
         "machines": made.machines,
         "machinesWithStandbys": made.machines_with_standbys,
@@ -158,9 +166,11 @@ def as_json(found: Sizing) -> dict[str, Any]:
                 "databaseBytes": round(each.database),
                 "objectStoreBytes": round(each.store),
                 "machines": each.machines,
+                "costAMonth": None if more is None else round(more, 2),
             }
-            for each in found.drivers
+            for each, more in zip(found.drivers, added, strict=True)
         ],
+        "costAMonth": None if costs is None else round(costs.month, 2),
         "figures": [
             asdict(figure) | {"source": figure.source.value}
             for figure in (*found.load, *found.ratios)

@@ -12,11 +12,11 @@ from access.key_fields import (
     NAME_HELP,
     NetworksField,
     ScopesField,
+    more_hours_field,
     overlap_field,
 )
 from access.models import ApiKey
-from portal.services.key_actions import LONGEST_OVERLAP
-from portal.services.key_rights import given
+from portal.services.key_rights import LONGEST_OVERLAP, given
 
 _MOST_NETWORKS = 100
 
@@ -83,3 +83,9 @@ class RotateForm(forms.Form):
     """How long the old key stays valid after a rotation."""
 
     overlap_hours = overlap_field(LONGEST_OVERLAP.days * 24)
+
+
+class ExtendForm(forms.Form):
+    """How much longer the old key of a rotation stays valid."""
+
+    more_hours = more_hours_field(LONGEST_OVERLAP.days * 24)

@@ -8,14 +8,19 @@ from django.db import transaction
 
 from access.models import ApiKey
 from access.months import month_of
-from access.services import key_edits, keys
+from access.services import key_edits, keys, overlaps
 from portal import store
 from portal.errors import MayNot, TooMany
-from portal.services.key_rights import Given, given, is_suspended_by_staff, models_of
+from portal.services.key_rights import (
+    LONGEST_OVERLAP,
+    Given,
+    given,
+    is_suspended_by_staff,
+    models_of,
+)
 
 # Each key has limits of its own: many keys would circumvent them.
 MOST_KEYS = 50
-LONGEST_OVERLAP = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,32 @@ def rotate(customer_id: int, key_id: int, *, overlap: timedelta, now: datetime) 
     own_suspension = None if is_suspended_by_staff(key) else key.suspended_at
     issued = keys.rotate_key(key_id, overlap=overlap, now=now)
     _note(issued.key, rights, suspended_at=own_suspension)
+    _note(_own(customer_id, key_id), rights)
     return issued
+
+
+@transaction.atomic
+def end_overlap(customer_id: int, key_id: int, *, now: datetime) -> ApiKey:
+    """The old key of a rotation stops working now. Raises ApiKey.DoesNotExist, and what access
+    refuses.
+    """
+    rights = given(_own(customer_id, key_id))
+    ended = overlaps.end_overlap(key_id, now=now)
+    _note(ended, rights)
+    return ended
+
+
+@transaction.atomic
+def extend_overlap(customer_id: int, key_id: int, *, until: datetime, now: datetime) -> ApiKey:
+    """The old key of a rotation works until then. Raises likewise, and MayNot beyond the longest
+    overlap or the end that staff set.
+    """
+    rights = given(_own(customer_id, key_id))
+    if rights.expires_at is not None and until > rights.expires_at:
+        raise MayNot(f"It can be valid until {rights.expires_at:%Y-%m-%d %H:%M} UTC at most")
+    extended = overlaps.extend_overlap(key_id, until=until, now=now)
+    _note(extended, rights)
+    return extended
 
 
 @transaction.atomic

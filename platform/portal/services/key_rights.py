@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from access.callers import SCOPES
 from access.models import ApiKey
 from portal.models import KeyTerms
+
+# How long a rotated key may work beside its successor.
+LONGEST_OVERLAP = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +21,19 @@ class Given:
 
 
 def given(key: ApiKey) -> Given:
-    """As noted before the customer's first change, unless staff changed the key since."""
+    """As noted before the customer's first change, unless staff changed the key since. A key that
+    the customer rotated works for LONGEST_OVERLAP after that at most.
+    """
     terms = _terms(key)
     scopes, expires_at = key.scopes, key.expires_at
     if terms is not None and set(terms.set_scopes) == set(key.scopes):
         scopes = terms.given_scopes
     if terms is not None and terms.set_expires_at == key.expires_at:
         expires_at = terms.given_expires_at
+        successor = getattr(key, "rotated_to", None)
+        if successor is not None:
+            latest = successor.created_at + LONGEST_OVERLAP
+            expires_at = latest if expires_at is None else min(expires_at, latest)
     return Given(tuple(scope for scope in SCOPES if scope in scopes), expires_at)
 
 

@@ -15,7 +15,7 @@ from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
-from priority.admin.explained import explained_of
+from portal.views.replays import replays_of, sending_again
 from priority.admin.fates import OUTCOME_HUES, state_badge
 from priority.errors import (
     BundleIdMalformed,
@@ -26,7 +26,8 @@ from priority.errors import (
 from priority.models import Attempt
 from priority.results import Fate, FateAttempt
 from priority.submissions import State
-from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc
+from rewind.admin.explained import explained_of
+from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc, with_sol
 from staff.parsing import id_in
 
 _A_PAGE = 50
@@ -102,7 +103,13 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
         return _not_found(request, context, str(refusal))
     except FatesUnavailable as refusal:
         return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
-    return page(request, "portal/fate.html", {**context, "submission": _submission(found)})
+    context |= {
+        "submission": _submission(found),
+        "replays": replays_of(member, [Signature.from_string(signature)]),
+    }
+    if found.state == State.FAILED:
+        context["again"] = sending_again(request, Signature.from_string(signature))
+    return page(request, "portal/fate.html", context)
 
 
 @for_members
@@ -129,6 +136,9 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         "engine_ids": found.engine_ids,
         "accepted": utc(_moment(found.accepted_at), seconds=True),
         "transactions": [_submission(each) for each in found.transactions],
+        "replays": replays_of(
+            member, [Signature.from_string(each.signature) for each in found.transactions]
+        ),
     }
     return page(request, "portal/bundle.html", context)
 
@@ -152,7 +162,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
             in_block=fate.slot is not None,
         ),
         "err": None if fate.err is None else json.dumps(fate.err),
-        "tip": None if fate.tip is None else lamports(fate.tip.lamports),
+        "tip": None if fate.tip is None else with_sol(fate.tip.lamports),
         "steps": _steps(fate),
         "attempts": [_attempt(each, fate.accepted_at) for each in attempts[:_ATTEMPTS_SHOWN]],
         "more_attempts": len(attempts) > _ATTEMPTS_SHOWN,

@@ -13,14 +13,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access import secret_cookies
+from access.admin import key_panel
 from access.admin.key_formatting import key_badge, scopes_of
+from access.admin.usage_panel import narrowing, report_of
 from access.callers import SCOPES, Quota
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.services import parked_secrets
+from access.services.key_activity import DAYS, Activity, activity
 from access.services.keys import IssuedKey
+from access.usage_queries import Asked
 from portal import store
-from portal.forms.keys import IssueForm, KeyForm, RotateForm
+from portal.forms.keys import ExtendForm, IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_actions, key_rights
 from portal.views.pages import (
@@ -36,6 +40,7 @@ from portal.views.pages import (
 from staff import audit
 from staff.changes import between
 from staff.formatting import ago, utc
+from staff.sparklines import sparkline
 
 # Each makes rows that are never deleted.
 _ISSUES = Quota(rate=30 / 3600, burst=30)
@@ -47,15 +52,23 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
     """All keys, active ones first."""
     now = timezone.now()
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
-    rows = [_row(key, now) for key in found[:_SHOWN]]
+    calls = activity([key.pk for key in found[:_SHOWN]], now)
+    rows = [{**_row(key, now), "calls": _calls(calls[key.pk])} for key in found[:_SHOWN]]
     context = {
         "valid": [row for row in rows if row["is_valid"]],
         "ended": [row for row in rows if not row["is_valid"]],
         "cut": len(found) > _SHOWN,
         "may_issue": bool(key_rights.models_of(found, now)),
         "most": key_actions.MOST_KEYS,
+        "days": DAYS,
+        "compares": len(rows) > 1,
     }
     return page(request, "portal/keys.html", context)
+
+
+def _calls(found: Activity) -> Any:
+    steps = [(f"{day:%Y-%m-%d}", ok, errors) for day, ok, errors in found.days]
+    return sparkline(steps, what=f"calls in {DAYS} days")
 
 
 def _row(key: ApiKey, now: Any) -> dict[str, Any]:
@@ -99,7 +112,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
 
 @changed_by_owners
 def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-    """One key; the form changes it."""
+    """One key: its usage first; the form changes it."""
     found, now = _own(member, pk), timezone.now()
     rights = key_rights.given(found)
     initial = {
@@ -126,6 +139,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "key": found,
         "form": form,
         "rotate_form": RotateForm(),
+        "extend_form": ExtendForm(),
+        "usage": report_of(request, Asked(found.pk, **narrowing(request))),
+        **key_panel.panel(found, now),
         "created": ago(found.created_at, now),
         "after": getattr(found, "rotated_to", None),
         "before": found.rotated_from,
@@ -177,6 +193,21 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return _show_secret(request, run) or back
 
 
+@action_of_owners
+def extend_overlap(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    """The old key of a rotation works some hours longer."""
+    found, form, now = _own(member, pk), ExtendForm(request.POST), timezone.now()
+    back = HttpResponseRedirect(reverse("portal:key", args=[pk]))
+    if not form.is_valid():
+        messages.error(request, f"Hours more: {' '.join(map(str, form.errors['more_hours']))}")
+        return back
+    until = (found.expires_at or now) + timedelta(hours=form.cleaned_data["more_hours"])
+    run = partial(key_actions.extend_overlap, member.customer_id, pk, until=until, now=now)
+    said = f"{found} works until {utc(until)}"
+    carry_out(request, found, "extended the overlap of", run, said=said)
+    return back
+
+
 def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResponse | None:
     """Redirects to the page with the secret; None, with a message, if refused."""
     with attempt(request) as attempted:
@@ -204,6 +235,7 @@ def _action(verb: str, action: Callable[..., ApiKey]) -> Callable[..., HttpRespo
 suspend = _action("suspended", key_actions.suspend)
 resume = _action("resumed", key_actions.resume)
 revoke = _action("revoked", key_actions.revoke)
+end_overlap = _action("ended", key_actions.end_overlap)
 
 
 def _own(member: Member, pk: int) -> ApiKey:

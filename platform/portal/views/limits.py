@@ -16,7 +16,7 @@ from access.services import monthly_quotas
 from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
-from staff.formatting import ago, grouped
+from staff.formatting import ago, grouped, wait_of
 
 _SHOWN = 100
 _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
@@ -82,7 +82,7 @@ def _buckets(key: ApiKey, now: datetime) -> list[dict[str, Any]]:
             else "unknown"
             if left is None
             else grouped(left.remaining),
-            "full": "-" if left is None or quota is None else f"{left.reset_seconds:,} s",
+            "full": "-" if left is None or quota is None else wait_of(left.reset_seconds),
         }
         rows.append(row)
     cap = caller.tip_fetch_daily_cap

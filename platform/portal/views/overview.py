@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from access import refusal_advice
 from access.admin.charts import chart_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
@@ -13,7 +14,7 @@ from access.months import month_of
 from access.services import monthly_quotas, usage_reports
 from access.spans import DEFAULT_SPAN
 from alerts.admin.states import webhook_state
-from portal import formatting, refusal_advice, store
+from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
 from staff.formatting import ago, grouped, utc

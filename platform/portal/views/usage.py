@@ -5,11 +5,12 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from access import refusal_advice
 from access.admin import usage_csv as csv_files
 from access.admin.usage_panel import address, busiest_keys, narrowing, report_of
 from access.models import ApiKey
 from access.usage_queries import Asked
-from portal import refusal_advice, store
+from portal import store
 from portal.models import Member
 from portal.views.pages import for_members, page
 from staff.formatting import grouped

@@ -1,10 +1,14 @@
 """Template filters for texts from docstrings."""
 
 import re
+from typing import Any
 
 from django import template
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+
+from reference.highlighting import highlighted
+from reference.markdown import Heading, anchor_of
 
 register = template.Library()
 
@@ -24,3 +28,26 @@ def sentence(text: str) -> str:
         return ""
     first = text if text[:1] == "`" else text[:1].upper() + text[1:]
     return first if first[-1] in ".!?" else f"{first}."
+
+
+@register.filter
+def code(text: str, language: str) -> SafeString:
+    """The text with its parts in spans, which have colours."""
+    return highlighted(str(text), language)
+
+
+@register.simple_tag(takes_context=True)
+def heading(context: Any, title: str, anchor: str = "") -> SafeString:
+    """A heading of the second level with a link to itself, which "On this page" lists."""
+    anchor = anchor or anchor_of(title)
+    context["headings"].append(Heading(2, anchor, title))
+    return format_html(
+        '<h2 id="{}"><a class="anchor" href="#{}" aria-label="Link to {}"></a>{}</h2>',
+        *(anchor, anchor, title, title),
+    )
+
+
+@register.filter
+def holds(link: Any, address: str) -> bool:
+    """Whether the sidebar's link, or a page below it, is at the address."""
+    return bool(link.holds(address))

@@ -16,6 +16,7 @@ register = template.Library()
 for _filter in (
     *(formatting.grouped, formatting.lamports, formatting.shortened, formatting.in_full),
     *(formatting.duration, formatting.milliseconds, formatting.size_of, formatting.after),
+    *(formatting.wait_of, formatting.with_sol, formatting.plain, formatting.coded),
 ):
     register.filter(_filter.__name__, _filter)
 register.filter(states.state_badge)
@@ -33,6 +34,12 @@ def ago(at: datetime | None, never: str = "never") -> SafeString | str:
 def counted(number: int, what: str) -> str:
     """1 gap; 3 gaps."""
     return formatting.counted(number, what)
+
+
+@register.filter
+def signed_lamports(amount: int) -> SafeString | str:
+    """+1,000,000 and beside it 0.001 SOL."""
+    return formatting.lamports(amount, signed=True)
 
 
 @register.filter

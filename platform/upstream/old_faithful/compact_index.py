@@ -79,7 +79,7 @@ class CompactIndex:
         self.buckets = int.from_bytes(start[20:24], "little")
         if start[24] != VERSION or self._value_size != value_size or not self.buckets:
             raise Damaged(path, "an index of another version or kind")
-        self.metadata = _metadata(path, start[25 : 12 + size])
+        self.metadata, _ = metadata_of(path, start[25 : 12 + size])
         self._table = 12 + size
 
     def find(self, key: bytes, reading: Reading) -> bytes | None:
@@ -131,11 +131,13 @@ def _mixed(value: int) -> int:
     return value ^ value >> 33
 
 
-def _metadata(path: str, data: bytes) -> dict[str, bytes]:
-    """A count, then names and values, each behind a byte of its length."""
+def metadata_of(path: str, data: bytes) -> tuple[dict[str, bytes], int]:
+    """What a file says of itself, by name, and the bytes that it takes: a count, then names and
+    values, each behind a byte of its length. Raises Damaged.
+    """
     found: dict[str, bytes] = {}
     at = 1
-    for _ in range(data[0]):
+    for _ in range(data[0] if data else 0):
         pair = []
         for _ in range(2):
             size = data[at] if at < len(data) else 0
@@ -144,4 +146,4 @@ def _metadata(path: str, data: bytes) -> dict[str, bytes]:
             if at > len(data):
                 raise Damaged(path, "the index's metadata ends too early")
         found.setdefault(pair[0].decode("latin-1"), pair[1])
-    return found
+    return found, at

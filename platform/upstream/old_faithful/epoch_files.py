@@ -7,7 +7,8 @@ from upstream.archives.errors import Unreadable
 from upstream.old_faithful import layout
 from upstream.old_faithful.compact_index import CompactIndex
 from upstream.old_faithful.errors import Damaged
-from upstream.old_faithful.ranges import Reading
+from upstream.old_faithful.ranges import NoSuchFile, Reading
+from upstream.old_faithful.signature_filter import SignatureFilter, UnknownForm
 
 _OFFSET_SIZE = 6
 _OFFSET_AND_SIZE = 9
@@ -45,18 +46,21 @@ class EpochFiles:
         if found is None:
             path = layout.index_path(self.epoch, self._root, self._network, kind)
             found = CompactIndex(path, self.reading, value_size)
-            says = found.metadata
-            expected = {
-                "kind": kind.encode(),
-                "epoch": self.epoch.to_bytes(8, "little"),
-                "rootCid": self._root,
-                "network": self._network.encode(),
-            }
-            for name, value in expected.items():
-                if says.get(name) != value:
-                    raise Damaged(path, f"an index of another {name}")
+            if found.metadata.get("kind") != kind.encode():
+                raise Damaged(path, "an index of another kind")
+            self._check(path, found.metadata)
             self._indexes[kind] = found
         return found
+
+    def _check(self, path: str, says: dict[str, bytes]) -> None:
+        expected = {
+            "epoch": self.epoch.to_bytes(8, "little"),
+            "rootCid": self._root,
+            "network": self._network.encode(),
+        }
+        for name, value in expected.items():
+            if says.get(name) != value:
+                raise Damaged(path, f"an index of another {name}")
 
     @property
     def slots(self) -> CompactIndex:
@@ -70,6 +74,18 @@ class EpochFiles:
         """The CID of the signature's Transaction node, or of another's."""
         found = self.index(layout.SIGNATURE_TO_CID, CID_SIZE)
         return found.find(signature, self.reading)
+
+    def may_have(self, signature: bytes) -> bool | None:
+        """Whether the epoch may have the signature, by its index of those that exist; None where
+        the archive has no such index, or one that is not read here.
+        """
+        path = layout.index_path(self.epoch, self._root, self._network, layout.SIGNATURE_EXISTS)
+        try:
+            found = SignatureFilter(path, self.reading)
+        except (NoSuchFile, UnknownForm):
+            return None
+        self._check(path, found.metadata)
+        return found.may_have(signature, self.reading)
 
     def place_of(self, cid: bytes) -> tuple[int, int]:
         """(offset, size) of a node's section in the CAR."""

@@ -49,6 +49,7 @@ class History:
         self._first_epoch = first_epoch
         self._roots: dict[int, bytes] = {}
         self._absent: dict[int, float] = {}
+        self._unfiltered: dict[int, float] = {}
         self._lock = Lock()
 
     def cached_block(self, slot: int) -> CarBlock | None:
@@ -154,8 +155,11 @@ class History:
         def read(reading: Reading) -> FoundTransaction | None:
             for epoch in epochs:
                 files = self._files(epoch, reading)
-                cid = None if files is None else files.cid_of_signature(signature)
-                if files is not None and cid is not None:
+                # In one epoch most of what is asked for is there: its filter would be read besides.
+                if files is None or (len(epochs) > 1 and not self._may_have(files, signature)):
+                    continue
+                cid = files.cid_of_signature(signature)
+                if cid is not None:
                     try:
                         found = self._transaction(files, cid, signature)
                     except (Unreadable, BadTransaction) as fault:
@@ -165,6 +169,17 @@ class History:
             return None
 
         return self._read(read)
+
+    def _may_have(self, files: EpochFiles, signature: bytes) -> bool:
+        """True too where the epoch has no index of the signatures that exist."""
+        with self._lock:
+            if self._unfiltered.get(files.epoch, 0.0) > time.monotonic():
+                return True
+        found = files.may_have(signature)
+        if found is None:
+            with self._lock:
+                self._unfiltered[files.epoch] = time.monotonic() + _ABSENT_SECONDS
+        return found is not False
 
     def _transaction(
         self, files: EpochFiles, cid: bytes, signature: bytes

@@ -10,6 +10,7 @@ NETWORKS = ("mainnet", "testnet", "devnet")
 SLOT_TO_CID = "slot-to-cid"
 CID_TO_OFFSET_AND_SIZE = "cid-to-offset-and-size"
 SIGNATURE_TO_CID = "sig-to-cid"
+SIGNATURE_EXISTS = "sig-exists"
 
 
 def epoch_of(slot: int) -> int:

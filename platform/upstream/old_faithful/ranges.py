@@ -69,7 +69,7 @@ class Archive:
 
         try:
             return self._asked(path, read)
-        except _NoSuchFile:
+        except NoSuchFile:
             return None
 
     def _asked(self, path: str, read: Callable[[], bytes]) -> bytes:
@@ -80,7 +80,7 @@ class Archive:
         try:
             found = read()
         except FileNotFoundError:
-            raise _NoSuchFile(path, "no such file") from None
+            raise NoSuchFile(path, "no such file") from None
         except self._failures as error:
             now = time.monotonic()
             if now - started >= self.timeout_seconds:
@@ -90,8 +90,8 @@ class Archive:
         return found
 
 
-class _NoSuchFile(Unreachable):
-    pass
+class NoSuchFile(Unreachable):
+    """The archive is there, and does not have the file."""
 
 
 class Reading:

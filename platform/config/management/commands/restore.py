@@ -25,8 +25,12 @@ from config.engine import UnfitDatabase, migrating, require_fit, server_version
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
+from rewind.errors import ArchiveStoreUnavailable
+from rewind.services import archive_store
 from rewind.store.moving import with_objects
+from rewind.store.object_store import StoreFault
 from staff import audit
+from staff.formatting import counted
 
 
 class Command(BaseCommand):
@@ -80,6 +84,7 @@ class Command(BaseCommand):
                     call_command("migrate", interactive=False, verbosity=0)
                 call_command("renew_tip_batches", verbosity=0)
                 cold = len(with_objects())
+                missing = _missing() if cold else ""
                 audit.record(None, "restored", text=f"The backup of {manifest['made_at']}.")
                 connection.close()
         except (
@@ -94,10 +99,37 @@ class Command(BaseCommand):
         self.stdout.write(f"restored the backup of {manifest['made_at']}; {', '.join(kept)} too")
         if cold:
             self.stdout.write(
-                f"{cold} segments of account writes have objects in cold storage, which are not in"
-                " a backup: set ARCHIVE_STORE to a copy of that store, or to the store itself with"
-                " credentials that only read; then run manage.py archive_store verify"
+                f"{counted(cold, 'segment')} of account writes {'has' if cold == 1 else 'have'}"
+                f" objects in cold storage, which are not in a backup: {_objects(missing)}"
             )
+
+
+def _missing() -> list[str] | str | None:
+    """The objects that are not in ARCHIVE_STORE; why it cannot be read; None where none is set."""
+    if not settings.ARCHIVE_STORE:
+        return None
+    try:
+        return list(archive_store.missing())
+    except StoreFault as fault:
+        return fault.reason
+    except ArchiveStoreUnavailable as fault:
+        return fault.message
+
+
+def _objects(missing: list[str] | str | None) -> str:
+    if missing is None:
+        return (
+            "set ARCHIVE_STORE to a copy of that store, or to the store itself with credentials"
+            " that only read; then run manage.py archive_store verify"
+        )
+    if isinstance(missing, str):
+        return f"ARCHIVE_STORE cannot be read ({missing}); see manage.py archive_store check"
+    if missing:
+        return (
+            f"{counted(len(missing), 'object')} missing in ARCHIVE_STORE, such as {missing[0]};"
+            " copy what is missing from a copy of the store"
+        )
+    return "all are in ARCHIVE_STORE; manage.py archive_store verify reads them through"
 
 
 def _key(folder: Path, options: dict[str, Any]) -> bytes | None:

@@ -25,6 +25,8 @@
   };
 
   const scaleWords = (unit, value) => {
+    if (unit === "percent") return `${compact.format(value)}%`;
+    if (unit === "per_second") return `${compact.format(value)}/s`;
     if (unit === "ms") return value >= 1e3 ? `${compact.format(value / 1e3)} s` : `${compact.format(value)} ms`;
     return compact.format(value);
   };
@@ -36,16 +38,21 @@
   };
 
   const start = (root) => {
-    const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+    const dataOf = (from) => JSON.parse(from.querySelector("script[type='application/json']").textContent);
+    let data = dataOf(root);
     if (!data.starts.length) return;
     const [readout, plot, zoom] = [".tm-readout", ".tm-plot", ".tm-zoom"].map((each) => root.querySelector(each));
-    const rows = [...root.querySelectorAll("tbody tr")];
+    let rows = [...root.querySelectorAll("tbody tr")];
     const count = data.series.length;
     const compared = data.series.some((each) => each.before.length);
     const shown = data.series.map(() => true);
     // A step is drawn at its middle, so that the nearest one is the one under the pointer.
-    const times = data.starts.map((each) => each + data.step / 2);
-    const whole = [times[0] - data.step / 2, times[times.length - 1] + data.step / 2];
+    let times, whole;
+    const setTimes = () => {
+      times = data.starts.map((each) => each + data.step / 2);
+      whole = [times[0] - data.step / 2, times[times.length - 1] + data.step / 2];
+    };
+    setTimes();
     let at = -1;
 
     const swatches = [...root.querySelectorAll("[data-series] i")];
@@ -118,12 +125,14 @@
 
     const hint = () => {
       at = -1;
-      readout.textContent = "Point at the chart, or use the arrow keys. Drag to zoom.";
+      // Where charts are many and alike, the words are not said four times.
+      readout.textContent = root.closest("[data-live-chart]") ? "" : "Point at the chart, or use the arrow keys. Drag to zoom.";
     };
 
+    const isWhole = ({ min, max }) => min === null || (min <= whole[0] + 1 && max >= whole[1] - 1);
     const zoomed = (chart) => {
       const { min, max } = chart.scales.x;
-      if (min === null || (min <= whole[0] + 1 && max >= whole[1] - 1)) {
+      if (isWhole(chart.scales.x)) {
         zoom.hidden = true;
         return;
       }
@@ -158,7 +167,7 @@
         scales: {
           // uPlot asks for every range, also for one that was dragged: the first and last points are all.
           x: { range: (_, from, to) => (!(from > times[0]) && !(to < times[times.length - 1]) ? whole : [from, to]) },
-          y: { range: (_, __, most) => [0, most > 0 ? 1.05 * most : 1] },
+          y: { range: (_, __, most) => [0, most > data.top ? 1.05 * most : data.top || 1] },
         },
         series: [{}, ...drawn],
         axes: [
@@ -248,6 +257,32 @@
         if (at >= 0) show(at);
       });
       label.replaceWith(button);
+    });
+
+    // --- newer figures: the same chart, made anew by the server ---
+
+    const labels = (each) => each.series.map((one) => one.label).join("\n");
+    root.addEventListener("tm-chart", (event) => {
+      const made = event.detail;
+      const next = dataOf(made);
+      if (labels(next) !== labels(data)) {
+        root.replaceWith(made);
+        start(made);
+        return;
+      }
+      const kept = isWhole(chart.scales.x) ? null : { min: chart.scales.x.min, max: chart.scales.x.max };
+      data = next;
+      setTimes();
+      root.querySelector("script[type='application/json']").replaceWith(made.querySelector("script[type='application/json']"));
+      const legend = (from) => [...from.querySelectorAll("[data-series] strong")];
+      const fresh = legend(made);
+      legend(root).forEach((each, number) => { each.textContent = fresh[number]?.textContent ?? ""; });
+      root.querySelector("tbody").replaceWith(made.querySelector("tbody"));
+      rows = [...root.querySelectorAll("tbody tr")];
+      plot.setAttribute("aria-valuemax", times.length - 1);
+      chart.setData(points(), false);
+      chart.setScale("x", kept ?? { min: whole[0], max: whole[1] });
+      if (at >= 0) show(Math.min(at, times.length - 1));
     });
 
     // --- size and colours ---

@@ -120,12 +120,51 @@
       const failed = !answer.ok || /^\{"jsonrpc":"2\.0","id":[^,]*,"error":/.test(text);
       const headers = HEADERS.map((name) => [name, answer.headers.get(name)]).filter(([, value]) => value !== null);
       const word = `HTTP ${answer.status}${answer.ok && failed ? ", an error" : ""}`;
+      called(form, options.body, `HTTP ${answer.status}${failed && answer.ok ? ", an error" : ""}`);
       tell(form, word, failed ? "warning" : "good", `${spent} ms, ${text.length.toLocaleString("en")} characters`, headers, shown(text));
     } catch {
       tell(form, "no answer", "bad", "the service cannot be reached", [], "");
     } finally {
       button.disabled = false;
     }
+  }
+
+  // For the history: what was sent, without the key.
+  function called(form, body, outcome) {
+    if (!body) return;
+    let { path, method } = form.dataset;
+    if ("choose" in form.dataset) [path, method] = form.choice.value.split(" ");
+    const params = form.params.value.trim() || "[]";
+    document.dispatchEvent(new CustomEvent("tidemark:called", { detail: { path, method, params, outcome } }));
+  }
+
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+  // The form's call for a shell. The key stays out of it: it is read from the environment.
+  function curl(form) {
+    const place = form.querySelector(".curl");
+    const { url, options, problem, at } = requestOf(form, "");
+    if (problem) {
+      tell(form, "no call", "warning", problem, [], "");
+      at.focus();
+      return;
+    }
+    const parts = [`curl -sS ${quoted(location.origin + url)}`, '-H "Authorization: $KEY"'];
+    if (options.body) {
+      const body = options.body.includes("\n") ? options.body.replace(/\s*\n\s*/g, " ") : options.body;
+      parts.push("-H 'Content-Type: application/json'", `-d ${quoted(body)}`);
+    }
+    const name = `curl-${form.dataset.method || "console"}-${[...document.forms].indexOf(form)}`;
+    const block = document.createElement("pre");
+    block.tabIndex = 0;
+    const code = element("code", parts.join(" \\\n     "));
+    code.id = name;
+    block.append(code);
+    const copy = element("button", "Copy", "plain copy");
+    copy.type = "button";
+    copy.dataset.copy = name;
+    place.replaceChildren(copy, block);
+    place.hidden = false;
   }
 
   function fit(area) {
@@ -143,12 +182,30 @@
       document.querySelectorAll(".key").forEach((each) => { if (each !== event.target) each.value = event.target.value; });
     }
   });
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("form.try textarea")) fit(event.target);
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-curl]");
+    if (button) curl(button.form);
+  });
   document.addEventListener("change", (event) => {
     if (event.target.id !== "choice") return;
     const { form } = event.target;
-    form.params.value = event.target.selectedOptions[0].dataset.params;
+    const { params, page } = event.target.selectedOptions[0].dataset;
+    form.params.value = params;
+    form.querySelector(".curl").hidden = true;
+    document.getElementById("described").href = page;
     fit(form.params);
   });
+  // `#/historical.getBlock` chooses the method.
+  function openChoice() {
+    const wanted = decodeURIComponent(location.hash.slice(1)).replace(".", " ");
+    const found = choice && [...choice.options].find((option) => option.value === wanted);
+    if (!found) return;
+    choice.value = wanted;
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+  }
   // A type that is linked to opens, wherever the link stands.
   function openTarget() {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -157,11 +214,15 @@
       target.scrollIntoView();
     }
   }
-  window.addEventListener("hashchange", openTarget);
+  window.addEventListener("hashchange", () => {
+    openTarget();
+    openChoice();
+  });
 
   document.querySelectorAll(".key").forEach((each) => { each.value = sessionStorage.getItem(STORED) || ""; });
   document.querySelectorAll("form.try textarea").forEach(fit);
   const choice = document.getElementById("choice");
   if (choice) choice.dispatchEvent(new Event("change", { bubbles: true }));
   openTarget();
+  openChoice();
 })();

@@ -31,8 +31,8 @@
 
   function make(box) {
     dialog = document.createElement("dialog");
-    dialog.className = box.closest(".portal-nav") ? "find-dialog portal-find" : "find-dialog";
-    dialog.setAttribute("aria-label", "Find anything");
+    dialog.className = box.closest(".portal-nav, .top") ? "find-dialog portal-find" : "find-dialog";
+    dialog.setAttribute("aria-label", box.querySelector("input").getAttribute("aria-label"));
     const form = document.createElement("form");
     form.action = box.action;
     input = box.querySelector("input").cloneNode();

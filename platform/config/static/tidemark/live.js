@@ -1,5 +1,6 @@
-// The home page, kept up to date: every three seconds its cards are fetched and those that changed
-// are put in their place. A card that is not fetched says so: silence would look like good news.
+// The home page, kept up to date: every three seconds its lights, alarms and cards are fetched, and
+// those that changed are put in their place; its charts with each sample. A page that is not updated
+// says so: silence would look like good news.
 "use strict";
 (() => {
   const place = document.getElementById("tm-live");
@@ -7,6 +8,8 @@
   if (!place || !pulse) return;
   const EVERY = 3000;
   const PATIENCE = 8000;
+  const CHARTS_EVERY = 15000;
+  const title = document.title;
   const source = place.dataset.source;
   let fresh = new Date();
   let timer = 0;
@@ -33,16 +36,41 @@
     const parsed = new DOMParser().parseFromString(`<div>${text}</div>`, "text/html").body.firstChild;
     const names = (root) => [...root.querySelectorAll("[data-live]")].map((each) => each.id).join();
     if (names(parsed) !== names(place)) {
+      parsed.querySelector("#tm-charts").replaceWith(document.getElementById("tm-charts"));
       place.replaceChildren(...parsed.childNodes);
       return;
     }
+    // What turns red unfolds, what is well again folds; else it stays as its reader has it.
+    for (const next of parsed.querySelectorAll("[data-live-group]")) {
+      const group = document.getElementById(next.id);
+      if (group.dataset.hue === next.dataset.hue) continue;
+      group.dataset.hue = next.dataset.hue;
+      group.open = next.open;
+    }
+    const selected = window.getSelection();
     for (const next of parsed.querySelectorAll("[data-live]")) {
       const card = document.getElementById(next.id);
       if (card.outerHTML === next.outerHTML) continue;
-      // Who is on a link of the card with the keyboard stays on it.
-      const link = [...card.querySelectorAll("a")].indexOf(document.activeElement);
+      // What is being selected, such as a command, is not taken away.
+      if (!selected.isCollapsed && selected.containsNode(card, true)) continue;
+      // Who is on a link or button of the card with the keyboard stays on it.
+      const place = [...card.querySelectorAll("a, button")].indexOf(document.activeElement);
       card.replaceWith(next);
-      if (link >= 0) next.querySelectorAll("a")[link]?.focus({ preventScroll: true });
+      if (place >= 0) next.querySelectorAll("a, button")[place]?.focus({ preventScroll: true });
+    }
+    const count = Number(document.getElementById("needs")?.dataset.count ?? 0);
+    document.title = count ? `(${count}) ${title}` : title;
+  };
+
+  const askCharts = async () => {
+    if (over || document.hidden) return;
+    const answer = await fetch(place.dataset.charts, { credentials: "same-origin", redirect: "manual" });
+    if (!answer.ok) return;
+    const parsed = new DOMParser().parseFromString(`<div>${await answer.text()}</div>`, "text/html");
+    for (const next of parsed.querySelectorAll("[data-live-chart]")) {
+      const chart = document.getElementById(next.id)?.querySelector("[data-chart]");
+      const made = next.querySelector("[data-chart]");
+      chart?.dispatchEvent(new CustomEvent("tm-chart", { detail: document.adoptNode(made) }));
     }
   };
 
@@ -80,7 +108,8 @@
         fresh = new Date();
         say("live", `Live, as of ${clock(fresh)}`);
       } else {
-        stale(`the server answers with an error (${answer.status})`);
+        const said = await answer.json().catch(() => ({}));
+        stale(said.why ?? `the server answers with an error (${answer.status})`);
       }
     } catch (error) {
       stale(error.name === "AbortError" ? "the server does not answer in time" : "the server cannot be reached");
@@ -96,4 +125,6 @@
   });
   say("live", `Live, as of ${clock(fresh)}`);
   timer = window.setTimeout(ask, EVERY);
+  // What cannot be fetched is said by `ask`.
+  window.setInterval(() => askCharts().catch(() => {}), CHARTS_EVERY);
 })();

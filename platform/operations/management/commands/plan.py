@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from operations.sizing import prices
 from operations.sizing.figures import Figure
 from operations.sizing.plan import Part, SizingRefused
 from operations.sizing.service import Asked, Sizing, as_json, sizing
@@ -25,6 +26,8 @@ _OPTIONS: tuple[tuple[str, type, str], ...] = (
     ("machine-disk-tb", float, "the disk of one machine, 8 by default"),
     ("machine-memory-gb", float, "the memory of one machine, 64 by default"),
     ("machine-cores", float, "the cores of one machine, 16 by default"),
+    ("machine-price", float, "what a machine costs a month, in any currency; costs are shown then"),
+    ("store-price", float, "what a terabyte in the object store costs a month, in the same"),
 )
 
 
@@ -68,6 +71,8 @@ def _lines(found: Sizing) -> Iterator[str]:
         f"{made.changes:,.0f} account changes and {made.transactions:,.0f} transactions; as rows"
         f" they would take {size_of(round(made.as_rows))}."
     )
+    if found.cost is not None:
+        yield f"{prices.money(found.cost.month)} a month: {prices.basis(found.cost)}."
     for warning in made.warnings:
         yield f"Warning: {warning}"
     yield from _parts("Disk of the database", made.database, _bytes)
@@ -78,18 +83,16 @@ def _lines(found: Sizing) -> Iterator[str]:
         "Machines",
         [(need.resource, counted(need.machines, "machine"), need.basis) for need in made.needs],
     )
-    yield from _table(
-        "What it costs more",
-        [
-            (
-                each.title,
-                _signed(each.database),
-                f"object store {_signed(each.store)}, machines {each.machines:+d}",
-            )
-            for each in found.drivers
-        ],
-    )
+    yield from _table("What it costs more", list(_drivers(found)))
     yield from _table("Computed from", [_figure(each) for each in (*found.load, *found.ratios)])
+
+
+def _drivers(found: Sizing) -> Iterator[tuple[str, str, str]]:
+    for number, each in enumerate(found.drivers):
+        basis = f"object store {_signed(each.store)}, machines {each.machines:+d}"
+        if found.cost is not None:
+            basis += f", a month {prices.signed(found.cost.drivers[number])}"
+        yield each.title, _signed(each.database), basis
 
 
 def _figure(figure: Figure) -> tuple[str, str, str]:

@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
+from ingest.services.refuted_slots import stream_source
+from ingest.sources import streams
 from rewind.services import locating
 from rewind.services.second_sources import NodeSource, SecondSource, SnapshotSource, Unusable
 from upstream.node import Node
@@ -28,7 +30,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--open-gap", action="store_true", help="the slot is fetched again, as any gap"
         )
-
+        parser.add_argument(
+            "--stream",
+            action="store_true",
+            help="the followed streams: what their servers still have of the slot",
+        )
         parser.add_argument(
             "--node",
             action="append",
@@ -70,4 +76,5 @@ class Command(BaseCommand):
 
 def _others(options: dict[str, Any]) -> list[SecondSource]:
     found: list[SecondSource] = [SnapshotSource(path) for path in options["snapshot"]]
+    found += [stream_source(each) for each in streams()] if options["stream"] else []
     return found + [NodeSource(Node(url)) for url in options["node"]]

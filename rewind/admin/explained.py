@@ -4,16 +4,11 @@ from typing import Any
 
 from solders.signature import Signature
 
-from chain.explained.transactions import (
-    Balance,
-    Explanation,
-    TokenBalance,
-    explain_error,
-    sol,
-)
+from chain.explained.instructions import sol
+from chain.explained.transactions import Balance, Explanation, TokenBalance, explain_error
 from jsonrpc.errors import RpcError
 from rewind.services.explaining import explained
-from staff.formatting import grouped, lamports, shortened
+from staff.formatting import grouped, shortened, with_sol
 
 _NOT_IN_LEDGER = (
     "The ledger of this service does not have this transaction or its status: there are no"
@@ -22,10 +17,16 @@ _NOT_IN_LEDGER = (
 
 
 def explained_of(
-    signature: Signature, *, err: Any, tip_lamports: int | None, in_block: bool
+    signature: Signature,
+    *,
+    err: Any,
+    tip_lamports: int | None,
+    in_block: bool,
+    is_submission: bool = True,
 ) -> dict[str, Any] | None:
     """None for a transaction that is in no block: there is nothing to explain. `err` and
-    `tip_lamports` are the submission's, for what the ledger does not have.
+    `tip_lamports` are the submission's, for what the ledger does not have; of a transaction that is
+    none of ours no tip is known.
     """
     if not in_block:
         return None
@@ -39,15 +40,15 @@ def explained_of(
         return {
             "missing": why,
             "sentence": "" if err is None else explain_error(err),
-            "tip": _tip(tip_lamports, failed=err is not None),
+            "tip": _tip(tip_lamports, failed=err is not None) if is_submission else "",
         }
     return {
         "missing": "",
         "sentence": found.sentence,
         "technical": found.technical,
         "failed": found.failed,
-        "fee": lamports(found.fee, "not recorded"),
-        "tip": _tip(tip_lamports, failed=bool(found.technical)),
+        "fee": with_sol(found.fee, "not recorded"),
+        "tip": _tip(tip_lamports, failed=bool(found.technical)) if is_submission else "",
         "units": _units(found),
         "balances": [_balance(each) for each in found.balances],
         "tokens": [_token(each) for each in found.tokens],
@@ -57,7 +58,7 @@ def explained_of(
 def _tip(amount: int | None, *, failed: bool) -> str:
     if amount is None:
         return "none"
-    text = f"{amount:,} lamports ({sol(amount)} SOL)"
+    text = with_sol(amount)
     return f"{text}: rolled back, not paid, because the transaction failed" if failed else text
 
 

@@ -1,0 +1,54 @@
+"""The frame of the pages below /docs/: sidebar, neighbours, limits by address."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+
+from access import windows
+from access.callers import Quota
+from gateway.addresses import client_address
+from reference import navigation
+
+_READS = Quota(rate=5, burst=300)
+
+
+def page(request: HttpRequest, template: str, found: dict[str, Any]) -> HttpResponse:
+    """The template of templates/docs/ with `found`, or 429."""
+    refused = too_many(request)
+    if refused is not None:
+        return refused
+    here = request.path_info
+    frame = {
+        "section": "docs",
+        "here": here,
+        "groups": navigation.groups(),
+        "place": navigation.place(here),
+        "base": base_of(request),
+        "portal": _url("portal:overview"),
+        "headings": [],
+    }
+    return render(request, f"docs/{template}.html", {**frame, **found})
+
+
+def base_of(request: HttpRequest) -> str:
+    """The scheme and host of the request."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def too_many(request: HttpRequest) -> HttpResponse | None:
+    """Limits pages by client address: they need no key and cost more than a call."""
+    taken = windows.take(request, "docs", client_address(request.META), _READS)
+    if taken.allowed:
+        return None
+    text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"
+    headers = {"Retry-After": str(taken.retry_seconds)}
+    return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
+
+
+def _url(name: str) -> str:
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return ""

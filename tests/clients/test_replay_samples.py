@@ -1,0 +1,79 @@
+"""The code that a replay's page offers: it signs a failed transaction again, and lands it."""
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from solders.hash import Hash
+from solders.keypair import Keypair
+from solders.message import Message, MessageV0
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from rewind.admin.replays.samples import samples_of
+from tests.localnet.wallets import SOL, pay
+from tests.localnet_process import Localnet
+
+from .chain_endpoints import localnet_of, until
+from .conftest import Node
+from .service import Service
+from .test_readme import run
+
+
+def failed(
+    service: Service, localnet: Localnet, payer: Keypair, *, version: int
+) -> VersionedTransaction:
+    """A transaction that pays 2 SOL and a tip, of which the payer has not enough."""
+    airdrop = localnet.call("requestAirdrop", str(payer.pubkey()), SOL)
+    until(lambda: _status(localnet, airdrop) is not None, "the airdrop")
+    text = run(service, "curl", "-sS", "-H", f"Authorization: {service.key}", _tips(service))
+    tip = Pubkey.from_string(json.loads(text)["addresses"][0])
+    pays = [pay(payer, Pubkey(bytes([77]) * 32), 2 * SOL), pay(payer, tip, 1_000_000)]
+    latest = Hash.from_string(localnet.call("getLatestBlockhash")["value"]["blockhash"])
+    message: Message | MessageV0 = (
+        Message.new_with_blockhash(pays, payer.pubkey(), latest)
+        if version < 0
+        else MessageV0.try_compile(payer.pubkey(), pays, [], latest)
+    )
+    transaction = VersionedTransaction(message, [payer])
+    wire = base64.b64encode(bytes(transaction)).decode()
+    options = {"encoding": "base64", "skipPreflight": True}
+    signature = localnet.call("sendTransaction", wire, options)
+    until(lambda: _status(localnet, signature) is not None, "the failed transaction")
+    assert _status(localnet, signature)["err"] == {"InstructionError": [0, {"Custom": 1}]}
+    return transaction
+
+
+def _tips(service: Service) -> str:
+    return f"{service.base_url}/priority/fetchtipaddress?ttl=900"
+
+
+def _status(localnet: Localnet, signature: str) -> dict[str, object]:
+    (found,) = localnet.call("getSignatureStatuses", [signature])["value"]
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("language", ["python", "typescript"])
+@pytest.mark.parametrize("version", [-1, 0], ids=["legacy", "version 0"])
+def test_the_sample_lands_what_failed_once_the_payer_is_funded(
+    followed: Service, node: Node, tmp_path: Path, language: str, version: int
+) -> None:
+    localnet, payer = localnet_of(followed), Keypair()
+    transaction = failed(followed, localnet, payer, version=version)
+    wire = base64.b64encode(bytes(transaction)).decode()
+    samples = {each["id"]: each["text"] for each in samples_of([wire], base=followed.base_url)}
+    keys = tmp_path / "payer.json"
+    keys.write_text(payer.to_json())
+    airdrop = localnet.call("requestAirdrop", str(payer.pubkey()), 3 * SOL)
+    until(lambda: _status(localnet, airdrop) is not None, "the second airdrop")
+    if language == "python":
+        printed = run(followed, sys.executable, "-c", samples["python"], KEYPAIRS=str(keys)).strip()
+    else:
+        script = tmp_path / "again.mjs"
+        script.write_text(samples["typescript"], encoding="utf-8")
+        printed = node(script, KEY=followed.key, KEYPAIRS=str(keys))
+    signature = next(each for each in printed.replace("'", " ").split() if len(each) > 80)
+    until(lambda: _status(localnet, signature) is not None, "the transaction sent again")
+    assert _status(localnet, signature)["err"] is None

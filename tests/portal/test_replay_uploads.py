@@ -1,0 +1,62 @@
+"""Builds of programs are uploaded over real sockets, larger than other bodies may be."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client as Browser
+from django.urls import reverse
+
+from rewind.replay_models import ReplayBuild
+from tests.portal.conftest import People
+from tests.rewind.test_large_overrides import program
+from tests.web_server import service_worker, serving
+from tests.webserver.client import Client, Reply, post
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with serving(service_worker()) as found:
+        yield found
+
+
+def sent(port: int, path: str, body: bytes, browser: Browser) -> Reply:
+    """With the browser's session and its token."""
+    browser.get(reverse("portal:sign_in"))
+    cookies = {name: each.value for name, each in browser.cookies.items()}
+    token = "t" * 32
+    cookies[settings.CSRF_COOKIE_NAME] = token
+    text = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    headers = (
+        "Content-Type: application/octet-stream",
+        f"Cookie: {text}",
+        f"X-CSRFToken: {token}",
+        "X-File-Name: large.so",
+    )
+    with Client(port) as client:
+        return client.send(post(path, body, *headers)).reply()
+
+
+def test_owners_and_staff_upload_large_builds_and_others_do_not(
+    port: int, ada: Any, eve: Any, person: People, admin_client: Browser, browser: Any
+) -> None:
+    large = program(2 * settings.MAX_BODY)
+    path, of_staff = reverse("portal:replay_build"), reverse("admin:rewind_replay_upload")
+    reply = sent(port, path, large, browser(person(ada, "owner")))
+    assert reply.status == 200, reply.body
+    assert json.loads(reply.body)["label"].startswith("large.so, ")
+    reply = sent(port, of_staff, large, admin_client)
+    assert reply.status == 200, reply.body
+    assert ReplayBuild.objects.count() == 2
+    assert {each.customer for each in ReplayBuild.objects.all()} == {ada, None}
+    reader = browser(person(eve, "reader"))
+    for where, who in ((path, reader), (path, Browser()), (path, admin_client), (of_staff, reader)):
+        assert sent(port, where, large, who).status == 413
+    assert sent(port, path, large, browser(person(eve, "owner"))).status == 200
+    too_large = bytes(settings.MAX_LARGE_BODY + 1)
+    assert sent(port, of_staff, too_large, admin_client).status == 413
+    assert ReplayBuild.objects.count() == 3
