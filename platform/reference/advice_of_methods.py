@@ -43,7 +43,6 @@ ADVICE = {
     "monthly_bytes_reached": "Wait for the next month (UTC), or ask for a higher tier.",
     "monthly_quota_reached": "Wait for the next month (UTC), or ask for a higher tier.",
     "no_accounts": "Name at least one account.",
-    "no_memory": "Leave `fromSlot` and `fromSignature` out, or subscribe to logs or blocks.",
     "no_upstream_chosen": "Choose another upstream beside `bundle`, or send a bundle.",
     "node_error": "Act on the node's own code and message, as with any Solana node.",
     "override_without_effect": "Leave the override out that the message names.",
