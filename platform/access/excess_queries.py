@@ -21,12 +21,12 @@ _KEYLESS = "key_id IS NULL"
 
 
 def above_rate(
-    keys: list[int] | None, *, rate: float, burst: int, methods: list[str], since: datetime
+    tier_id: int | None, *, rate: float, burst: int, methods: list[str], since: datetime
 ) -> list[Excess]:
-    """Those of the keys (None: callers without a key) with more counted calls since then than the
+    """Keys of the tier (None: callers without a key) with more counted calls since then than the
     rate and burst allow; of these methods, or of all.
     """
-    who, values = (_KEYLESS, []) if keys is None else ("key_id = ANY(%s)", [keys])
+    who, values = _who(tier_id)
     method = "method = ANY(%s)" if methods else "method NOT LIKE %s AND method NOT LIKE %s"
     named: list[Any] = [methods] if methods else [f"%{NOTIFICATION}", "%ubscribe"]
     return _rows(
