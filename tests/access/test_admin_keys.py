@@ -559,6 +559,6 @@ def test_a_name_stands_in_the_title_as_it_was_written(admin_client: Any, key: An
         crumbs = re.findall(
             r'class="tm-crumb"[^>]*>([^<]*)<', admin_client.get(path).content.decode()
         )
-        assert crumbs[-2:] == ["API keys", str(key.key)]
+        assert crumbs[crumbs.index("API keys") + 1] == str(key.key)
     page = admin_client.get(f"/admin/access/customer/{key.key.customer_id}/change/")
-    assert '/change/">ada</a>' in page.content.decode()
+    assert '<span class="tm-crumb">ada</span>' in page.content.decode()

@@ -99,7 +99,7 @@ def test_a_submission_tells_its_fate_and_every_try(admin_client: Any, ids: dict[
         assert told in page
     assert "_save" not in page
     refused = text_of(admin_client, f"{SUBMISSIONS}{ids['refused']}/change/")
-    assert "no upstream accepted it. Reason: refused_by_all" in refused
+    assert "no upstream accepted it. Reason: refused by all" in refused
     failed = text_of(admin_client, f"{SUBMISSIONS}{ids['failed']}/change/")
     assert "6001" in failed
 

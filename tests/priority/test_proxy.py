@@ -263,7 +263,7 @@ def test_every_host_serves_it_and_a_browser_sees_the_page(
     for label in EVERY:
         assert post(call("getSlot"), host=f"{label}.localhost").json()["result"] == 1, label
     page = client.get("/", HTTP_HOST="localhost")
-    assert page.status_code == 200 and b"<h1>Tidemark</h1>" in page.content
+    assert page.status_code == 200 and b"| Tidemark</title>" in page.content
     assert client.get("/", HTTP_HOST="basic.rpc.localhost").status_code == 405
     assert client.put("/", HTTP_HOST="localhost").status_code == 405
     assert post(call("getSlot"), host="lite.rpc.localhost").status_code == 404

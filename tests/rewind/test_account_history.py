@@ -61,9 +61,8 @@ def test_writes_come_newest_first_with_what_each_changed(admin_client: Any, reco
         ("11", "transaction 2", "lamports, data"),
         ("10", "transaction 1", "first record"),
     ]
-    assert (found[3][3], found[3][5]) == ("1,500", "5")
+    assert (found[3][3], found[3][5]) == ("1,500 0.0000015 SOL", "5")
     assert f'title="{signed(11, 2)}"' in rows_of(page)[3]
-    assert 'title="0.0000015 SOL"' in rows_of(page)[3]
     # The ledger has the blocks of the first two alone.
     assert [row[2] for row in found[:3]] == ["-"] * 3
     assert f"{HISTORY}replay/?slot=11&amp;index=2" in rows_of(page)[3]
@@ -203,7 +202,7 @@ def test_two_writes_are_compared(admin_client: Any, record: Any) -> None:
     page = text_of(admin_client, link.replace("&amp;", "&"))
     fields, lines = (part.partition("</tbody>")[0] for part in page.split("<tbody>")[1:3])
     assert [cells(row)[3] for row in fields.split("<tr>")[1:]] == [
-        "-5", "changed", "changed", "no", "no",
+        "-5 -0.000000005 SOL", "changed", "changed", "no", "no",
     ]  # fmt: skip
     assert "Slot 10, transaction 1" in page
     assert text(PROGRAM) in fields and text(OTHER) in fields and "51 bytes" in fields

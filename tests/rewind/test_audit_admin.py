@@ -91,7 +91,7 @@ def test_the_page_tells_rates_programs_reasons_and_what_is_open(admin_client: An
     assert "logs, accounts" in text
     home = text_of(admin_client, "/admin/")
     assert "<dt>Replays that match the chain</dt><dd>99.9% of 1,000</dd>" in home
-    assert '<dt>Open divergences</dt><dd><span class="tm-word tm-bad" title="">1<' in home
+    assert '<dt>Open divergences</dt><dd><span class="tm-word tm-warning" title="">1<' in home
 
 
 def test_an_audit_that_is_off_says_so(admin_client: Any, settings: Any) -> None:

@@ -147,7 +147,7 @@ def test_a_class_without_a_batch_is_logged_once(opened, caplog):
             assert batches.rotate_due(now=later(second)) == 0
         assert batches.rotate(ttl_class.pk, now=later(126)) is False
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert len(errors) == 1 and "600 s" in errors[0].getMessage()
+    assert len(errors) == 1 and "10 min" in errors[0].getMessage()
     (state,) = batches.overview()
     assert not state.is_available and state.unavailable_since == later(120)
     assert state.batch is None and state.prepared == 0
@@ -214,7 +214,7 @@ def test_a_class_can_be_deleted_until_its_first_batch_opens(ttl_classes):
     (again,) = class_of(7200)
     batches.prepare_batches(seed=SEED, now=NOW)
     batches.rotate_due(now=NOW)
-    with pytest.raises(ClassHasBatches, match="7200 s"):
+    with pytest.raises(ClassHasBatches, match="class of 2 h"):
         classes.delete_ttl_class(again)
 
 

@@ -218,7 +218,7 @@ def test_differences_between_ledger_and_chain_are_noted(
     plan(chain)
     batch.refresh_from_db()
     assert batch.swept_at is not None
-    assert "is swept, but 1 address holds 2,000,000 lamports more" in caplog.text
+    assert "is swept, but 1 address holds 2,000,000 lamports (0.002 SOL) more" in caplog.text
 
 
 @pytest.mark.django_db
