@@ -1,5 +1,6 @@
 """Banks that follow from each other: each one's hash from its parent's; what votes say of it."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -87,15 +88,27 @@ class Chain:
         del self.pending[: proven + 1]
         if through is not None:
             self.count.forget_to(through.slot)
-        for number, bank in enumerate(self.pending):
+        for number in self._voted():
+            bank = self.pending[number]
             for each in self.count.weigh(bank.slot, weights(bank.slot)):
                 if each.enough and each.bank_hash != bank.hash:
                     del self.pending[number:]
                     return Verdict(through, votes, bank, each)
         return Verdict(through, votes)
 
+    def _voted(self) -> list[int]:
+        """Places of the pending banks that votes are for, ascending. A chain without votes has many
+        pending banks, and each slot looks again.
+        """
+        found = []
+        for slot in self.count.slots():
+            place = bisect_left(self.pending, slot, key=lambda bank: bank.slot)
+            if place < len(self.pending) and self.pending[place].slot == slot:
+                found.append(place)
+        return found
+
     def _highest_voted(self, weights: Callable[[int], Weights]) -> tuple[int, Weighed | None]:
-        for number in range(len(self.pending) - 1, -1, -1):
+        for number in reversed(self._voted()):
             bank = self.pending[number]
             for each in self.count.weigh(bank.slot, weights(bank.slot)):
                 if each.enough and each.bank_hash == bank.hash:

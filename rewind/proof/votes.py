@@ -83,6 +83,10 @@ class VoteCount:
             found.append(Weighed(bank_hash, len(votes), stake, enough, min(blocks), max(blocks)))
         return sorted(found, key=lambda each: (-(each.stake or 0), -each.voters, each.bank_hash))
 
+    def slots(self) -> list[int]:
+        """The slots that votes are for, ascending."""
+        return sorted(self._votes)
+
     def forget_to(self, slot: int) -> None:
         """Of this slot and those below no vote is needed any more."""
         for each in [each for each in self._votes if each <= slot]:

@@ -69,6 +69,23 @@ def test_a_vote_for_a_bank_proves_those_below_it() -> None:
     assert total.hash == bank_hash(verdict.through.hash, 1, bytes(32), total.lattice)
 
 
+def test_banks_without_votes_are_not_weighed_again() -> None:
+    """A chain without votes, as localnet's, has thousands of banks that wait."""
+    chain, asked = Chain(NOTHING, []), []
+
+    def weights(slot: int) -> Weights:
+        asked.append(slot)
+        return STAKES
+
+    for slot in range(1, 50):
+        made = chain.extend(SlotWrites(slot, slot - 1, bytes(32), 1, []), [], [lattice(slot, 1)])
+        assert chain.settle(weights).through is None
+    assert asked == []
+    chain.count.add(50, bank_votes(49, made.hash, 0, 1))
+    verdict = chain.settle(weights)
+    assert verdict.through == made and set(asked) == {49}
+
+
 def test_a_slot_of_another_parent_does_not_follow() -> None:
     with pytest.raises(Disconnected):
         Chain(NOTHING, []).extend(SlotWrites(5, 4, bytes(32), 1, []), [], [])
