@@ -4,10 +4,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
 from tests.browser.conftest import Watched
 from tests.browser.looking import ALL_PICTURES, STICKING_OUT, look_at_all
+
+pytestmark = pytest.mark.soak
 
 USAGE = "/admin/access/usageminute/"
 MOST_BYTES = 300_000

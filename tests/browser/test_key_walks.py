@@ -10,12 +10,15 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
 from tests.browser.conftest import PASSWORD, SCREENSHOTS, Watched
 from tests.browser.everything import EMAIL
 from tests.browser.looking import STICKING_OUT, barriers, look_at_all, member
 from tests.patience import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.soak
 
 KEYS = "/admin/access/apikey/"
 
