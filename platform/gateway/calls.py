@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.http import HttpRequest
 
-from access import refused_calls, usage
+from access import finished_calls
 from access.callers import Caller
 from gateway import call_log
 from gateway.answers import Answered
@@ -115,28 +115,18 @@ def count_call(
     """Counts one call under the name, and logs it if it was slow or the service failed. One that
     was not ok is kept for the page of its key, with the path and the HTTP status.
     """
-    now, outcome = time.time(), "ok" if error is None else error.reason
-    usage.count(
+    outcome = "ok" if error is None else error.reason
+    finished_calls.count(
         key_id,
         name,
         outcome,
-        seconds=now,
-        microseconds=int(seconds * 1e6),
+        path=path,
         address=address,
+        error=error,
+        microseconds=int(seconds * 1e6),
+        status=status,
+        request_id=request_id,
     )
-    if error is not None and key_id is not None:
-        refused_calls.note(
-            key_id,
-            seconds=now,
-            method=name,
-            path=path,
-            status=status,
-            code=error.code,
-            reason=error.reason,
-            message=error.message,
-            request_id=request_id,
-            address=address,
-        )
     call_log.note(name, outcome, seconds, key_id=key_id, request_id=request_id)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from access import refused_calls, usage
+from access import finished_calls
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
@@ -336,18 +336,11 @@ class Connection:
         self._hub.close(subscription)
 
     def _count(self, method: str, status: str, error: RpcError | None = None) -> None:
-        key_id, now, address = self.member.key_id, time.time(), self.member.address
-        usage.count(key_id, method, status, seconds=now, microseconds=0, address=address)
-        if status != "ok" and key_id is not None:
-            refused_calls.note(
-                key_id,
-                seconds=now,
-                method=method,
-                path="WebSocket",
-                status=0,
-                code=None if error is None else error.code,
-                reason=status,
-                message="" if error is None else error.message,
-                request_id="",
-                address=address,
-            )
+        finished_calls.count(
+            self.member.key_id,
+            method,
+            status,
+            path="WebSocket",
+            address=self.member.address,
+            error=error,
+        )

@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from access import buckets, refused_calls, usage
+from access import buckets, finished_calls
 from access.callers import Caller
 from access.key_text import digest_of
 from access.services import keys
@@ -69,21 +69,15 @@ def count(
     refusal: RpcError | None = None,
 ) -> None:
     """Counts a call in the usage; one that was not ok is kept for the page of its key."""
-    now, method = time.time(), _PREFIX + name
-    usage.count(key_id, method, status, seconds=now, microseconds=microseconds, address=address)
-    if status != "ok" and key_id is not None:
-        refused_calls.note(
-            key_id,
-            seconds=now,
-            method=method,
-            path="gRPC",
-            status=0,
-            code=None if refusal is None else refusal.code,
-            reason=status,
-            message="" if refusal is None else refusal.message,
-            request_id="",
-            address=address,
-        )
+    finished_calls.count(
+        key_id,
+        _PREFIX + name,
+        status,
+        path="gRPC",
+        address=address,
+        error=refusal,
+        microseconds=microseconds,
+    )
 
 
 def _secret(headers: dict[str, str]) -> str:
