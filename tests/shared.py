@@ -6,6 +6,7 @@ A fixture of the whole session would keep it, and its memory, until everything i
 import contextlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar
 
 import pytest
@@ -15,19 +16,22 @@ T = TypeVar("T")
 # The folder and the name of a fixture.
 Key = tuple[Path, str]
 
-_open: dict[Key, tuple[contextlib.ExitStack, Any]] = {}
+_open: dict[Key, tuple[contextlib.ExitStack, Any, CodeType]] = {}
 
 
 def value_of(request: pytest.FixtureRequest, make: Callable[[], Iterator[T]]) -> T:
     """What `make` yields, made for the first file that uses the fixture, and kept until the last
-    one of its group (tests/spreading.py) is done. For fixtures of scope "module".
+    one of its group (tests/spreading.py) is done. For fixtures of scope "module", of which a folder
+    has one of a name: what is different needs another name, or is not shared.
     """
     assert request.fixturename is not None
     key = (request.path.parent, request.fixturename)
     if key not in _open:
         stack = contextlib.ExitStack()
-        _open[key] = stack, stack.enter_context(contextlib.contextmanager(make)())
-    value: T = _open[key][1]
+        _open[key] = stack, stack.enter_context(contextlib.contextmanager(make)()), make.__code__
+    value: T
+    _, value, code = _open[key]
+    assert code is make.__code__, f"{request.path.parent.name} has two fixtures {key[1]}"
     return value
 
 

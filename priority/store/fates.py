@@ -163,7 +163,7 @@ def row_of(key_id: int, signature: bytes) -> int | None:
 
 def row_before(moment: datetime) -> int:
     """The row below the first submission that was accepted at the moment or later."""
-    rows = Submission.objects.filter(accepted_at__gte=moment).order_by("accepted_at")
+    rows = Submission.objects.filter(accepted_at__gte=moment).order_by("accepted_at", "pk")
     first = rows.values_list("pk", flat=True).first()
     return 2**62 if first is None else first - 1
 

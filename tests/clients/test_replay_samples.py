@@ -31,7 +31,7 @@ def failed(
     text = run(service, "curl", "-sS", "-H", f"Authorization: {service.key}", _tips(service))
     tip = Pubkey.from_string(json.loads(text)["addresses"][0])
     pays = [pay(payer, Pubkey(bytes([77]) * 32), 2 * SOL), pay(payer, tip, 1_000_000)]
-    latest = Hash.from_string(localnet.call("getLatestBlockhash")["value"]["blockhash"])
+    latest = _latest(localnet)
     message: Message | MessageV0 = (
         Message.new_with_blockhash(pays, payer.pubkey(), latest)
         if version < 0
@@ -48,6 +48,10 @@ def failed(
 
 def _tips(service: Service) -> str:
     return f"{service.base_url}/priority/fetchtipaddress?ttl=900"
+
+
+def _latest(localnet: Localnet) -> Hash:
+    return Hash.from_string(localnet.call("getLatestBlockhash")["value"]["blockhash"])
 
 
 def _status(localnet: Localnet, signature: str) -> dict[str, object]:
@@ -68,6 +72,7 @@ def test_the_sample_lands_what_failed_once_the_payer_is_funded(
     keys.write_text(payer.to_json())
     airdrop = localnet.call("requestAirdrop", str(payer.pubkey()), 3 * SOL)
     until(lambda: _status(localnet, airdrop) is not None, "the second airdrop")
+    until(lambda: _latest(localnet) != transaction.message.recent_blockhash, "a new blockhash")
     if language == "python":
         printed = run(followed, sys.executable, "-c", samples["python"], KEYPAIRS=str(keys)).strip()
     else:

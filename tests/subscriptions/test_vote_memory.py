@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import shared
 from tests.ingest.following import wait
 from tests.localnet_process import Localnet, running_localnet
 from tests.subscriptions.conftest import Served
@@ -12,12 +11,9 @@ from tests.subscriptions.test_memory import read
 
 
 @pytest.fixture(scope="module")
-def localnet(request: pytest.FixtureRequest) -> Localnet:
-    def make() -> Iterator[Localnet]:
-        with running_localnet(LOCALNET_VOTES="true") as running:
-            yield running
-
-    return shared.value_of(request, make)
+def localnet() -> Iterator[Localnet]:
+    with running_localnet(LOCALNET_VOTES="true") as running:
+        yield running
 
 
 @pytest.mark.parametrize("near", [300, 3], ids=["near what is stored", "far behind it"])
