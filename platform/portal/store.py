@@ -145,10 +145,11 @@ def submitted(customer_id: int, signatures: Sequence[bytes]) -> set[bytes]:
     }
 
 
-def key_of_submission(customer_id: int, signature: bytes) -> int | None:
-    """The customer's key that submitted it."""
+def key_of_submission(customer_id: int, signature: bytes) -> ApiKey | None:
+    """The customer's key that submitted it; None where another customer did, or no row is yet."""
     own = Submission.objects.filter(signature=signature, key__customer=customer_id)
-    return own.values_list("key_id", flat=True).first()
+    found = own.select_related("key").first()
+    return None if found is None else found.key
 
 
 def has_bundle(customer_id: int, bundle_id: str) -> bool:

@@ -71,7 +71,7 @@ def test_from_the_front_page_to_a_landed_transaction(visitor: Watched, followed:
 
     # And seen in the portal.
     page.click("header >> text=Portal")
-    page.click("nav >> text=Fates")
+    page.click("nav >> text=Submissions")
     page.fill("main input[name=q]", signature)
     page.press("main input[name=q]", "Enter")
     page.wait_for_url(f"{base}/portal/fates/{signature}/")

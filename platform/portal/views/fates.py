@@ -94,9 +94,8 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
     """One submission: outcome and attempts."""
     context: dict[str, Any] = {"asked": signature}
     try:
-        found = own_fates.own_fate(
-            member.customer_id, Signature.from_string(signature), kept_days=settings.SUBMISSION_DAYS
-        )
+        name = Signature.from_string(signature)
+        found = own_fates.own_fate(member.customer_id, name, kept_days=settings.SUBMISSION_DAYS)
     except ValueError:
         raise Http404("not a signature") from None
     except SignatureUnknown as refusal:
@@ -105,10 +104,11 @@ def fate(request: HttpRequest, member: Member, signature: str) -> HttpResponse:
         return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
     context |= {
         "submission": _submission(found),
-        "replays": replays_of(member, [Signature.from_string(signature)]),
+        "key": store.key_of_submission(member.customer_id, bytes(name)),
+        "replays": replays_of(member, [name]),
     }
     if found.state == State.FAILED:
-        context["again"] = sending_again(request, Signature.from_string(signature))
+        context["again"] = sending_again(request, name)
     return page(request, "portal/fate.html", context)
 
 
@@ -126,6 +126,7 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         return _not_found(request, context, str(refusal))
     except FatesUnavailable as refusal:
         return page(request, "portal/fate_unread.html", {**context, "refusal": refusal}, status=503)
+    signatures = [Signature.from_string(each.signature) for each in found.transactions]
     context |= {
         "bundle_id": found.bundle_id,
         "state": state_badge(found.state, found.reason, final=found.final),
@@ -135,10 +136,9 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         "slot": found.slot,
         "engine_ids": found.engine_ids,
         "accepted": utc(_moment(found.accepted_at), seconds=True),
+        "key": store.key_of_submission(member.customer_id, bytes(signatures[0])),
         "transactions": [_submission(each) for each in found.transactions],
-        "replays": replays_of(
-            member, [Signature.from_string(each.signature) for each in found.transactions]
-        ),
+        "replays": replays_of(member, signatures),
     }
     return page(request, "portal/bundle.html", context)
 

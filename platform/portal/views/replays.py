@@ -144,7 +144,8 @@ def _form(
 
 def _allowance(member: Member, signatures: Sequence[Signature]) -> tuple[Allowance | None, str]:
     """The key that a replay counts on, or why there is none."""
-    preferred = store.key_of_submission(member.customer_id, bytes(signatures[0]))
+    key = store.key_of_submission(member.customer_id, bytes(signatures[0]))
+    preferred = None if key is None else key.pk
     try:
         return allowance(member.customer_id, preferred=preferred, now=timezone.now()), ""
     except ActionRefused as refusal:
