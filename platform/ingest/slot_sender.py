@@ -19,6 +19,7 @@ from ingest.services.slots import open_gaps
 from ingest.slot_queue import Payload
 from ingest.source_lock import SourceLock
 from rewind.services import slots as archive
+from rewind.store.gaps import damaged_among
 from rewind.store.slots import first_kept_slot
 from shared_state.outages import AWAY
 
@@ -238,12 +239,19 @@ class SlotSender:
         slots = [payload.slot for payload in payloads]
         in_ledger = {slot for slot, _ in ledger.links_between(min(slots), max(slots))}
         archived = archive.archived_among(slots)
+        # Was stored, and left the archive as wrong: it comes from another source.
+        wrong = damaged_among(min(slots), max(slots))
         first_kept = first_kept_slot()
         return [
             payload.name
             for payload in payloads
             if payload.slot in in_ledger
-            and (not payload.has_writes or payload.slot in archived or payload.slot < first_kept)
+            and (
+                not payload.has_writes
+                or payload.slot in archived
+                or payload.slot < first_kept
+                or any(first <= payload.slot <= last for first, last in wrong)
+            )
         ]
 
     def _forget(self, names: Iterable[str]) -> None:

@@ -41,7 +41,12 @@ def wait(condition: Callable[[], object], what: str) -> None:
 def caught_up(localnet: Localnet) -> None:
     """Returns when what was final at the call is stored."""
     final = localnet.call("getSlot", {"commitment": "finalized"})
-    wait(lambda: (newest_slot_or_none() or 0) >= final, "following the chain from its first slot")
+
+    def stored() -> bool:
+        newest = newest_slot_or_none()
+        return newest is not None and newest >= final
+
+    wait(stored, "following the chain from its first slot")
 
 
 @contextlib.contextmanager
