@@ -90,7 +90,8 @@ def read(
     before = first - 1
     stored = []
     for slot, parent in links:
-        if parent > before:  # so that has a block, which is not stored
+        # Its parent has a block, which is not stored. Slot 0 is its own parent.
+        if before < parent < slot:
             if waits:
                 page.last = before
                 break

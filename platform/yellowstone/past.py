@@ -83,7 +83,7 @@ def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
     archived = set(archive.archived_between(first, last)) if wanted else None
     for slot, parent in ledger.links_between(first, last, and_next=True):
         is_there = archived is None or slot in archived or slot > last
-        if parent > before or not is_there:
+        if before < parent < slot or not is_there:  # slot 0 is its own parent
             page.last = before
             if not waits:
                 page.gap = (before + 1, slot - 1 if is_there else slot)

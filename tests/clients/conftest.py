@@ -53,7 +53,7 @@ def followed(request: pytest.FixtureRequest) -> Service:
     """A service whose ledger follows its own localnet."""
 
     def make() -> Iterator[Service]:
-        with running_service(LOCALNET="true") as service:
+        with running_service(LOCALNET="true", LOCALNET_SLOT_MS="150") as service:
             yield service
 
     return shared.value_of(request, make)

@@ -17,6 +17,8 @@ from .test_readme import run
 
 __all__ = ["chromium"]
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture
 def visitor(chromium: Any, followed: Service) -> Any:
