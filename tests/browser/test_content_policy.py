@@ -76,30 +76,6 @@ def test_the_theme_works_without_eval_and_inline_scripts(visitor: Any) -> None:
     assert visitor.problems == []
 
 
-def test_the_command_search_finds_and_goes(visitor: Any) -> None:
-    page = visitor.page
-    visitor.open("/admin/")
-    page.keyboard.press("Control+k")
-    box = page.locator("#search-input-command")
-    box.wait_for(state="visible")
-    box.press_sequentially("customers", delay=20)
-    page.locator("#command-results-list li").first.wait_for(state="visible")
-    box.press("ArrowDown")
-    page.locator("#command-results-list li.active").wait_for()
-    with page.expect_navigation():
-        box.press("Enter")
-    assert "/admin/" in page.url and not page.url.endswith("/admin/")
-    visitor.open("/admin/")
-    page.keyboard.press("Control+k")
-    box.wait_for(state="visible")
-    box.fill("x")
-    box.press("Escape")
-    assert box.input_value() == ""
-    box.press("Escape")
-    box.wait_for(state="hidden")
-    assert visitor.problems == []
-
-
 @pytest.mark.parametrize(
     "path",
     ["/", "/docs/", "/docs/console/", "/docs/errors/", "/portal/sign-in/", "/admin/login/"],

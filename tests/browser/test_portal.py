@@ -97,9 +97,9 @@ def test_a_customer_looks_after_themselves(
     assert successor != secret
     assert who(base, successor)["createdAt"] >= who(base, secret)["createdAt"]
 
-    page.click("nav >> text=Fates")
-    page.fill("input[name=q]", signature)
-    page.press("input[name=q]", "Enter")
+    page.click("nav >> text=Submissions")
+    page.fill("main input[name=q]", signature)
+    page.press("main input[name=q]", "Enter")
     page.wait_for_url(f"{base}/portal/fates/{signature}/")
     assert "Seen in slot 332254855" in page.inner_text(".timeline")
 

@@ -83,7 +83,7 @@ def test_a_failed_transaction_is_understood_replayed_and_shared(
     said = page.inner_text("main")
     assert "Transfer of 5 SOL; the payer had 1.999995." in said
     assert "rolled back, not paid" in said
-    page.click("text=Replay it")
+    page.click("a:text-is('Replay it')")
     form = page.url.removeprefix(base)
     account = page.locator(f"[role=group][aria-label='Account {POOR.pubkey()}']")
     account.get_by_label("Balance").fill("lots")

@@ -1,4 +1,5 @@
-// The console's history: what was sent from this browser, without keys and answers.
+// The console's history: what was sent from this browser, without keys and answers. The pages of
+// single methods add to it; the console shows it.
 "use strict";
 (() => {
   const STORED = "tidemark-history";
@@ -32,6 +33,7 @@
   };
 
   const show = () => {
+    if (!place) return;
     const entries = read();
     place.hidden = entries.length === 0;
     place.querySelector("ol").replaceChildren(...entries.map((each) => {
@@ -67,7 +69,7 @@
     write([entry, ...read().filter((each) => !same(each))].slice(0, MOST));
     show();
   });
-  place.querySelector("[data-clear]").addEventListener("click", () => {
+  place?.querySelector("[data-clear]").addEventListener("click", () => {
     localStorage.removeItem(STORED);
     show();
   });
