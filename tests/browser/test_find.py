@@ -17,6 +17,7 @@ def test_ctrl_k_leads_to_a_customer(service: str, watched: Callable[[], Watched]
     visitor = watched()
     visitor.sign_in()
     page = visitor.page
+    assert page.locator("#search-input-command").count() == 0, "the theme's own answers this key"
     page.keyboard.press("Control+k")
     dialog = page.locator("dialog.find-dialog")
     dialog.get_by_text("What can be found").wait_for()

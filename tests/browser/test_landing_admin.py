@@ -69,6 +69,9 @@ def test_orders_are_given_and_one_is_looked_up_by_hand(watched: Callable[[], Any
     page.wait_for_function(
         "text => document.body.innerText.includes(text)", arg=single["signature"]
     )
+    said = page.inner_text("#main")
+    assert "Landed in slot 332254855, transaction 7, 1 slot after acceptance (finalized)." in said
+    assert "finalized, final" in said
     assert "/admin/priority/" in page.url and "landing" not in page.url
     visitor.open(PAGES["tip-desk"])
     left = page.inner_text(".tm-countdown >> nth=0")

@@ -17,6 +17,7 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 
     from operations.models import Alarm, Sample
     from operations.readings.present import MOMENT_SECONDS
+    from priority.models import Upstream
 
     # Somebody watches for as long as this lasts: else the web process would in a minute, and find
     # that nothing else runs.
@@ -32,20 +33,24 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 
     pulse = page.locator("#tm-pulse")
     pulse.get_by_text("Live, as of").wait_for()
-    assert "The disk fills up." not in page.inner_text("#needs")
+    # Found as the page is made; there is no alarm yet.
+    assert "No upstream is enabled" not in page.inner_text("#needs")
 
+    Upstream.objects.update(is_enabled=False)
     began = timezone.now() - timedelta(minutes=4)
     Alarm.objects.create(
-        name="disk_space",
+        name="no_upstream",
         severity="critical",
-        text="The disk fills up.",
+        text="No upstream is enabled: accepted submissions will expire.",
         began_at=began,
         opened_at=began,
     )
     page.get_by_role("link", name="All alarms").focus()
     wait_a_beat()
     # Without a word from who looks at it, who stays where they were.
-    page.locator("#needs").get_by_text("The disk fills up.").wait_for()
+    since = page.locator("#needs").get_by_text("Since 4 min ago.")
+    since.wait_for()
+    assert "No upstream is enabled" in since.locator("..").inner_text()
     assert page.evaluate("document.activeElement.textContent") == "All alarms"
 
     visitor.refusals_expected = True
@@ -64,4 +69,4 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
     assert pulse.get_by_role("link", name="Sign in again").get_attribute("href") == (
         "/admin/login/?next=/admin/"
     )
-    assert "The disk fills up." in page.inner_text("#needs"), "what was seen last stays"
+    assert "Since 4 min ago." in page.inner_text("#needs"), "what was seen last stays"

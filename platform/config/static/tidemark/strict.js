@@ -15,23 +15,6 @@ document.addEventListener("alpine:init", () => {
   // Functions of the page are no names of an expression; components are.
   window.Alpine.data("theme", window.theme);
   window.Alpine.data("searchForm", window.searchForm);
-  window.Alpine.data("searchDropdown", () =>
-    Object.assign(window.searchDropdown(), {
-      leave() {
-        this.openSearchResults = false;
-        const input = this.$refs.searchInput;
-        if (input.value === "") input.blur();
-        else input.value = "";
-      },
-    }),
-  );
-  window.Alpine.data("searchCommand", () =>
-    Object.assign(window.searchCommand(), {
-      enter(event, remember) {
-        if (!event.metaKey && !event.ctrlKey) this.selectItem(remember, false);
-      },
-    }),
-  );
   window.Alpine.data("page", () => ({
     activeTab: first ? window.getCurrentTab() || first[1] : "",
     sidebarMobileOpen: false,
@@ -50,9 +33,4 @@ document.addEventListener("alpine:init", () => {
   body.removeAttribute("x-init");
   rewrite("x-bind:action", "window.location", () => "formAddress()");
   rewrite("x-on:click", "localStorage", () => `${OPEN} = !${OPEN}`);
-  rewrite("x-on:focus", ";", () => "openSearchResults = true");
-  rewrite("x-on:keydown.escape.prevent", "if (", () => "leave()");
-  rewrite("x-on:keydown.enter.prevent", "if (", (found) =>
-    `enter($event, ${found.includes("selectItem(true")})`,
-  );
 });
