@@ -1,6 +1,8 @@
 """The ground every test stands on: a PostgreSQL and a Valkey of this run's own."""
 
 import atexit
+import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -129,12 +131,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Each process holds the names of all tests, and reports them: one of 50 MB was once there.
+    long = [item.nodeid[:200] for item in items if len(item.nodeid) > 1_000]
+    assert not long, f"names of tests too long, name their cases with ids=: {long}"
     items[:] = spreading.ordered(items)
 
 
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()  # tests and all that was imported with them stay
+
+
+def give_back_memory() -> None:
+    """What is free goes back to the system, which else keeps the most that a file ever needed."""
+    with contextlib.suppress(AttributeError):  # a C library without it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -144,6 +155,8 @@ def pytest_runtest_teardown(
     yield
     if nextitem is None or nextitem.path != item.path:
         shared.keep(spreading.rest_of_group(item.session.items, nextitem))
+        gc.collect()
+        give_back_memory()
 
 
 @pytest.fixture(scope="session")

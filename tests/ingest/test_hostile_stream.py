@@ -1,6 +1,6 @@
 """The follower on a stream that lies, explodes and ages stores localnet's chain all the same."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -75,17 +75,19 @@ def test_lies_among_the_messages_leave_no_trace(localnet: Localnet) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        [b"\0" * 70_000_000],  # above the bound
-        [slot_update(2**63, 2)] * 10,
+        lambda: [bytes(70_000_000)],  # above the bound
+        lambda: [slot_update(2**63, 2)] * 10,
         # After a message that is none of the protocol it waits for a quarter of a minute.
-        pytest.param([b"\xff" * 100], marks=pytest.mark.soak),
+        pytest.param(lambda: [b"\xff" * 100], marks=pytest.mark.soak),
     ],
     ids=["explosion", "lies", "garbage"],
 )
-def test_a_bad_beginning_is_followed_by_a_good_stream(localnet: Localnet, bad: list[bytes]) -> None:
+def test_a_bad_beginning_is_followed_by_a_good_stream(
+    localnet: Localnet, bad: Callable[[], list[bytes]]
+) -> None:
     def twist(number: int, message: bytes) -> Iterator[bytes]:
         if number < 2:
-            yield from bad
+            yield from bad()
         yield message
 
     options: list[tuple[str, Any]] = [("grpc.max_send_message_length", -1)]

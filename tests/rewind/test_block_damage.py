@@ -113,13 +113,17 @@ _WHOLE = Change(bytes(32), 5, 3, 0, 1, 0, False, 1, b"")
         [_WHOLE._replace(rent_epoch=2**64)],
         [_WHOLE._replace(owner_id=0)],
         [_WHOLE._replace(owner_id=2**31)],
-        [_WHOLE._replace(data=bytes((10 << 20) + 1))],
     ],
-    ids=str,
+    ids=range(18),
 )
 def test_changes_that_cannot_be_sealed_are_refused(changes: list[Change]) -> None:
     with pytest.raises(ValueError):
         list(encode(changes, None))
+
+
+def test_a_change_with_too_much_data_is_refused() -> None:
+    with pytest.raises(ValueError):
+        list(encode([_WHOLE._replace(data=bytes((10 << 20) + 1))], None))
 
 
 def test_a_wrong_dictionary_is_refused() -> None:

@@ -77,7 +77,7 @@ def of_parts(
         {"instructions": [CompiledInstruction(0, b"", b"")]},
         {"instructions": [CompiledInstruction(1, b"", b"")] * 65},
     ],
-    ids=str,
+    ids=lambda broken: str(broken)[:80],
 )
 def test_a_malformed_transaction_is_refused(
     version: type[Message] | type[MessageV0], broken: dict[str, Any]
