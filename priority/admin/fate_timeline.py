@@ -81,6 +81,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
                 row.signature,
                 err=row.err,
                 tip_lamports=row.tip_lamports,
+                tip_address=None if row.tip_address is None else str(row.tip_address),
                 in_block=row.slot is not None,
             ),
             "replay": replays_of([row.signature]) if row.slot is not None else None,

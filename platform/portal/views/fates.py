@@ -159,6 +159,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
             Signature.from_string(fate.signature),
             err=fate.err,
             tip_lamports=None if fate.tip is None else fate.tip.lamports,
+            tip_address=None if fate.tip is None else str(fate.tip.address),
             in_block=fate.slot is not None,
         ),
         "err": None if fate.err is None else json.dumps(fate.err),
