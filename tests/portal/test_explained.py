@@ -111,3 +111,24 @@ def test_without_a_ledger_the_error_alone_is_explained(
 
 def _page(client: Client, signature: str) -> str:
     return text_of(client, f"/portal/fates/{signature}/")
+
+
+@pytest.mark.parametrize(
+    ("slots", "words"),
+    [
+        (0, "in the same slot as its acceptance"),
+        (1, "1 slot after acceptance"),
+        (2, "2 slots after acceptance"),
+    ],
+)
+def test_how_late_it_was_is_said_in_words(
+    ada: Any, person: Any, browser: Any, rows_of: Any, admin_client: Client, slots: int, words: str
+) -> None:
+    rows_of(ada)
+    row = Submission.objects.filter(key__customer=ada, kind="transaction", state="landed")[0]
+    assert row.slot is not None
+    Submission.objects.filter(pk=row.pk).update(accepted_slot=row.slot - slots)
+    mine = _page(browser(person(ada)), str(row.signature))
+    assert f"It was in a block {words}." in mine
+    staff = text_of(admin_client, f"/admin/priority/submission/{row.pk}/change/")
+    assert f", {words} (finalized)." in staff and "0 slots" not in mine + staff
