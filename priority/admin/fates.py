@@ -69,7 +69,7 @@ def later(submission: Submission) -> str:
 
 
 def slots_later(slots: int) -> str:
-    """How long after its acceptance a transaction was in a block."""
+    """How long after its acceptance a transaction was included in a block."""
     if slots == 0:
         return "in the same slot as its acceptance"
     return f"{counted(slots, 'slot')} after acceptance"

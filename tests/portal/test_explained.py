@@ -129,6 +129,16 @@ def test_how_late_it_was_is_said_in_words(
     assert row.slot is not None
     Submission.objects.filter(pk=row.pk).update(accepted_slot=row.slot - slots)
     mine = _page(browser(person(ada)), str(row.signature))
-    assert f"It was in a block {words}." in mine
+    assert f"It was included {words}." in mine
     staff = text_of(admin_client, f"/admin/priority/submission/{row.pk}/change/")
     assert f", {words} (finalized)." in staff and "0 slots" not in mine + staff
+
+
+def test_the_responses_of_attempts_are_read_whole(
+    ada: Any, person: Any, browser: Any, rows_of: Any
+) -> None:
+    rows_of(ada)
+    row = Submission.objects.filter(key__customer=ada, kind="transaction", state="refused")[0]
+    page = browser(person(ada)).get(f"/portal/fates/{row.signature}/").content.decode()
+    said = "Transaction simulation failed: Blockhash not found (-32002)"
+    assert f'<td class="wraps" data-says="Response">{said}</td>' in page

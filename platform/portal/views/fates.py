@@ -156,7 +156,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
         "sentence": fate_texts.state_text(fate.state),
         "pace": ""
         if fate.slots_after_acceptance is None
-        else f"It was in a block {slots_later(fate.slots_after_acceptance)}.",
+        else f"It was included {slots_later(fate.slots_after_acceptance)}.",
         "explained": fate_texts.explained(fate.state, fate.reason),
         "account": explained_of(
             Signature.from_string(fate.signature),
