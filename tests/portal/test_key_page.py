@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from access import refused_calls, usage
 from access.admin import key_panel
-from access.models import ApiKey
+from access.models import ApiKey, UsageMinute
 from access.months import month_of
 from access.services import keys, quota_forecast
+from access.services.usage import roll_up_usage
 from access.usage_sums import add_usage
 from portal.services import key_actions
 from staff.models import AuditEntry
@@ -89,6 +90,39 @@ def test_a_quota_is_a_bar_that_says_where_the_pace_leads(client: Client, key: Ap
     assert "400</strong> of 1,000 calls" in page and "40 %" in page
     count(key, 600, at=timezone.now())
     assert "The limit is reached: calls are answered 429" in text_of(client, "key", key.pk)
+
+
+def test_what_is_left_counts_calls_that_reached_their_method(
+    client: Client, ada: Any, key: ApiKey, empty_redis: None
+) -> None:
+    new = keys.issue_key(ada, tier=key.tier, name="narrow", scopes=["historical"])
+    ApiKey.objects.filter(pk=new.key.pk).update(calls_per_month=1_000)
+    for path, method, params, status in (
+        ("/historical", "getBlock", ["no slot"], 200),
+        ("/priority", "getTips", [], 403),
+    ):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"Authorization": new.secret}
+        answer = Client().post(
+            path, json.dumps(body), content_type="application/json", headers=headers
+        )
+        assert answer.status_code == status
+    usage.flush()
+    roll_up_usage(now=timezone.now() + timedelta(minutes=3))
+    outcomes = UsageMinute.objects.filter(key=new.key).values_list("status", flat=True)
+    assert set(outcomes) == {"invalid_params", "scope_missing"}
+    resets = f"at {month_of(timezone.now())[1]:%Y-%m-%d} 00:00 UTC"
+    usage_path = f"{reverse('portal:usage')}?key={new.key.pk}"
+    limits_path = reverse("portal:key_limits", args=[new.key.pk])
+    for path in (reverse("portal:key", args=[new.key.pk]), usage_path, limits_path):
+        page = client.get(path)
+        said = words_of(page)
+        assert "999 calls left until the quota resets" in said and resets in said, path
+        assert "A call counts once it reaches its method" in said
+        assert f'href="{usage_path}' in page.content.decode() or path == usage_path
+        assert f'href="{limits_path}' in page.content.decode() or path == limits_path
+    listed = text_of(client, "limits")
+    assert "1 of 1,000 (0 %) 999 Usage of this month" in listed and resets in listed
 
 
 @pytest.mark.parametrize(

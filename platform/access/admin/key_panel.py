@@ -12,23 +12,27 @@ from access.refused_calls import RefusedCall
 from access.services import quota_forecast
 from access.services.overlaps import overlap_of
 from access.services.quota_forecast import PACE_DAYS, QuotaForecast
-from staff.formatting import ago, duration, grouped, utc
+from staff.formatting import ago, counted, duration, grouped, utc
 
 _ENOUGH, _NEARLY = 0.8, 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaBar:
-    """A month's bar: widths in percent, the hue of what is used, and the sentences beside it."""
+    """A month's bar: widths in percent, the hue of what is used, and the sentences beside it.
+    `limit` and `left` are empty without a limit.
+    """
 
     used: str
     limit: str
+    left: str
     percent: str
     used_width: float
     projected_width: float
     hue: str
     sentence: str
     resets: Any
+    resets_at: str
 
 
 def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
@@ -42,12 +46,14 @@ def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
     return QuotaBar(
         used=grouped(found.used),
         limit="" if found.limit is None else grouped(found.limit),
+        left="" if found.limit is None else counted(max(0, found.limit - found.used), "call"),
         percent=f"{100 * share:.1f} %" if 0 < share < _NEARLY / 10 else f"{found.percent} %",
         used_width=round(min(100.0, 100 * share), 2),
         projected_width=round(min(100.0, 100 * led_to), 2),
         hue=hue,
         sentence=_sentence(found, key, now),
         resets=ago(found.resets_at, now),
+        resets_at=utc(found.resets_at),
     )
 
 
