@@ -73,8 +73,8 @@ def test_limits_are_those_of_the_tiers_as_they_are_now(text: Any) -> None:
     assert "1,234" in ultra and "no limit" in ultra and f"ultra.qos.{settings.DOMAIN}" in ultra
     vip = page.partition("<td>vip</td>")[2].partition("</tr>")[0]
     assert "5,000,000" in vip and "none of its own" in vip
-    assert "no limit<span class=\"hint\"> by the tier" in ultra
-    assert 'own limit and what is left of it are in the portal under <a href="/portal/limits/">' in page
+    assert 'no limit<span class="hint"> by the tier, see below' in ultra
+    assert 'left of it are in the portal under <a href="/portal/limits/">' in page
     Tier.objects.all().delete()
     assert "There are no tiers" in text("limits/")
 
