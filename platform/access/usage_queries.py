@@ -222,6 +222,23 @@ def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, in
     return dict(rows)
 
 
+def first_issued_at(key_id: int) -> datetime | None:
+    """When the first of the keys was issued that the key was rotated from, or itself."""
+    rows = _rows(
+        """
+        WITH RECURSIVE before(created_at, rotated_from_id) AS (
+            SELECT created_at, rotated_from_id FROM access_apikey WHERE id = %s
+            UNION ALL
+            SELECT k.created_at, k.rotated_from_id FROM access_apikey k JOIN before b
+                ON k.id = b.rotated_from_id
+        )
+        SELECT min(created_at) FROM before
+        """,
+        [key_id],
+    )
+    return rows[0][0] if rows else None
+
+
 def days_of_keys(
     key_ids: Collection[int], start: date, end: date
 ) -> list[tuple[int, date, int, int]]:

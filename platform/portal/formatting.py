@@ -33,6 +33,10 @@ def limits(tier: Tier) -> list[str]:
     ]
     if tier.tip_fetches_daily_cap is not None:
         lines.append(f"{tier.tip_fetches_daily_cap:,} tip-address fetches a UTC day")
+    if tier.calls_per_month is None:
+        lines.append("calls a month: no limit")
+    else:
+        lines.append(f"{tier.calls_per_month:,} calls a month")
     lines.append(
         f"{tier.stream_connections:,} WebSockets with {tier.stream_subscriptions:,} subscriptions"
         " each"

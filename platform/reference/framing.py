@@ -27,6 +27,8 @@ def page(request: HttpRequest, template: str, found: dict[str, Any]) -> HttpResp
         "place": navigation.place(here),
         "base": base_of(request),
         "portal": _url("portal:overview"),
+        "portal_issue": _url("portal:key_issue"),
+        "portal_limits": _url("portal:limits"),
         "headings": [],
     }
     return render(request, f"docs/{template}.html", {**frame, **found})

@@ -21,7 +21,13 @@ from staff.read_only import LongListAdmin
 
 
 def _explained(row: Submission) -> dict[str, Any]:
-    found = explained_of(row.signature, err=row.err, tip_lamports=row.tip_lamports, in_block=True)
+    found = explained_of(
+        row.signature,
+        err=row.err,
+        tip_lamports=row.tip_lamports,
+        tip_address=None if row.tip_address is None else str(row.tip_address),
+        in_block=True,
+    )
     return {"signature": str(row.signature), "found": found}
 
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from priority.admin.fates import OUTCOME_HUES, in_words, slots_after, state_label
+from priority.admin.fates import OUTCOME_HUES, in_words, later, state_label
 from priority.models import Attempt, Submission
 from priority.submissions import State
 from rewind.admin.explained import explained_of
 from rewind.admin.replay_pages import replays_of
-from staff.formatting import badge, counted, in_units, link, milliseconds, plain, with_sol
+from staff.formatting import badge, in_units, link, milliseconds, plain, with_sol
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _ATTEMPTS_SHOWN = 200
@@ -81,6 +81,7 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
                 row.signature,
                 err=row.err,
                 tip_lamports=row.tip_lamports,
+                tip_address=None if row.tip_address is None else str(row.tip_address),
                 in_block=row.slot is not None,
             ),
             "replay": replays_of([row.signature]) if row.slot is not None else None,
@@ -102,10 +103,8 @@ def _moments(row: Submission) -> Iterator[Moment]:
     yield Moment(row.accepted_at, "quiet", "received and accepted", slot)
     if row.seen_at is not None and row.slot is not None:
         index = "" if row.transaction_index is None else f", transaction {row.transaction_index}"
-        slots = slots_after(row)
-        later = "" if slots is None else f", {counted(slots, 'slot')} after acceptance"
         hue = "good" if row.state == State.LANDED else "bad"
-        yield Moment(row.seen_at, hue, "seen in a block", f"slot {row.slot}{index}{later}")
+        yield Moment(row.seen_at, hue, "seen in a block", f"slot {row.slot}{index}{later(row)}")
     if row.settled_at is not None:
         hue = "good" if row.state == State.LANDED else "bad"
         title = f"{row.commitment or row.state}, final"

@@ -65,8 +65,11 @@ def slots_after(submission: Submission) -> int | None:
 
 def later(submission: Submission) -> str:
     slots = slots_after(submission)
-    if slots is None:
-        return ""
+    return "" if slots is None else f", {slots_later(slots)}"
+
+
+def slots_later(slots: int) -> str:
+    """How long after its acceptance a transaction was included in a block."""
     if slots == 0:
-        return ", the slot of its acceptance"
-    return f", {counted(slots, 'slot')} after acceptance"
+        return "in the same slot as its acceptance"
+    return f"{counted(slots, 'slot')} after acceptance"

@@ -7,6 +7,7 @@ from solders.signature import Signature
 from chain.explained.instructions import sol
 from chain.explained.transactions import Balance, Explanation, TokenBalance, explain_error
 from jsonrpc.errors import RpcError
+from rewind.admin.shortfalls import shortfall_text
 from rewind.services.explaining import explained
 from staff.formatting import grouped, shortened, with_sol
 
@@ -21,12 +22,13 @@ def explained_of(
     *,
     err: Any,
     tip_lamports: int | None,
+    tip_address: str | None = None,
     in_block: bool,
     is_submission: bool = True,
 ) -> dict[str, Any] | None:
-    """None for a transaction that is in no block: there is nothing to explain. `err` and
-    `tip_lamports` are the submission's, for what the ledger does not have; of a transaction that is
-    none of ours no tip is known.
+    """None for a transaction that is in no block: there is nothing to explain. `err` and the tip
+    are the submission's, for what the ledger does not have; of a transaction that is none of ours
+    no tip is known.
     """
     if not in_block:
         return None
@@ -45,6 +47,7 @@ def explained_of(
     return {
         "missing": "",
         "sentence": found.sentence,
+        "shortfall": shortfall_text(found.short, tip_address=tip_address),
         "technical": found.technical,
         "failed": found.failed,
         "fee": with_sol(found.fee, "not recorded"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from chain.encodings import b58encode
+from chain.explained.funding import RentShortfall, Shortfall
 from chain.explained.programs import COMPUTE_BUDGET, NAMES, SYSTEM, TOKEN
 from chain.explained.transactions import explain, explain_error, sol
 from chain.transaction_errors import (
@@ -170,6 +171,82 @@ def test_an_error_is_words_by_program_and_code(program: int, err: Any, sentence:
     assert transaction_error_json(transaction_error_bytes(wire)) == wire, "an error of the chain"
     entry = _entry([{"programIdIndex": program, "accounts": [], "data": ""}], err=wire)
     assert (explain(entry).sentence).startswith(sentence)
+
+
+def _transfer(to: int, lamports: int, source: int = 0) -> dict[str, Any]:
+    data = (2).to_bytes(4, "little") + lamports.to_bytes(8, "little")
+    return {"programIdIndex": 1, "accounts": [source, to], "data": b58encode(data)}
+
+
+def _too_few(had: int, need: int) -> list[str]:
+    return [
+        f"Program {SYSTEM} invoke [1]",
+        f"Transfer: insufficient lamports {had}, need {need}",
+        f"Program {SYSTEM} failed: custom program error: 0x1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("last", "is_whole"),
+    [
+        (_transfer(2, 300), True),
+        ({"programIdIndex": 2, "accounts": [0], "data": ""}, False),
+    ],
+)
+def test_a_shortfall_counts_what_comes_before_and_after_it(
+    last: dict[str, Any], is_whole: bool
+) -> None:
+    paid = [f"Program {SYSTEM} invoke [1]", f"Program {SYSTEM} success"]
+    entry = _entry(
+        [_transfer(2, 1_000), _transfer(0, 40, source=2), _transfer(2, 9_000), last],
+        err={"InstructionError": [2, {"Custom": 1}]},
+        fee=5_000,
+        preBalances=[10_000, 1, 7_000, 1],
+        postBalances=[5_000, 1, 7_000, 1],
+        logMessages=[*paid, *paid, *_too_few(4_040, 9_000)],
+    )
+    short = explain(entry).short
+    assert isinstance(short, Shortfall)
+    assert (short.pubkey, short.before, short.had, short.fee) == (OTHER, 10_000, 4_040, 5_000)
+    assert [each.lamports for each in short.earlier] == [1_000] and short.other == -40
+    later = sum(each.lamports for each in short.later)
+    assert (later, short.is_whole) == (300 if is_whole else 0, is_whole)
+    assert short.missing == 4_960 and short.sufficient == 10_000 + 4_960 + later
+    assert short.sufficient_to_stay - short.sufficient == 890_880
+
+
+def test_a_source_that_is_not_the_fee_payer_pays_no_fee() -> None:
+    entry = _entry(
+        [_transfer(0, 9_000, source=2)],
+        err={"InstructionError": [0, {"Custom": 1}]},
+        fee=5_000,
+        preBalances=[10_000, 1, 7_000, 1],
+        logMessages=_too_few(7_000, 9_000),
+    )
+    short = explain(entry).short
+    assert isinstance(short, Shortfall)
+    assert (short.fee, short.other, short.sufficient) == (0, 0, 9_000)
+
+
+@pytest.mark.parametrize(
+    ("index", "balances", "left", "sufficient"),
+    [
+        (2, [2_000_000, 1, 0, 1], 500, 890_380),
+        (0, [6_500, 1, 10_000_000, 1], 1_000, 896_380),
+    ],
+)
+def test_what_a_rent_exempt_balance_lacks_is_counted(
+    index: int, balances: list[int], left: int, sufficient: int
+) -> None:
+    entry = _entry(
+        [_transfer(2, 500)],
+        err={"InsufficientFundsForRent": {"account_index": index}},
+        fee=5_000,
+        preBalances=balances,
+    )
+    short = explain(entry).short
+    assert isinstance(short, RentShortfall)
+    assert (short.left, short.sufficient, short.is_new) == (left, sufficient, index == 2)
 
 
 def test_lamports_are_sol_to_the_last_digit() -> None:

@@ -13,9 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access import refused_calls, usage
-from access.models import ApiKey
+from access.admin import key_panel
+from access.models import ApiKey, UsageMinute
 from access.months import month_of
 from access.services import keys, quota_forecast
+from access.services.usage import roll_up_usage
 from access.usage_sums import add_usage
 from portal.services import key_actions
 from staff.models import AuditEntry
@@ -90,13 +92,48 @@ def test_a_quota_is_a_bar_that_says_where_the_pace_leads(client: Client, key: Ap
     assert "The limit is reached: calls are answered 429" in text_of(client, "key", key.pk)
 
 
+def test_what_is_left_counts_calls_that_reached_their_method(
+    client: Client, ada: Any, key: ApiKey, empty_redis: None
+) -> None:
+    new = keys.issue_key(ada, tier=key.tier, name="narrow", scopes=["historical"])
+    ApiKey.objects.filter(pk=new.key.pk).update(calls_per_month=1_000)
+    for path, method, params, status in (
+        ("/historical", "getBlock", ["no slot"], 200),
+        ("/priority", "getTips", [], 403),
+    ):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        headers = {"Authorization": new.secret}
+        answer = Client().post(
+            path, json.dumps(body), content_type="application/json", headers=headers
+        )
+        assert answer.status_code == status
+    usage.flush()
+    roll_up_usage(now=timezone.now() + timedelta(minutes=3))
+    outcomes = UsageMinute.objects.filter(key=new.key).values_list("status", flat=True)
+    assert set(outcomes) == {"invalid_params", "scope_missing"}
+    resets = f"at {month_of(timezone.now())[1]:%Y-%m-%d} 00:00 UTC"
+    usage_path = f"{reverse('portal:usage')}?key={new.key.pk}"
+    limits_path = reverse("portal:key_limits", args=[new.key.pk])
+    for path in (reverse("portal:key", args=[new.key.pk]), usage_path, limits_path):
+        page = client.get(path)
+        said = words_of(page)
+        assert "999 calls left until the quota resets" in said and resets in said, path
+        assert "A call counts once it reaches its method" in said
+        assert f'href="{usage_path}' in page.content.decode() or path == usage_path
+        assert f'href="{limits_path}' in page.content.decode() or path == limits_path
+    listed = text_of(client, "limits")
+    assert "1 of 1,000 (0 %) 999 Usage of this month" in listed and resets in listed
+
+
 @pytest.mark.parametrize(
     ("limit", "reaches"), [(300_000, None), (30_000, datetime(2026, 11, 27).date())]
 )
 def test_the_forecast_is_the_pace_of_the_last_days(key: ApiKey, limit: int, reaches: Any) -> None:
     """1,000 calls a day for seven days, at noon of the 20th: ten and a half days are left."""
     now = datetime.fromisoformat("2026-11-20T12:00:00+00:00")
-    ApiKey.objects.filter(pk=key.pk).update(calls_per_month=limit)
+    ApiKey.objects.filter(pk=key.pk).update(
+        calls_per_month=limit, created_at=now - timedelta(days=30)
+    )
     count(key, 16_000, at=now - timedelta(days=12))
     for days in range(7):
         count(key, 1_000 if days else 500, at=now - timedelta(days=days))
@@ -111,13 +148,53 @@ def test_the_forecast_is_the_pace_of_the_last_days(key: ApiKey, limit: int, reac
     assert quota_forecast.forecast(0, now) is None
 
 
-def test_a_successors_month_and_pace_are_those_of_the_key_before(key: ApiKey) -> None:
+def test_a_successors_month_and_pace_are_those_of_the_key_before(
+    client: Client, key: ApiKey
+) -> None:
     now = timezone.now()
     ApiKey.objects.filter(pk=key.pk).update(calls_per_month=10_000)
     count(key, 700, at=now)
     new = keys.rotate_key(key.pk, overlap=timedelta(hours=1), now=now).key
     found = quota_forecast.forecast(new.pk, now)
-    assert found is not None and found.used == 700 and found.per_day > 0
+    assert found is not None and found.used == 700 and found.is_too_early
+    ApiKey.objects.filter(pk=key.pk).update(created_at=now - timedelta(hours=7))
+    found = quota_forecast.forecast(new.pk, now)
+    assert found is not None and found.per_day == pytest.approx(2_400)
+    page = text_of(client, "key", new.pk)
+    assert "At the pace since the first key of this rotation was issued 7 h ago (about" in page
+
+
+@pytest.mark.parametrize(
+    ("age", "words"),
+    [
+        (
+            timedelta(minutes=12),
+            "It is too early for a forecast of this month: the key was issued 12 min ago.",
+        ),
+        (timedelta(hours=2), "At the pace since the key was issued 2 h ago (about 12,000 a day)"),
+    ],
+)
+def test_the_pace_of_a_new_key_is_that_since_it_was_issued(
+    client: Client, key: ApiKey, age: timedelta, words: str
+) -> None:
+    now = timezone.now()
+    ApiKey.objects.filter(pk=key.pk).update(created_at=now - age)
+    count(key, 1_000, at=now)
+    assert words in text_of(client, "key", key.pk)
+
+
+def test_the_pace_of_a_key_that_rested_is_that_since_its_first_day(key: ApiKey) -> None:
+    now = datetime.fromisoformat("2026-11-20T12:00:00+00:00")
+    ApiKey.objects.filter(pk=key.pk).update(created_at=now - timedelta(days=90))
+    count(key, 300, at=now - timedelta(days=1))
+    key.refresh_from_db()
+    bar = key_panel.quota_bar(key, now)
+    assert bar is not None
+    assert bar.sentence.startswith("At the pace since 2026-11-19 (about 200 a day)")
+    bar = key_panel.quota_bar(key, now - timedelta(hours=35.5))
+    assert bar is not None and bar.sentence.endswith(
+        "forecast of this month: the day has just begun."
+    )
 
 
 def test_the_list_has_calls_by_day_with_their_sum_and_the_expiry(

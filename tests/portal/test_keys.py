@@ -1,5 +1,6 @@
 """What customers do to their keys, and how far they may go."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -103,6 +104,26 @@ def test_of_two_keys_each_lends_its_own_rights_only(
     client.post(reverse("portal:key_issue"), {**posted, "scopes": ["historical"]})
     new = ada.keys.get(name="x")
     assert new.tier == tiers["elite"] and new.methods == ["getBlock"]
+
+
+def test_the_lowest_tier_is_suggested_and_each_says_what_it_gives(
+    client: Client, ada: Any, key: ApiKey, tiers: dict[str, Any]
+) -> None:
+    low = keys.issue_key(ada, tier=tiers["basic"], name="low", calls_per_month=7_000).key
+    page = client.get(reverse("portal:key_issue")).content.decode()
+    assert re.findall(r'<option value="(\d+)" selected', page) == [str(low.pk)]
+    assert "basic, as low (" in page and "all scopes; 7,000 calls a month" in page
+    for tier, rate in (("basic", 10), ("elite", 30)):
+        assert f"<strong>{tier}</strong>: {rate} calls a second, {rate} at once;" in page
+    assert page.index("<strong>basic") < page.index("<strong>elite")
+
+
+def test_staff_starts_with_the_lowest_tier_of_keys(
+    admin_client: Client, tiers: dict[str, Any]
+) -> None:
+    page = admin_client.get("/admin/access/apikey/add/").content.decode()
+    assert f'<option value="{tiers["basic"].pk}" selected' in page
+    assert "<strong>elite</strong>: 30 calls per second" in page and "no limit a month" in page
 
 
 def test_scopes_that_were_narrowed_can_be_had_back_and_no_more(client: Client, key: ApiKey) -> None:

@@ -40,6 +40,7 @@ def text(client: Any, db: None, empty_redis: None) -> Any:
 def test_every_page_is_there_and_links_to_pages_that_are(client: Any, text: Any) -> None:
     links = {href for path in PAGES for href in re.findall(r'href="(/[^"#]*)', text(path))}
     assert {f"/docs/{path}" for path in PAGES if "?" not in path} <= links
+    assert "/portal/keys/issue/" in links
     for link in links - {"/portal/", "/admin/"}:
         assert client.get(link, HTTP_HOST=HOST).status_code in (200, 302), link
     assert client.get("/docs/nowhere/", HTTP_HOST=HOST).status_code == 404
@@ -72,6 +73,8 @@ def test_limits_are_those_of_the_tiers_as_they_are_now(text: Any) -> None:
     assert "1,234" in ultra and "no limit" in ultra and f"ultra.qos.{settings.DOMAIN}" in ultra
     vip = page.partition("<td>vip</td>")[2].partition("</tr>")[0]
     assert "5,000,000" in vip and "none of its own" in vip
+    assert 'no limit<span class="hint"> by the tier, see below' in ultra
+    assert 'left of it are in the portal under <a href="/portal/limits/">' in page
     Tier.objects.all().delete()
     assert "There are no tiers" in text("limits/")
 

@@ -54,18 +54,21 @@ def scopes_of(key: ApiKey) -> str:
 
 def limits(tier: Tier) -> SafeString:
     """The limits of a tier, a line each."""
+    return format_html_join("", "<div>{}</div>", ((line,) for line in limit_lines(tier)))
+
+
+def limit_lines(tier: Tier) -> tuple[str, ...]:
     quotas = quotas_of(tier)
     fetches = _rate(quotas.get("tip_fetches"), "tip-address fetch", "tip-address fetches")
     if tier.tip_fetches_daily_cap is not None:
         fetches += f", at most {grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
-    lines = (
+    return (
         _rate(quotas.get("requests"), "call", "calls"),
         _rate(quotas.get("bundles"), "bundle", "bundles"),
         fetches,
         f"{grouped(tier.simulation_jobs)} simulation jobs open at once,"
         f" {grouped(tier.simulations_per_job)} simulations in each",
     )
-    return format_html_join("", "<div>{}</div>", ((line,) for line in lines))
 
 
 def _rate(quota: Quota | None, one: str, many: str) -> str:

@@ -5,12 +5,15 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminTextareaWidget,
 )
 
-from access.callers import SCOPES
+from access import store
+from access.admin.key_formatting import limit_lines
+from access.callers import ANONYMOUS, SCOPES
 from access.errors import ActionRefused
 from access.key_fields import (
     ENVIRONMENT_HELP,
@@ -21,7 +24,7 @@ from access.key_fields import (
     more_hours_field,
     overlap_field,
 )
-from access.models import ApiKey
+from access.models import ApiKey, Tier
 from access.services import parked_secrets
 
 MOST_OVERLAP_HOURS = 24 * 90
@@ -70,7 +73,19 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class IssueKeyForm(_KeyForm):
-    """A new key."""
+    """A new key, of the lowest tier of keys unless another one is chosen."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field: Any = self.fields["tier"]
+        tiers = [tier for tier in store.tiers() if tier.name != ANONYMOUS]
+        if tiers:
+            field.initial = tiers[0].pk
+            field.help_text = format_html(
+                "{}. For each key a tier gives:{}",
+                field.help_text,
+                format_html_join("", "<br><strong>{}</strong>: {}", map(_gives, tiers)),
+            )
 
     def clean_expires_at(self) -> datetime | None:
         expiry: datetime | None = self.cleaned_data["expires_at"]
@@ -86,6 +101,12 @@ class IssueKeyForm(_KeyForm):
             except ActionRefused as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return cleaned
+
+
+def _gives(tier: Tier) -> tuple[str, str]:
+    month = tier.calls_per_month
+    monthly = "no limit a month" if month is None else f"{month:,} calls a month"
+    return tier.name, f"{'; '.join(limit_lines(tier))}; {monthly}"
 
 
 class EditKeyForm(_KeyForm):

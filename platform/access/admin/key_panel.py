@@ -12,23 +12,27 @@ from access.refused_calls import RefusedCall
 from access.services import quota_forecast
 from access.services.overlaps import overlap_of
 from access.services.quota_forecast import PACE_DAYS, QuotaForecast
-from staff.formatting import ago, grouped, utc
+from staff.formatting import ago, counted, duration, grouped, utc
 
 _ENOUGH, _NEARLY = 0.8, 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaBar:
-    """A month's bar: widths in percent, the hue of what is used, and the sentences beside it."""
+    """A month's bar: widths in percent, the hue of what is used, and the sentences beside it.
+    `limit` and `left` are empty without a limit.
+    """
 
     used: str
     limit: str
+    left: str
     percent: str
     used_width: float
     projected_width: float
     hue: str
     sentence: str
     resets: Any
+    resets_at: str
 
 
 def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
@@ -42,26 +46,49 @@ def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
     return QuotaBar(
         used=grouped(found.used),
         limit="" if found.limit is None else grouped(found.limit),
+        left="" if found.limit is None else counted(max(0, found.limit - found.used), "call"),
         percent=f"{100 * share:.1f} %" if 0 < share < _NEARLY / 10 else f"{found.percent} %",
         used_width=round(min(100.0, 100 * share), 2),
         projected_width=round(min(100.0, 100 * led_to), 2),
         hue=hue,
-        sentence=_sentence(found, now),
+        sentence=_sentence(found, key, now),
         resets=ago(found.resets_at, now),
+        resets_at=utc(found.resets_at),
     )
 
 
-def _sentence(found: QuotaForecast, now: datetime) -> str:
+def _sentence(found: QuotaForecast, key: ApiKey, now: datetime) -> str:
     if found.is_reached:
         return f"The limit is reached: calls are answered 429 until {utc(found.resets_at)}."
-    if not found.per_day:
+    if found.since is None:
         return f"No counted call in the last {PACE_DAYS} days."
-    pace = f"At the pace of the last {PACE_DAYS} days (about {_about(found.per_day)} a day)"
+    if found.is_too_early:
+        return (
+            "It is too early for a forecast of this month: "
+            + (_issued(key, found.since, now) if found.since_issue else "the day has just begun")
+            + "."
+        )
+    pace = f"At the pace {_span(found, key, now)} (about {_about(found.per_day)} a day)"
     if found.reaches_at is not None:
         when = f"{found.reaches_at.astimezone(UTC):%Y-%m-%d}"
         return f"{pace} the limit is reached about {when}, before the month ends."
     led_to = f"{pace} the month ends at about {_about(found.projected)} calls"
     return f"{led_to}." if found.limit is None else f"{led_to} ({found.projected_percent} %)."
+
+
+def _span(found: QuotaForecast, key: ApiKey, now: datetime) -> str:
+    """What the pace was measured over."""
+    since = found.since or now
+    if found.since_issue:
+        return f"since {_issued(key, since, now)}"
+    if (now.astimezone(UTC).date() - since.date()).days < PACE_DAYS - 1:
+        return f"since {since:%Y-%m-%d}"
+    return f"of the last {PACE_DAYS} days"
+
+
+def _issued(key: ApiKey, at: datetime, now: datetime) -> str:
+    whose = "the key" if key.rotated_from_id is None else "the first key of this rotation"
+    return f"{whose} was issued {duration(now - at)} ago"
 
 
 def _about(number: float) -> str:

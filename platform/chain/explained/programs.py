@@ -10,6 +10,11 @@ ASSOCIATED_TOKEN = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 STAKE = "Stake11111111111111111111111111111111111111"
 VOTE = "Vote111111111111111111111111111111111111111"
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
+MEMOS = (
+    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
+    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
+    "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH",
+)
 # They write no line into the log.
 PRECOMPILES = frozenset(
     {
@@ -27,9 +32,7 @@ NAMES = {
     STAKE: "Stake program",
     VOTE: "Vote program",
     COMPUTE_BUDGET: "Compute budget program",
-    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo": "Memo program",
-    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr": "Memo program",
-    "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH": "Memo program",
+    **dict.fromkeys(MEMOS, "Memo program"),
     "AddressLookupTab1e1111111111111111111111111": "Address lookup table program",
     "BPFLoader2111111111111111111111111111111111": "BPF loader",
     "BPFLoaderUpgradeab1e11111111111111111111111": "Upgradeable BPF loader",
@@ -47,10 +50,13 @@ class LogWords(NamedTuple):
     lamports: frozenset[str] = frozenset()
 
 
+TOO_FEW_LAMPORTS = re.compile(
+    r"^Transfer: insufficient lamports (?P<had>\d{1,20}), need (?P<need>\d{1,20})$"
+)
 LOG_LINES = (
     LogWords(
         SYSTEM,
-        re.compile(r"^Transfer: insufficient lamports (?P<had>\d{1,20}), need (?P<need>\d{1,20})$"),
+        TOO_FEW_LAMPORTS,
         "Transfer of {need} SOL; the payer had {had}.",
         frozenset({"had", "need"}),
     ),

@@ -6,6 +6,7 @@ from typing import Any
 from chain.encodings import b58decode
 from chain.explained import programs
 from chain.explained.calls import FailedCall, failed_call
+from chain.explained.funding import RentShortfall, Shortfall, rent_shortfall, shortfall
 from chain.explained.instructions import all_keys, decode, program_name, sol
 from chain.transaction_error_text import transaction_error_text
 
@@ -59,6 +60,7 @@ class TokenBalance:
 class Explanation:
     """What a transaction came to. `sentence` and `technical` are empty where it succeeded; lamports
     in `fee`, compute units in `units_used` and `units_asked` (None: not recorded, or none asked).
+    `short` has the figures of an error for want of lamports, where they are known.
     """
 
     sentence: str
@@ -69,6 +71,7 @@ class Explanation:
     fee: int | None
     units_used: int | None
     units_asked: int | None
+    short: Shortfall | RentShortfall | None
 
 
 def explain(entry: Entry) -> Explanation:
@@ -94,12 +97,23 @@ def explain(entry: Entry) -> Explanation:
         fee=meta.get("fee"),
         units_used=meta.get("computeUnitsConsumed"),
         units_asked=_units_asked(message["instructions"], keys),
+        short=_short(call, err, message["instructions"], keys, meta),
     )
 
 
 def explain_error(err: Any) -> str:
     """The error alone in words, for a transaction that the ledger does not have."""
     return _sentence(err, None)
+
+
+def _short(
+    call: FailedCall | None, err: Any, instructions: list[Entry], keys: list[str], meta: Entry
+) -> Shortfall | RentShortfall | None:
+    if call is not None:
+        return shortfall(call, instructions, keys, meta)
+    rent = err.get("InsufficientFundsForRent") if isinstance(err, dict) else None
+    index = None if rent is None else rent.get("account_index")
+    return None if index is None else rent_shortfall(index, instructions, keys, meta)
 
 
 def _sentence(err: Any, call: FailedCall | None, keys: list[str] | None = None) -> str:

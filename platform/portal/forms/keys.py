@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html, format_html_join
 
 from access.callers import SCOPES
 from access.key_fields import (
@@ -15,7 +16,8 @@ from access.key_fields import (
     more_hours_field,
     overlap_field,
 )
-from access.models import ApiKey
+from access.models import ApiKey, Tier
+from portal.formatting import limits
 from portal.services.key_rights import LONGEST_OVERLAP, given
 
 _MOST_NETWORKS = 100
@@ -59,16 +61,23 @@ class KeyForm(forms.Form):
 class IssueForm(KeyForm):
     """A new key, with the tier of an existing one."""
 
-    like = forms.TypedChoiceField(coerce=int, label="Tier and rights of")
+    like = forms.TypedChoiceField(coerce=int, label="Tier and rights")
     field_order = ("name", "like", "environment", "scopes", "networks", "expires_at")
 
     def __init__(self, *args: Any, models: Sequence[ApiKey], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         like: Any = self.fields["like"]
         like.choices = [(key.pk, _label(key)) for key in models]
-        like.help_text = (
-            "A new key has the tier of an existing key, and at most its scopes and expiry"
+        tiers = sorted({key.tier for key in models}, key=lambda tier: tier.rank)
+        like.help_text = format_html(
+            "A new key has the tier of an existing key, and at most its scopes and expiry. For each"
+            " key a tier gives:{}",
+            format_html_join("", "<br><strong>{}</strong>: {}", map(_gives, tiers)),
         )
+
+
+def _gives(tier: Tier) -> tuple[str, str]:
+    return tier.name, "; ".join(limits(tier))
 
 
 def _label(key: ApiKey) -> str:
@@ -76,7 +85,8 @@ def _label(key: ApiKey) -> str:
     scopes = "all scopes" if len(rights.scopes) == len(SCOPES) else ", ".join(rights.scopes)
     end = rights.expires_at
     until = "" if end is None else f"; until {end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    return f"{key}: {key.tier}; {scopes}{until}"
+    month = "" if key.calls_per_month is None else f"; {key.calls_per_month:,} calls a month"
+    return f"{key.tier}, as {key}: {scopes}{month}{until}"
 
 
 class RotateForm(forms.Form):

@@ -45,8 +45,9 @@ def is_suspended_by_staff(key: ApiKey) -> bool:
 
 
 def models_of(keys: Iterable[ApiKey], now: datetime) -> list[ApiKey]:
-    """The keys whose rights a new one may have, the best first: not expired, and not suspended or
-    revoked by staff. A key that the customer revoked can be replaced.
+    """The keys whose rights a new one may have: not expired, and not suspended or revoked by staff.
+    A key that the customer revoked can be replaced. The first is the one to suggest: of the lowest
+    tier, so that no one gets a higher one by not choosing, and there the one with the most rights.
     """
     found = [key for key in keys if _may_be_followed(key, now)]
     return sorted(found, key=_merit, reverse=True)
@@ -68,7 +69,7 @@ def is_rotated(key: ApiKey) -> bool:
 def _merit(key: ApiKey) -> tuple[bool, int, int, bool, int]:
     rights = given(key)
     endless = rights.expires_at is None
-    return key.revoked_at is None, key.tier.rank, len(rights.scopes), endless, key.pk
+    return key.revoked_at is None, -key.tier.rank, len(rights.scopes), endless, key.pk
 
 
 def _terms(key: ApiKey) -> KeyTerms | None:

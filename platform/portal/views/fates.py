@@ -16,7 +16,7 @@ from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
 from portal.views.replays import replays_of, sending_again
-from priority.admin.fates import OUTCOME_HUES, state_badge
+from priority.admin.fates import OUTCOME_HUES, slots_later, state_badge
 from priority.errors import (
     BundleIdMalformed,
     BundleUnknown,
@@ -154,11 +154,15 @@ def _submission(fate: Fate) -> dict[str, Any]:
         "row": fate,
         "state": state_badge(fate.state, fate.reason, final=fate.final),
         "sentence": fate_texts.state_text(fate.state),
+        "pace": ""
+        if fate.slots_after_acceptance is None
+        else f"It was included {slots_later(fate.slots_after_acceptance)}.",
         "explained": fate_texts.explained(fate.state, fate.reason),
         "account": explained_of(
             Signature.from_string(fate.signature),
             err=fate.err,
             tip_lamports=None if fate.tip is None else fate.tip.lamports,
+            tip_address=None if fate.tip is None else str(fate.tip.address),
             in_block=fate.slot is not None,
         ),
         "err": None if fate.err is None else json.dumps(fate.err),

@@ -90,9 +90,13 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     models = key_rights.models_of(store.keys_of(member.customer_id), now)
     if not models:
         return page(request, "portal/no_key_to_follow.html", {})
-    best = key_rights.given(models[0])
+    suggested = key_rights.given(models[0])
     scopes = {scope for key in models for scope in key_rights.given(key).scopes}
-    initial = {"scopes": best.scopes, "expires_at": best.expires_at, "like": models[0].pk}
+    initial = {
+        "scopes": suggested.scopes,
+        "expires_at": suggested.expires_at,
+        "like": models[0].pk,
+    }
     form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
     if request.method == "POST" and form.is_valid():
         count(request, "issue", f"customer {member.customer_id}", _ISSUES)

@@ -8,15 +8,17 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from access import remaining_quota
+from access.admin import key_panel
 from access.admin.key_formatting import key_badge, scopes_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
+from access.months import month_of
 from access.services import keys as key_services
 from access.services import monthly_quotas
 from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
-from staff.formatting import ago, grouped, wait_of
+from staff.formatting import ago, grouped, utc, wait_of
 
 _SHOWN = 100
 _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
@@ -38,11 +40,14 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
                 "key": key,
                 "state": key_badge(key, now),
                 "month": formatting.month_of_calls(months[key.pk]),
+                "left": grouped(months[key.pk].remaining),
             }
             for key in keys[:_SHOWN]
             if key.pk in months
         ],
         "cut": len(keys) > _SHOWN,
+        "resets": ago(month_of(now)[1], now),
+        "resets_at": utc(month_of(now)[1]),
     }
     return page(request, "portal/limits.html", context)
 
@@ -52,14 +57,12 @@ def key_limits(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """One key's limits and remaining quotas."""
     now = timezone.now()
     key = get_object_or_404(store.keys_of(member.customer_id), pk=pk)
-    month = monthly_quotas.usage_of(pk, now)
     context = {
         "key": key,
         "state": key_badge(key, now),
         "scopes": scopes_of(key),
         "buckets": _buckets(key, now),
-        "month": None if month is None else formatting.month_of_calls(month),
-        "resets": None if month is None else ago(month.resets_at, now),
+        "quota": key_panel.quota_bar(key, now),
         "jobs": grouped(key.tier.simulation_jobs),
         "simulations": grouped(key.tier.simulations_per_job),
     }

@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from access import refusal_advice
+from access.admin import key_panel
 from access.admin import usage_csv as csv_files
 from access.admin.usage_panel import address, busiest_keys, narrowing, report_of
 from access.models import ApiKey
@@ -37,6 +38,7 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
     context = {
         "usage": shown,
         "key": key,
+        "quota": None if key is None else key_panel.quota_bar(key, timezone.now()),
         "all_keys_link": address(request, key=None),
         "methods": [
             (*row, "" if row[2] == "ok" else refusal_advice.meaning(row[2]))

@@ -171,7 +171,15 @@
         },
         series: [{}, ...drawn],
         axes: [
-          { ...axis, grid: { show: false }, values: ticks, space: 64, size: 34 },
+          {
+            ...axis,
+            grid: { show: false },
+            incrs: tidemarkTimeAxis.steps,
+            splits: (_, __, from, to, step) => tidemarkTimeAxis.ticks(from, to, step),
+            values: ticks,
+            space: 56,
+            size: 34,
+          },
           {
             ...axis,
             grid: { stroke: line, width: 1 },
