@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -14,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chain.slot_ranges import SlotRange
+from gaps.advice import Sources, advice_on
 from gaps.area_gaps import AreaGaps
 from gaps.causes import CAUSES, cause_hint
 from gaps.counting import count_gaps, overlapping
@@ -106,6 +108,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
             "events": [_shown(event) for event in reversed(row.history)],
             "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
             "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
+            "advice": advice_on(row, self.area, _sources()),
             "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
             **order_links(request, row.slots),
         }
@@ -256,6 +259,11 @@ def counts_of_area(model: type[SlotGap], *, within: SlotRange | None = None) -> 
         "given_up_link": f"{page}?state={GapState.GIVEN_UP}{part}",
         "all_link": f"{page}?{part[1:]}" if part else page,
     }
+
+
+def _sources() -> Sources:
+    streams = [url for url in settings.UPSTREAM_GEYSER_URL.split(",") if url]
+    return Sources(len(streams), len(settings.FILL_RPC_URLS), bool(settings.OLD_FAITHFUL_URL))
 
 
 def order_links(

@@ -8,6 +8,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity
+from gaps import life_cycle
 from gaps.due import GRACE, due_gaps
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
@@ -144,7 +145,7 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     page = text_of(admin_client, f"{path}{gap.pk}/change/")
     assert "2026-01-31 14:05:00 UTC" in page
     assert "HTTP 503" in page
-    assert "Only the stream&#x27;s replay has them" in page  # what the cause means
+    assert "some of its account writes did not" in page  # what the cause means
     assert "Try again now" in page
     ids = list(model.objects.values_list("pk", flat=True))
     order = {"action": "try_again_now", "_selected_action": ids}
@@ -193,6 +194,44 @@ def test_staff_gives_a_gap_up(admin_client, empty_ledger, path, services, model)
     assert [gap.state for gap in services.open_gaps()] == ["given_up", "open"]
     assert services.close_range(10, 20, closed_by="a stream", now=NOW) == 11
     assert model.objects.get(pk=low.pk).state == "closed"
+
+
+@pytest.mark.parametrize("state", ["open", "given_up"])
+def test_the_page_of_a_gap_says_what_fills_it_and_what_callers_get(
+    admin_client, empty_ledger, state
+):
+    pages = {}
+    for area, path, services in (
+        ("archive", f"{ADMIN}/gap/", gaps),
+        ("ledger", "/admin/historical/gap/", ledger_gaps),
+    ):
+        services.open_gap(10, 20, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
+        (gap,) = services.open_gaps()
+        if state == "given_up":
+            life_cycle.give_up(
+                type(gap), gap.slots, by=life_cycle.PROOF, why="begins at 25", now=NOW
+            )
+        page = lines_of(text_of(admin_client, f"{path}{gap.pk}/change/"))
+        pages[area] = page.partition("What to do")[2]
+        assert ("Nothing needs doing" in pages[area]) == (state == "given_up")
+        if state == "given_up":
+            assert "Given up automatically, since no source has these slots any more" in page
+    assert "slot_in_archive_gap (-32018)" in pages["archive"]
+    assert "neither a node nor a file of blocks has them" in pages["archive"]
+    assert "FILL_RPC_URLS" not in pages["archive"] and "import_blocks" not in pages["archive"]
+    assert ("import_snapshot FILE" in pages["archive"]) == (state == "given_up")
+    assert "slot_missing (-32009)" in pages["ledger"]
+    assert "FILL_RPC_URLS" in pages["ledger"] and "import_blocks FILE" in pages["ledger"]
+
+
+@pytest.mark.parametrize(
+    ("path", "services"), [(f"{ADMIN}/gap/", gaps), ("/admin/historical/gap/", ledger_gaps)]
+)
+def test_a_closed_gap_needs_nothing(admin_client, empty_ledger, path, services):
+    services.open_gap(10, 20, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
+    (gap,) = services.open_gaps()
+    services.close_range(10, 20, closed_by="a stream", now=NOW)
+    assert "What to do" not in text_of(admin_client, f"{path}{gap.pk}/change/")
 
 
 def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
