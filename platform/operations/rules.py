@@ -287,12 +287,14 @@ RULES = (
     ),
     Rule(
         *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
-        "Prepare a batch and rotate on the tip desk; normally the worker process does both.",
+        "Press Prepare and then Rotate now of the class under TTL classes. The worker does both by"
+        " itself within seconds: check that worker and beat run.",
         *(_CLASSES, _class_unavailable),
     ),
     Rule(
         *("class_running_dry", WARNING, 30, 15, "A tip class runs dry"),
-        "Prepare batches on the tip desk, or check whether the worker process keeps up.",
+        "Press Prepare of the class under TTL classes. The worker prepares two batches by itself:"
+        " check that worker and beat run. If they do and it comes back, raise its batch size.",
         *(_CLASSES, _class_running_dry),
     ),
     Rule(
