@@ -15,7 +15,8 @@ from operations.home.lights import LIGHTS, Light, light
 from operations.home.night_charts import charts
 from operations.home.problems import problems
 from operations.readings.present import Readings, present
-from operations.rules import BY_NAME, CLOCK_PATIENCE
+from operations.rule_checks import CLOCK_PATIENCE
+from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
 from staff.formatting import duration
