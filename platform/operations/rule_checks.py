@@ -10,24 +10,24 @@ from shared_state.outages import FULL_BYTES
 from staff.formatting import counted, duration, grouped, in_units, size_of
 
 _DUTIES = DUTIES | SERVER_DUTIES
-_SLOTS_BEHIND = 50
-_GB = 1_000_000_000
+SLOTS_BEHIND = 50
 # Lengths above which a queue is an alarm: its workers do not keep up.
-_QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
+QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
 ACCEPTED = 1_000
-_FOLLOWER_SLOTS = 200
-_FAILED_SHARE, _CALLS_PER_SECOND = 0.01, 0.1
-_LANDED_SHARE, _SETTLED = 0.5, 20
-_REDIS_SHARE = 0.8
-_SLOW_MILLISECONDS = 100.0
-_SWEEP_PATIENCE = timedelta(minutes=10)
+FOLLOWER_SLOTS = 200
+FAILED_SHARE, CALLS_PER_SECOND = 0.01, 0.1
+LANDED_SHARE, SETTLED = 0.5, 20
+REDIS_SHARE = 0.8
+SLOW_MILLISECONDS = 100.0
+SWEEP_PATIENCE = timedelta(minutes=10)
+DISK_FREE, DISK_SHARE = 5_000_000_000, 0.1
 # Three samples in a row are missing.
 CLOCK_PATIENCE = timedelta(seconds=45)
 
 
 def chain_behind(now: Readings) -> Iterator[Finding]:
     behind = now.chain.behind
-    if behind is not None and behind > _SLOTS_BEHIND:
+    if behind is not None and behind > SLOTS_BEHIND:
         yield Finding("", f"What is stored is {counted(behind, 'slot')} behind the chain.")
 
 
@@ -99,7 +99,7 @@ def sweep_stuck(now: Readings) -> Iterator[Finding]:
         count = counted(now.tips.unswept, "expired batch", "expired batches")
         yield Finding("batches", f"Not swept: {count}.")
     oldest = now.tips.oldest_sweep_at
-    if oldest is not None and now.at - oldest > _SWEEP_PATIENCE:
+    if oldest is not None and now.at - oldest > SWEEP_PATIENCE:
         yield Finding("sweeps", f"A sweep has been in progress for {duration(now.at - oldest)}.")
 
 
@@ -122,7 +122,7 @@ def no_upstream(now: Readings) -> Iterator[Finding]:
 
 def landing_low(now: Readings) -> Iterator[Finding]:
     rate, settled = now.landing.rate, now.landing.settled
-    if rate is not None and settled >= _SETTLED and rate < _LANDED_SHARE:
+    if rate is not None and settled >= SETTLED and rate < LANDED_SHARE:
         text = f"{100 * rate:.0f}% of the last {grouped(settled)} settled submissions landed."
         yield Finding("", text)
 
@@ -174,13 +174,13 @@ def queue_deep(now: Readings) -> list[Finding] | None:
     found = [
         Finding(queue, f"{grouped(waiting)} tasks wait in the queue “{queue}”.")
         for queue, waiting in now.redis.queues.items()
-        if waiting > _QUEUES[queue]
+        if waiting > QUEUES[queue]
     ]
     accepted, slots = now.landing.waiting or 0, now.chain.waiting_slots
     if accepted > ACCEPTED:
         text = f"{grouped(accepted)} accepted submissions wait for a lander or are not settled."
         found.append(Finding("accepted", text))
-    if slots > _FOLLOWER_SLOTS:
+    if slots > FOLLOWER_SLOTS:
         found.append(Finding("follower", f"{grouped(slots)} slots wait to be stored."))
     return found
 
@@ -188,8 +188,8 @@ def queue_deep(now: Readings) -> list[Finding] | None:
 def fullest_queue(now: Readings) -> float:
     """How long the longest queue is, as a share of the length from which it is an alarm."""
     lengths = {} if now.redis is None else now.redis.queues
-    shares = [waiting / _QUEUES[queue] for queue, waiting in lengths.items()]
-    shares += [(now.landing.waiting or 0) / ACCEPTED, now.chain.waiting_slots / _FOLLOWER_SLOTS]
+    shares = [waiting / QUEUES[queue] for queue, waiting in lengths.items()]
+    shares += [(now.landing.waiting or 0) / ACCEPTED, now.chain.waiting_slots / FOLLOWER_SLOTS]
     return max(shares)
 
 
@@ -198,14 +198,14 @@ def errors_high(now: Readings) -> list[Finding] | None:
     if calls is None or calls.per_second is None:
         return None
     share = calls.failed_share or 0.0
-    if calls.per_second < _CALLS_PER_SECOND or share <= _FAILED_SHARE:
+    if calls.per_second < CALLS_PER_SECOND or share <= FAILED_SHARE:
         return []
     return [Finding("", f"{100 * share:.1f}% of calls fail with an internal error.")]
 
 
 def disk_low(now: Readings) -> Iterator[Finding]:
     free, total = now.disk.free, now.disk.total
-    if free < total / 10 and free < 5 * _GB:
+    if free < total * DISK_SHARE and free < DISK_FREE:
         yield Finding("", f"{size_of(free)} of {size_of(total)} are free for the run directory.")
 
 
@@ -213,7 +213,7 @@ def redis_memory(now: Readings) -> list[Finding] | None:
     if now.redis is None:
         return None
     used, most = now.redis.used, now.redis.most
-    if not most or used < _REDIS_SHARE * most:
+    if not most or used < REDIS_SHARE * most:
         return []
     text = f"Valkey uses {size_of(used)} of at most {size_of(most)}; once full, it refuses writes."
     return [Finding("", text)]
@@ -228,7 +228,7 @@ def redis_down(now: Readings) -> Iterator[Finding]:
 
 
 def database_slow(now: Readings) -> Iterator[Finding]:
-    if now.database.milliseconds > _SLOW_MILLISECONDS:
+    if now.database.milliseconds > SLOW_MILLISECONDS:
         text = f"PostgreSQL takes {now.database.milliseconds:.0f} ms for an empty query."
         yield Finding("", text)
 
