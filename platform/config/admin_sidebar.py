@@ -63,7 +63,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
     (
         "Tips",
         (
-            _list("Tip desk", "tipping", "ttlclass", "timelapse"),
+            _list("TTL classes", "tipping", "ttlclass", "timelapse"),
             _list("Batches", "tipping", "tipbatch", "stacks"),
             _list("Addresses", "tipping", "tipaddress", "alternate_email"),
             _list("Tip ledger", "tipping", "tipentry", "receipt_long"),

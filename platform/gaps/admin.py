@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -14,9 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chain.slot_ranges import SlotRange
+from gaps.advice import Sources, advice_on
 from gaps.area_gaps import AreaGaps
 from gaps.causes import CAUSES, cause_hint
-from gaps.slot_gap import GapState, GapStatus, SlotGap
+from gaps.counting import count_gaps, overlapping
+from gaps.life_cycle import GIVEN_UP, PROOF
+from gaps.slot_gap import IS_STATE, GapState, GapStatus, SlotGap
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter, value_filter
@@ -30,27 +34,47 @@ _EVENT_HUES = {
     "filled": "good",
     "proved skipped": "good",
     "tried": "warning",
-    "cannot be had": "bad",
+    GIVEN_UP: "bad",
 }
+# As gaps of earlier versions have it.
+_EARLIER_EVENTS = {"cannot be had": GIVEN_UP}
 _STATUS_HINTS = {
     GapStatus.MISSING: "A block was produced and is not stored",
     GapStatus.UNKNOWN: "It is not known yet if a block was produced",
 }
+_BY_SOURCES = "automatically, since no source has these slots any more"
 
-
-_OPEN = Q(closed_at__isnull=True)
 # The known causes: reading them from the table would scan all of it.
 _CAUSES = [(cause, cause.replace("_", " ")) for cause in CAUSES]
 OpenFilter = choice_filter(
     "state",
     "state",
-    {
-        "open": ("open", _OPEN & Q(cannot_be_had_at__isnull=True)),
-        "cannot_be_had": ("cannot be had", _OPEN & Q(cannot_be_had_at__isnull=False)),
-        "closed": ("closed", ~_OPEN),
-    },
+    {str(state): (state.replace("_", " "), rows) for state, rows in IS_STATE.items()},
 )
 CauseFilter = value_filter("cause", "cause", lambda: _CAUSES)
+
+
+class SlotsFilter(admin.SimpleListFilter):
+    """Gaps that have a slot of a range, `first-last`: set by links from other pages."""
+
+    title, parameter_name = "slots", "slots"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        asked = request.GET.get("slots", "")
+        found = _range_in(asked)
+        label = "no range" if found is None else slot_range(*found)
+        return [(asked, label)] if asked else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() is None:
+            return queryset
+        found = _range_in(self.value() or "")
+        return queryset.none() if found is None else queryset.filter(overlapping(found))
+
+
+def _range_in(text: str) -> SlotRange | None:
+    first, last = (slot_in(part) for part in text.partition("-")[::2])
+    return None if first is None or last is None else SlotRange(first, last)
 
 
 class GapAdmin(PagesAdmin, ReadOnlyAdmin):
@@ -62,10 +86,13 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
     list_before_template = "admin/gaps/areas.html"
     list_display = ("slots", "size", "outcome", "why", "tries", "next_try", "opened", "latest")
     list_fullwidth = True
-    list_filter = (OpenFilter, "status", CauseFilter)
+    list_filter = (OpenFilter, "status", CauseFilter, SlotsFilter)
     ordering = ("-from_slot", "-pk")
     search_fields = ("from_slot",)  # by `condition`
     search_help_text = "A slot"
+    why_nothing = (
+        "No slot is known to be missing here: gaps open by themselves when slots do not arrive."
+    )
     actions = ["try_again_now", "give_up"]
     row_buttons: ClassVar = {"retry": "try_again_now", "give-up": "give_up"}
     fields = (
@@ -81,9 +108,13 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
             "events": [_shown(event) for event in reversed(row.history)],
             "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
             "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
+            "advice": advice_on(row, self.area, _sources()),
             "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
             **order_links(request, row.slots),
         }
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {"gap_counts": counts_of_area(self.model)}
 
     # --- admin actions ---
 
@@ -97,14 +128,14 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
         text = f"{gaps_are} due: the worker retries within seconds. Closed gaps stay closed."
         messages.success(request, text)
 
-    @admin.action(description="Cannot be had: stop retrying", permissions=["retry"])
+    @admin.action(description="Give up: stop retrying", permissions=["retry"])
     def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         give_up = partial(self.gaps.give_up, by=request.user.get_username())
-        count = self._order(request, queryset, "decided that it cannot be had", give_up)
+        count = self._order(request, queryset, "gave up", give_up)
         messages.success(
             request,
-            f"{counted(count, 'gap is', 'gaps are')} no longer retried or counted by the alarm. It"
-            " closes if the slots arrive after all; “Try again now” undoes this.",
+            f"{counted(count, 'gap is', 'gaps are')} given up: no longer retried or counted by the"
+            " alarm. It closes if the slots arrive after all; “Try again now” undoes this.",
         )
 
     @transaction.atomic
@@ -151,7 +182,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
         if gap.closed_at is not None:
             return "-"
         if gap.cannot_be_had_at is not None:
-            return "none"
+            return "none: given up"
         return ago(gap.next_try_at, never="at once")
 
     opened = column("opened", lambda row: ago(row.opened_at), "opened_at")
@@ -165,14 +196,17 @@ def gap_badge(gap: SlotGap) -> SafeString:
     if gap.closed_at is not None:
         return badge("closed", "good", f"{gap.closed_by}, {utc(gap.closed_at)}")
     if gap.cannot_be_had_at is not None:
-        hint = f"{gap.status}; by {gap.cannot_be_had_by}, {utc(gap.cannot_be_had_at)}"
-        return badge("cannot be had", "quiet", hint)
+        by = _BY_SOURCES if gap.cannot_be_had_by == PROOF else f"by {gap.cannot_be_had_by}"
+        hint = f"{gap.status}; given up {by}, {utc(gap.cannot_be_had_at)}"
+        return badge("given up", "quiet", hint)
     hue = "bad" if gap.status == GapStatus.MISSING else "warning"
     return badge(gap.status, hue, _STATUS_HINTS[GapStatus(gap.status)])
 
 
 def gaps_of_area(causes: Any, newest: Any, number: int) -> dict[str, Any]:
-    """For the table of an area's newest open gaps, of `number` in all, and its causes."""
+    """For the table of an area's newest gaps that are not closed, of `number` in all, and its
+    causes.
+    """
     return {
         "causes": [(in_words(cause), cause_hint(cause), slots) for cause, slots in causes],
         "gaps": [
@@ -193,14 +227,43 @@ def in_words(cause: str) -> str:
 
 def event_in_words(event: dict[str, str]) -> str:
     """An entry of a gap's history on one line."""
-    source = f" by {event['source']}" if event.get("source") else ""
     result = f": {in_words(event['result'])}" if event.get("result") else ""
-    return f"{event['event']}{source}{result}"
+    return f"{_what(event)} {_by(event)}".rstrip() + result
 
 
 def _shown(event: dict[str, str]) -> dict[str, Any]:
-    at, hue = datetime.fromisoformat(event["at"]), _EVENT_HUES.get(event["event"], "quiet")
-    return {**event, "at": at, "hue": hue, "result": in_words(event.get("result", ""))}
+    at, what = datetime.fromisoformat(event["at"]), _what(event)
+    hue, result = _EVENT_HUES.get(what, "quiet"), in_words(event.get("result", ""))
+    return {"event": what, "by": _by(event), "at": at, "hue": hue, "result": result}
+
+
+def _what(event: dict[str, str]) -> str:
+    return _EARLIER_EVENTS.get(event["event"], event["event"])
+
+
+def _by(event: dict[str, str]) -> str:
+    source = event.get("source", "")
+    if _what(event) == GIVEN_UP and source == PROOF:
+        return _BY_SOURCES
+    return f"by {source}" if source else ""
+
+
+def counts_of_area(model: type[SlotGap], *, within: SlotRange | None = None) -> dict[str, Any]:
+    """How many slots of the area are open and given up, each with its list."""
+    found = count_gaps(model, within)
+    page = reverse(f"admin:{model._meta.app_label}_gap_changelist")
+    part = "" if within is None else f"&slots={within.first}-{within.last}"
+    return {
+        "counts": found,
+        "open_link": f"{page}?state={GapState.OPEN}{part}",
+        "given_up_link": f"{page}?state={GapState.GIVEN_UP}{part}",
+        "all_link": f"{page}?{part[1:]}" if part else page,
+    }
+
+
+def _sources() -> Sources:
+    streams = [url for url in settings.UPSTREAM_GEYSER_URL.split(",") if url]
+    return Sources(len(streams), len(settings.FILL_RPC_URLS), bool(settings.OLD_FAITHFUL_URL))
 
 
 def order_links(

@@ -1,37 +1,64 @@
-"""Why slots are missing, and what to do about each cause."""
+"""Why slots are missing, and what prevents the next such gap."""
+
+from typing import NamedTuple
 
 # Of slots whose sealed changes or texts were damaged.
 DAMAGED = "damaged"
 # Of slots of which the cluster voted for another state.
 REFUTED = "refuted"
+
+
+class Cause(NamedTuple):
+    """What happened, and what prevents it; empty where nothing does."""
+
+    meaning: str
+    prevention: str = ""
+
+
+_SECOND_STREAM = "Name a second stream in UPSTREAM_GEYSER_URL: what one omits another has."
 CAUSES = {
-    "stream_lost": "The connection to the stream broke, and messages sent meanwhile are missing."
-    " They are fetched automatically, from the stream's replay and from nodes; a longer replay"
-    " window on the stream's server helps next time.",
-    "follower_down": "The follower was not running for a while. Blocks come from the nodes of"
-    " FILL_RPC_URLS; account writes only where the stream's server still replays the slots.",
-    "writes_missing": "The block came, and some of its account writes did not. Only the stream's"
-    " replay has them, or another stream; if it goes on, the stream's server is overloaded or"
-    " filters accounts: name a second one in UPSTREAM_GEYSER_URL.",
-    "messages_lost": "The stream left messages of the slot out. Its replay gives them, or another"
-    " stream: name a second one in UPSTREAM_GEYSER_URL.",
-    "not_yet_known": "A neighbouring block's parent link shows that a slot is missing here; the"
-    " cause is not known yet.",
-    "source_without_accounts": "The slot came from a source that has blocks and no account"
-    " writes, such as a node. Only a stream's replay, or a snapshot of a later slot, helps.",
-    "refused": "The slot could not be stored; the ingest worker's log has the reason. It is"
-    " requested again.",
-    "too_large": "The slot has more account writes than are handed to the worker at once; its"
-    " block is here. The stream's replay is tried automatically.",
-    DAMAGED: "What was sealed of the slot was damaged, and left. The slot is requested again like"
-    " any other; where no source has it any more, restore it from a backup.",
-    REFUTED: "The cluster voted for another state of the slot than was archived: wrong writes left."
-    " The slot is requested again like any other; another stream may have it right.",
-    "verification": "A verification found that the slot is missing.",
+    "stream_lost": Cause(
+        "The connection to the stream broke, and messages sent meanwhile are missing.",
+        f"{_SECOND_STREAM} A longer replay window on the stream's server helps too.",
+    ),
+    "follower_down": Cause(
+        "The follower was not running for a while.",
+        "Restart within the replay window of the stream's server: 150 slots, a minute, on most.",
+    ),
+    "writes_missing": Cause(
+        "The block came, and some of its account writes did not.",
+        f"If it goes on, the stream's server is overloaded or filters accounts. {_SECOND_STREAM}",
+    ),
+    "messages_lost": Cause("The stream left messages of the slot out.", _SECOND_STREAM),
+    "not_yet_known": Cause(
+        "A neighbouring block's parent link shows that a slot is missing here; the cause is not"
+        " known yet."
+    ),
+    "source_without_accounts": Cause(
+        "The slot came from a source that has blocks and no account writes, such as a node."
+    ),
+    "refused": Cause("The slot could not be stored; the ingest worker's log has the reason."),
+    "too_large": Cause(
+        "The slot has more account writes than are handed to the worker at once; its block is here."
+    ),
+    DAMAGED: Cause(
+        "Sealed data of the slot was damaged, and was removed.", "Check the machine's disk."
+    ),
+    REFUTED: Cause(
+        "The cluster voted for another state of the slot than was archived, and the wrong writes"
+        " were removed.",
+        _SECOND_STREAM,
+    ),
+    "verification": Cause("A verification found that the slot is missing."),
 }
-_OTHERWISE = "Set when the gap was opened; its history has more."
+_OTHER = Cause("Set when the gap was opened; its history has more.")
 
 
-def cause_hint(cause: str) -> str:
-    """What a cause means and what helps."""
-    return CAUSES.get(cause, _OTHERWISE)
+def cause_of(name: str) -> Cause:
+    """A cause by its name; an unknown one has a general meaning."""
+    return CAUSES.get(name, _OTHER)
+
+
+def cause_hint(name: str) -> str:
+    """What a cause means."""
+    return cause_of(name).meaning

@@ -24,8 +24,8 @@ _LOCK = 7_303
 _KEPT_EVENTS = 50
 FILLED = "filled"
 PROVED_SKIPPED = "proved skipped"
-GIVEN_UP = "cannot be had"
-# The author of a decision that was not made by staff.
+GIVEN_UP = "given up"
+# The author where no one of the staff decided it: every source reported that it has no such slots.
 PROOF = "proof"
 
 

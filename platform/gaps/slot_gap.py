@@ -19,11 +19,21 @@ class GapStatus(models.TextChoices):
 
 
 class GapState(StrEnum):
-    """`open`: attempts to fill it go on; `cannot_be_had`: no source has its slots any more."""
+    """`open`: attempts to fill it go on; `given_up`: they do not, no source has its slots any more.
+    Both are missing for readers, and not closed.
+    """
 
     OPEN = "open"
-    CANNOT_BE_HAD = "cannot_be_had"
+    GIVEN_UP = "given_up"
     CLOSED = "closed"
+
+
+# The rows of each state.
+IS_STATE = {
+    GapState.OPEN: Q(closed_at__isnull=True, cannot_be_had_at__isnull=True),
+    GapState.GIVEN_UP: Q(closed_at__isnull=True, cannot_be_had_at__isnull=False),
+    GapState.CLOSED: Q(closed_at__isnull=False),
+}
 
 
 # Vague causes: a more specific one replaces them.
@@ -106,4 +116,4 @@ class SlotGap(models.Model):
         """Open, given up or closed."""
         if self.closed_at is not None:
             return GapState.CLOSED
-        return GapState.OPEN if self.cannot_be_had_at is None else GapState.CANNOT_BE_HAD
+        return GapState.OPEN if self.cannot_be_had_at is None else GapState.GIVEN_UP

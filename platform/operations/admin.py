@@ -15,6 +15,7 @@ from operations.home.problems import page_to_act
 from operations.models import Alarm
 from operations.readings.present import present
 from operations.rules import BY_NAME
+from operations.rules_page import RULES_PAGE
 from operations.services import alarms
 from operations.sizing_page import SIZING
 from staff import audit
@@ -33,7 +34,8 @@ StateFilter = choice_filter(
 
 @admin.register(Alarm)
 class AlarmAdmin(PagesAdmin, LongListAdmin):
-    own_pages = (SIZING,)
+    own_pages = (SIZING, RULES_PAGE)
+    list_before_template = "admin/operations/alarm/rules_link.html"
     list_display = ("what", "level", "problem", "began", "state", "seen")
     list_filter = (StateFilter, "severity")
     ordering = (F("closed_at").desc(nulls_first=True), "-pk")
@@ -75,6 +77,7 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
         waits = row.closed_at is None and row.acknowledged_at is None
         return {
             "title": title_of(row),
+            "rule": BY_NAME.get(row.name),
             "crumb": f"{title_of(row)}: {row.subject}" if row.subject else title_of(row),
             "page": page_to_act(request, row.name, row.subject),
             **_fixes(request, row),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from operations.models import Alarm
 from operations.readings.present import Readings
+from staff.formatting import in_units
 
 CRITICAL, WARNING = Alarm.Severity.CRITICAL, Alarm.Severity.WARNING
 
@@ -27,8 +28,9 @@ Check = Callable[[Readings], Iterable[Finding] | None]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One kind of alarm. It opens once the condition has held for `holds` seconds, and closes once
-    it has been over for `calm` seconds. `page` is the name of the admin URL to act on, `query` its
-    filter for what is wrong now.
+    it has been over for `calm` seconds. `meaning` says what it does to the service, `begins` what
+    the condition is, as a sentence without its full stop. `page` is the name of the admin URL to
+    act on, `query` its filter for what is wrong now.
     """
 
     name: str
@@ -36,7 +38,15 @@ class Rule:
     holds: int
     calm: int
     title: str
+    meaning: str
+    begins: str
     advice: str
     page: str
     check: Check
     query: str = ""
+
+    @property
+    def when(self) -> str:
+        """When it opens, in a sentence."""
+        opens = f"after {in_units(self.holds)}" if self.holds else "at once"
+        return f"{self.begins}; opens {opens}."

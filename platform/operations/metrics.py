@@ -247,7 +247,7 @@ _ALL = (
     _of_gaps("tidemark_gaps_open", "gaps that can be filled", lambda gap: gap.gaps),
     _of_gaps("tidemark_gap_slots", "slots in such gaps", lambda gap: gap.slots),
     Metric(
-        *("tidemark_gap_slots_given_up", "slots given up, by proof or by decision"),
+        *("tidemark_gap_slots_given_up", "slots given up: no source has them, or staff decided so"),
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
     ),

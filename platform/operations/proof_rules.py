@@ -26,6 +26,8 @@ def _failing(now: Readings) -> Iterator[Finding]:
 PROOF_RULES = (
     Rule(
         *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
+        "The archive has another state of the slot than the cluster voted for.",
+        "More than two thirds of the stake voted for another state of a slot",
         "A write of the slot is missing, wrong or misplaced. It is compared with the streams once,"
         " and fetched again where one has it otherwise: see Range orders. If it stays refuted:"
         " manage.py locate_refuted SLOT with --node or --snapshot names the accounts, and opens the"
@@ -34,6 +36,8 @@ PROOF_RULES = (
     ),
     Rule(
         *("proof_failing", WARNING, 60, 30, "The proof fails"),
+        "New slots are not proven until it goes on.",
+        "The task that proves slots fails",
         "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
         *(_RUNS, _failing),
     ),

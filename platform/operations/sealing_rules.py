@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from operations.alarm_rule import WARNING, Finding, Rule
 from operations.readings.present import Readings
+from rewind.store.partitions import PARTITION_SLOTS
 from staff.formatting import counted, duration, grouped
 
 _SEGMENTS = "rewind_sealedsegment_changelist"
@@ -40,21 +41,28 @@ def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
 SEALING_RULES = (
     Rule(
         *("sealing_behind", WARNING, 3_600, 60, "Sealing is behind"),
-        "What is not sealed takes many times the space. Raise ARCHIVE_SEALING_PERCENT or"
-        " LEDGER_SEAL_PERCENT, or check the worker and the load of the database.",
+        "Finished slots take many times the space that they would take sealed.",
+        "A finished partition of the archive has waited for another partition's length"
+        f" ({grouped(PARTITION_SLOTS)} slots), or a finished range of the ledger for"
+        " LEDGER_SEAL_SLOTS",
+        "Raise ARCHIVE_SEALING_PERCENT or LEDGER_SEAL_PERCENT, or check the worker and the load of"
+        " the database.",
         *(_SEGMENTS, _sealing_behind),
     ),
     Rule(
         *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
-        "Nothing is lost: what is not sealed stays readable and takes more space. The reason names"
-        " the block, segment or object; the log has the rest. For the object store: manage.py"
-        " archive_store check.",
+        "What is not sealed or moved stays readable, and takes more space.",
+        "The task that seals, or moves to the object store, fails",
+        "Nothing is lost. The reason names the block, segment or object; the log has the rest. For"
+        " the object store: manage.py archive_store check.",
         *(_SEGMENTS, _sealing_failing),
     ),
     Rule(
         *("retention_failing", WARNING, 300, 30, "Old slots are not dropped"),
-        "They take space until they are. The reason names the segment, block or object: repair what"
-        " is damaged, or see to the object store; the next run goes on by itself.",
+        "Slots below the window are kept, and take space.",
+        "The task that drops old slots fails",
+        "The reason names the segment, block or object: repair what is damaged, or see to the"
+        " object store; the next run goes on by itself.",
         *(_SEGMENTS, _retention_failing),
     ),
 )

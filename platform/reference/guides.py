@@ -35,7 +35,10 @@ GROUPS = (
     Group(
         "Subjects", ("clients", "subscriptions", "grpc", "landing", "the-past", "proof", "ledger")
     ),
-    Group("Operation", ("operators", "deployment", "settings", "following", "localnet", "metrics")),
+    Group(
+        "Operation",
+        ("operators", "alarms", "deployment", "settings", "following", "localnet", "metrics"),
+    ),
     Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )
 DECISIONS = "decisions"

@@ -10,7 +10,8 @@ from reference.languages import Request, samples
 from reference.markdown import LANGUAGES
 
 # The service's URL in the guides.
-_ADDRESS = "http://127.0.0.1:8000"
+_HOST = "127.0.0.1:8000"
+_ADDRESS = f"http://{_HOST}"
 # The guide's snippets that read, by language and number.
 _READS = (("sh", 1), ("python", 1), ("ts", 0))
 _READ = {"jsonrpc": "2.0", "id": 1, "method": "getSlot", "params": []}
@@ -23,8 +24,10 @@ def snippet(guide: str, language: str, number: int, base: str) -> str:
 
 
 def with_address(text: str, base: str) -> str:
-    """The text with the reader's own host."""
-    return text.replace(_ADDRESS, base)
+    """The text with the reader's own host: in URLs, also of WebSockets, and alone."""
+    host = base.partition("://")[2]
+    own = {_ADDRESS: base, f"ws://{_HOST}": base.replace("http", "ws", 1), _HOST: host}
+    return re.sub("|".join(map(re.escape, own)), lambda found: own[found[0]], text)
 
 
 def first_reads(base: str) -> list[dict[str, str]]:

@@ -10,13 +10,14 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from chain.units import I64_MAX
-from gaps.admin import gaps_of_area, order_links
+from gaps.admin import counts_of_area, gaps_of_area, order_links
+from historical.models import Gap as LedgerGap
 from historical.services import overview as ledger_overview
 from historical.services import storage as ledger_storage
 from rewind.admin import band_strips, coverage_maps, proof_maps
 from rewind.admin.audit import chart_of_days, rate
 from rewind.admin.shares import percent_of
-from rewind.models import SlotTally
+from rewind.models import Gap, SlotTally
 from rewind.services import coverage_map, filters, overview, slot_proofs, storage
 from rewind.services.audit_overview import audited_days, audited_today, sum_of
 from rewind.services.coverage_map import EpochRow
@@ -90,8 +91,9 @@ class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
             "range": whole,
             "cell_slots": archived[len(archived) // 2].range.size,
             "areas": [
-                coverage_maps.area_cells("archive", archived),
-                coverage_maps.area_cells("ledger", stored),
+                coverage_maps.area_cells("archive", archived) | counts_of_area(Gap, within=whole),
+                coverage_maps.area_cells("ledger", stored)
+                | counts_of_area(LedgerGap, within=whole),
                 proof_maps.row(archived, slot_proofs.runs(*whole)),
             ],
             "proof_legend": proof_maps.LEGEND,
@@ -190,6 +192,7 @@ def _archive(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
         "coarse": found.coarse,
         "baselines": found.baselines,
         **gaps_of_area(found.causes, found.newest_gaps, found.open_gaps),
+        **counts_of_area(Gap),
     }
 
 
@@ -202,6 +205,7 @@ def _ledger(whole: coverage_map.Cell | None) -> dict[str, Any] | None:
         "whole": whole,
         "percent": percent_of(None if share is None else 100 * share),
         **gaps_of_area(found.causes, found.newest, found.open),
+        **counts_of_area(LedgerGap),
     }
 
 

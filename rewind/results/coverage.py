@@ -16,7 +16,8 @@ class GapEntry(Result, frozen=True, kw_only=True):
     from_slot: the first of them
     to_slot: the last of them
     status: `missing`, or `unknown` where it is not known yet whether the leaders made blocks
-    state: `cannot_be_had` where no source has the slots any more; left out where some may
+    state: `cannot_be_had` where they were given up: no source has them any more; left out while
+        attempts to fetch them go on
     """
 
     from_slot: int
@@ -59,7 +60,8 @@ class Coverage(Result, frozen=True, kw_only=True):
     latest_slot: the archive's highest slot; null while nothing is archived
     slot_range: how many slots the window has; null while nothing is archived
     missing_slot_count: how many of them are not archived, and are not known to be skipped
-    cannot_be_had_slot_count: how many of the missing ones no source has any more
+    cannot_be_had_slot_count: how many of the missing ones were given up, since no source has
+        them any more
     skipped_slot_count: how many of them are known to hold no block
     whole_slot_count: how many of them are archived with every write
     last_writes_only_slot_count: how many of them are archived with each account's last write, but

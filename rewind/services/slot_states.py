@@ -25,7 +25,7 @@ class State(StrEnum):
     SKIPPED = "skipped"
     MISSING = "missing"
     UNKNOWN = "unknown"
-    CANNOT_BE_HAD = "cannot be had"
+    GIVEN_UP = "given up"
     NOT_COVERED = "not covered"
     OUTSIDE = "outside"
 
@@ -76,7 +76,7 @@ def _gaps(model: type[SlotGap], window: SlotRange) -> dict[int, tuple[int, State
     found: dict[int, tuple[int, State]] = {}
     for gap in open_gaps(model, window):
         is_wanted = gap.state is GapState.OPEN
-        state = State(str(gap.status)) if is_wanted else State.CANNOT_BE_HAD
+        state = State(str(gap.status)) if is_wanted else State.GIVEN_UP
         for slot in range(max(gap.from_slot, window.first), min(gap.to_slot, window.last) + 1):
             found[slot] = gap.pk, state
     return found

@@ -13,6 +13,7 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from gaps.slot_gap import GapStatus
+from historical.services.gaps import ledger_gaps
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
 from operations.readings.processes import DUTIES
@@ -85,11 +86,10 @@ def test_it_tells_the_stream_its_head_and_the_open_gaps(admin_client: Any, alive
     assert "<dt>Newest finalized slot</dt><dd>1234</dd>" in chain
     assert 'title="stream of a.example">connected</span>' in chain
     gaps = card(admin_client, "gaps")
-    assert "3 slots in 1 gap " in gaps
-    assert (
-        '<dt>Open gaps of the archive</dt><dd><span class="tm-word tm-warning" title="3 slots">1<'
-        in gaps
-    )
+    is_open = 'href="/admin/rewind/gap/?state=open">'
+    assert f'{is_open}3 slots open</a>, <a class="tm-link"' in gaps and ">0 given up</a>" in gaps
+    row = gaps.partition("<dt>Open gaps of the archive</dt><dd>")[2].partition("</dd>")[0]
+    assert is_open in row and 'title="3 slots">1<' in row
 
 
 def test_a_silent_stream_is_not_called_connected(admin_client: Any) -> None:
@@ -204,6 +204,25 @@ def test_gaps_that_no_source_can_fill_are_no_alarm(admin_client: Any, alive: Non
     text = home(admin_client)
     assert 'tm-is-good" id="light-following"' in text
     assert "No active alarms." in text
+
+
+def test_what_was_given_up_is_said_beside_what_is_open(admin_client: Any, alive: None) -> None:
+    def sentence() -> str:
+        return home(admin_client).partition('id="light-following"')[2].partition("</section>")[0]
+
+    now = timezone.now()
+    assert "Missing slots" not in sentence()
+    archive_gaps.open_gap(7, 102, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    archive_gaps.give_up([gap.pk for gap in archive_gaps.open_gaps()], by="ada", now=now)
+    line = (
+        '<a class="tm-link" href="/admin/rewind/gap/?state=open">0 open</a>,'
+        ' <a class="tm-link" href="/admin/rewind/gap/?state=given_up">96 slots given up</a>'
+    )
+    assert f"Missing slots: <span>{line}</span>." in sentence()
+    assert line in card(admin_client, "gaps")
+    ledger_gaps.open_gap(7, 8, status=GapStatus.MISSING, cause="stream_lost", now=now)
+    ledger_gaps.give_up([gap.pk for gap in ledger_gaps.open_gaps(7, 8)], by="ada", now=now)
+    assert 'href="/admin/rewind/slottally/#gaps">98 slots given up</a>' in sentence()
 
 
 def test_what_landed_is_defined_where_the_figure_links_to(

@@ -134,7 +134,7 @@ def test_what_every_source_says_to_have_no_more_cannot_be_had(
     settings.UPSTREAM_GEYSER_URL = f"{localnet.geyser_url},{localnet.geyser_url}/"
     fill()
     (gap,) = ArchiveGap.objects.all()
-    assert (gap.state, gap.cannot_be_had_by, gap.next_try_at) == ("cannot_be_had", "proof", None)
+    assert (gap.state, gap.cannot_be_had_by, gap.next_try_at) == ("given_up", "proof", None)
     assert gap.history[-1]["result"].count("has slots from") == 2
     tries = gap.tries
     filling.fill_due_gaps(now=timezone.now)

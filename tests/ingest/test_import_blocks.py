@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,22 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from chain.encodings import b58encode
-from historical.models import AddressEntries, Block, Import, Transaction
+from gaps.slot_gap import GapStatus
+from historical.models import AddressEntries, Block, Gap, Import, Transaction
+from historical.services.gaps import ledger_gaps
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
+NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
 def empty_ledger(db: None) -> None:
     """No block in sight, whatever the session holds; rolled back with the test."""
     with connection.cursor() as cursor:
-        tables = [model._meta.db_table for model in (Block, Transaction, AddressEntries, Import)]
+        tables = [
+            model._meta.db_table for model in (Block, Transaction, AddressEntries, Import, Gap)
+        ]
         cursor.execute(f"TRUNCATE {', '.join(tables)}")
 
 
@@ -84,6 +90,17 @@ def test_importing_twice_changes_nothing(file):
     assert counts() == before
     assert list(Block.objects.values_list("slot", "recorded_at")) == rows
     assert [entry.state for entry in Import.objects.all()] == ["done", "done"]
+
+
+def test_a_gap_that_was_given_up_closes_with_the_file_that_has_its_slots(file):
+    ledger_gaps.open_gap(
+        sample.PARENT + 1, sample.SLOT, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW
+    )
+    ledger_gaps.give_up([gap.pk for gap in ledger_gaps.open_gaps()], by="ada", now=NOW)
+    run(file)
+    assert ledger_gaps.open_gaps() == []
+    filled = Gap.objects.get(to_slot=sample.SLOT)
+    assert (filled.state, filled.closed_by) == ("closed", file.name)
 
 
 def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(file):

@@ -11,7 +11,9 @@ from django.db import connection
 from django.utils import timezone
 from solders.hash import Hash
 
+from gaps.slot_gap import GapStatus
 from historical.models import AddressEntries, Block, Import, Transaction
+from historical.services.gaps import ledger_gaps
 from ingest.services import epochs
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample
@@ -94,6 +96,14 @@ def test_the_next_piece_of_an_epoch_goes_on_from_the_ledger(tmp_path: Path) -> N
     out, err = run(first, second)
     assert err == "" and "150 blocks imported" in out
     assert slots() == list(range(300))
+
+
+def test_a_gap_that_was_given_up_closes_with_the_epoch(tmp_path: Path) -> None:
+    now = timezone.now()
+    ledger_gaps.open_gap(120, 170, status=GapStatus.MISSING, cause="follower_down", now=now)
+    ledger_gaps.give_up([gap.pk for gap in ledger_gaps.open_gaps(120, 170)], by="ada", now=now)
+    run(file(tmp_path, car_of(chain_of(0, 300))))
+    assert ledger_gaps.open_gaps(120, 170) == []
 
 
 def test_importing_again_changes_nothing_and_reads_no_block(tmp_path: Path) -> None:

@@ -4,10 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.models import Permission
 from django.utils import timezone
+from django.utils.html import escape
 
 from operations.models import Alarm
+from operations.rules import RULES
+from operations.rules_page import docs_page
 from staff.models import AuditEntry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
@@ -98,6 +102,41 @@ def test_who_acts_sees_what_is_open_and_not_what_was(
     Alarm.objects.filter(pk=alarm.pk).update(name=name, subject=subject)
     for address in ("/admin/", f"{LIST}{alarm.pk}/change/"):
         assert f'href="{page}"' in text_of(admin_client, address)
+
+
+def test_the_rules_can_be_read_before_there_is_an_alarm(
+    client: Any, django_user_model: Any, settings: Any
+) -> None:
+    signed_in(client, django_user_model, "view_alarm", "view_gap")
+    for address in (LIST, "/admin/"):
+        assert f'href="{LIST}rules/"' in text_of(client, address)
+    settings.STAFF_MAIL = ["ops@example.com"]
+    text = text_of(client, f"{LIST}rules/")
+    for rule in RULES:
+        part = text.partition(f'id="rule-{rule.name}"')[2].partition("</section>")[0]
+        for said in (rule.title, rule.name, str(rule.severity), rule.meaning, rule.when):
+            assert escape(said) in part
+        assert escape(rule.advice) in part
+    assert 'href="/admin/rewind/gap/?state=open">Operate</a>' in text
+    assert "/admin/tipping/" not in text.partition('id="rule-class_unavailable"')[2], "may not see"
+    assert "ops@example.com" in text and "none with the event alarm.opened" in text
+
+
+def test_who_may_not_see_alarms_does_not_see_their_rules(
+    client: Any, django_user_model: Any
+) -> None:
+    signed_in(client, django_user_model, "view_gap")
+    assert client.get(f"{LIST}rules/").status_code == 403
+
+
+def test_the_page_of_the_docs_is_what_the_rules_say() -> None:
+    stored = (django_settings.ROOT / "docs" / "alarms.md").read_text(encoding="utf-8")
+    assert stored == docs_page(), "run manage.py alarm_catalogue"
+
+
+def test_an_alarm_leads_to_its_rule(admin_client: Any, alarm: Alarm) -> None:
+    page = text_of(admin_client, f"{LIST}{alarm.pk}/change/")
+    assert f'href="{LIST}rules/#rule-upstream_broken"' in page
 
 
 def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:

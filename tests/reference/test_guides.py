@@ -152,8 +152,16 @@ def test_the_picture_is_served(client: Any, page: Any) -> None:
 
 
 def test_addresses_in_a_guide_are_the_readers(client: Any, db: None) -> None:
-    text = client.get("/docs/clients/", HTTP_HOST="localhost:9123").content.decode()
-    assert "http://localhost:9123/historical" in text and "127.0.0.1:8000" not in text
+    def page(slug: str) -> str:
+        return str(client.get(f"/docs/{slug}/", HTTP_HOST="localhost:9123").content.decode())
+
+    assert "http://localhost:9123/historical" in page("clients")
+    assert "ws://localhost:9123/?api_key" in page("subscriptions")
+    operators = page("operators")
+    assert "http://localhost:9123/priority/fetchtipaddress" in operators
+    assert re.search(r"targets.*localhost:9123", operators), "a host without a scheme"
+    for slug in guides.slugs():
+        assert "127.0.0.1:8000" not in page(slug), slug
 
 
 def test_html_and_scripts_of_a_text_are_shown_and_not_run() -> None:

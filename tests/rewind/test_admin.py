@@ -1,11 +1,14 @@
 """The admin's pages on the archive, as a browser's requests."""
 
+import html
+import re
 from datetime import timedelta
 
 import pytest
 from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity
+from gaps import life_cycle
 from gaps.due import GRACE, due_gaps
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
@@ -55,10 +58,61 @@ def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
     assert "Epoch 0, archive: 3 archived, 2 skipped, 1 missing, 495 unknown" in text
 
 
+def lines_of(text):
+    """The page's text without its tags."""
+    words = re.sub(r"<[^>]*>", " ", text.partition("<body")[2]).split()
+    return " ".join(words).replace(" ,", ",")
+
+
+def listed(client, address):
+    """The gaps of a list, as [(from_slot, to_slot)]."""
+    rows = client.get(address).context["cl"].result_list
+    return sorted((gap.from_slot, gap.to_slot) for gap in rows)
+
+
+@pytest.mark.parametrize("page", [COVERAGE, f"{COVERAGE}epoch/?epoch=0"])
+def test_coverage_counts_what_is_open_and_what_is_given_up_each_with_its_list(
+    admin_client, record, page
+):
+    record(block(1_000), block(1_005, parent=1_004))
+    still_open, given_up = gaps.open_gaps()
+    gaps.give_up([given_up.pk], by="ada", now=NOW)
+    found = admin_client.get(page).content.decode()
+    assert "3 slots open in 1 gap, 1 slot given up in 1 gap" in lines_of(found)
+    links = re.findall(r'href="(/admin/rewind/gap/\?state=(?:open|given_up)[^"]*)"', found)
+    for address in (html.unescape(link) for link in links):
+        wanted = still_open if "state=open" in address else given_up
+        assert listed(admin_client, address) == [tuple(wanted.slots)]
+    assert {"state=open" in link for link in links} == {True, False}
+
+
+def test_all_gaps_leads_to_those_given_up_as_well(admin_client, record):
+    record(block(1_000), block(1_003, parent=1_002))
+    gaps.give_up([gap.pk for gap in gaps.open_gaps()], by="ada", now=NOW)
+    page = admin_client.get(COVERAGE).content.decode()
+    address = re.search(r'href="([^"]*)">All gaps<', page)[1]
+    assert listed(admin_client, address) == [(1_001, 1_001), (1_002, 1_002)]
+    assert "0 slots open, 2 slots given up in 2 gaps" in lines_of(page)
+    assert ">given up<" in page and "Open gaps" not in page
+    assert "0 slots open, 2 slots given up in 2 gaps" in lines_of(text_of(admin_client, address))
+
+
+def test_gaps_are_listed_by_a_range_of_slots(admin_client, empty_ledger):
+    gaps.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
+    gaps.open_gap(30, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
+    path = f"{ADMIN}/gap/"
+    assert listed(admin_client, f"{path}?slots=20-29") == [(10, 20)]
+    assert listed(admin_client, f"{path}?slots=20-30") == [(10, 20), (30, 30)]
+    assert listed(admin_client, f"{path}?slots=none") == []
+
+
 def test_coverage_without_gaps_says_so(admin_client, record):
     record(block(5), block(6))
     text = text_of(admin_client, COVERAGE)
-    assert "No open gaps: every slot of the range is archived, or proved skipped." in text
+    assert (
+        "No gaps are open or given up: every slot of the range is archived, or proved skipped."
+        in text
+    )
     assert "0% in gaps" in text
 
 
@@ -91,7 +145,7 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     page = text_of(admin_client, f"{path}{gap.pk}/change/")
     assert "2026-01-31 14:05:00 UTC" in page
     assert "HTTP 503" in page
-    assert "Only the stream&#x27;s replay has them" in page  # what the cause means
+    assert "some of its account writes did not" in page  # what the cause means
     assert "Try again now" in page
     ids = list(model.objects.values_list("pk", flat=True))
     order = {"action": "try_again_now", "_selected_action": ids}
@@ -115,30 +169,69 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     ("path", "services", "model"),
     [(f"{ADMIN}/gap/", gaps, Gap), ("/admin/historical/gap/", ledger_gaps, LedgerGap)],
 )
-def test_staff_decide_that_a_gap_cannot_be_had(admin_client, empty_ledger, path, services, model):
+def test_staff_gives_a_gap_up(admin_client, empty_ledger, path, services, model):
     services.open_gap(10, 20, status=GapStatus.MISSING, cause="writes_missing", now=NOW)
     services.open_gap(30, 30, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
     low, high = services.open_gaps()
     assert admin_client.get(f"{path}{low.pk}/give-up/").status_code == 405
     answer = admin_client.post(f"{path}{low.pk}/give-up/", follow=True)
-    assert "1 gap is no longer retried" in answer.content.decode()
+    assert "1 gap is given up: no longer retried" in answer.content.decode()
     entry = AuditEntry.objects.latest("pk")
-    assert (entry.verb, entry.subject_id) == ("decided that it cannot be had", str(low.pk))
+    assert (entry.verb, entry.subject_id) == ("gave up", str(low.pk))
     page = text_of(admin_client, f"{path}{low.pk}/change/")
     assert "give-up/" not in page and "Try again now" in page
-    listed = text_of(admin_client, path, state="cannot_be_had").partition("<body")[2]
+    listed = text_of(admin_client, path, state="given_up").partition("<body")[2]
     assert "10 to 20" in listed
     assert "10 to 20" not in text_of(admin_client, path, state="open").partition("<body")[2]
     assert list(due_gaps(model, now=NOW + GRACE)) == [high]
     order = {"action": "give_up", "_selected_action": [low.pk, high.pk]}
     assert (
-        "1 gap is no longer retried" in admin_client.post(path, order, follow=True).content.decode()
+        "1 gap is given up: no longer retried"
+        in admin_client.post(path, order, follow=True).content.decode()
     )
     assert not due_gaps(model, now=NOW + GRACE)
     admin_client.post(f"{path}{high.pk}/retry/")
-    assert [gap.state for gap in services.open_gaps()] == ["cannot_be_had", "open"]
+    assert [gap.state for gap in services.open_gaps()] == ["given_up", "open"]
     assert services.close_range(10, 20, closed_by="a stream", now=NOW) == 11
     assert model.objects.get(pk=low.pk).state == "closed"
+
+
+@pytest.mark.parametrize("state", ["open", "given_up"])
+def test_the_page_of_a_gap_says_what_fills_it_and_what_callers_get(
+    admin_client, empty_ledger, state
+):
+    pages = {}
+    for area, path, services in (
+        ("archive", f"{ADMIN}/gap/", gaps),
+        ("ledger", "/admin/historical/gap/", ledger_gaps),
+    ):
+        services.open_gap(10, 20, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
+        (gap,) = services.open_gaps()
+        if state == "given_up":
+            life_cycle.give_up(
+                type(gap), gap.slots, by=life_cycle.PROOF, why="begins at 25", now=NOW
+            )
+        page = lines_of(text_of(admin_client, f"{path}{gap.pk}/change/"))
+        pages[area] = page.partition("What to do")[2]
+        assert ("Nothing needs doing" in pages[area]) == (state == "given_up")
+        if state == "given_up":
+            assert "Given up automatically, since no source has these slots any more" in page
+    assert "slot_in_archive_gap (-32018)" in pages["archive"]
+    assert "neither a node nor a file of blocks has them" in pages["archive"]
+    assert "FILL_RPC_URLS" not in pages["archive"] and "import_blocks" not in pages["archive"]
+    assert ("import_snapshot FILE" in pages["archive"]) == (state == "given_up")
+    assert "slot_missing (-32009)" in pages["ledger"]
+    assert "FILL_RPC_URLS" in pages["ledger"] and "import_blocks FILE" in pages["ledger"]
+
+
+@pytest.mark.parametrize(
+    ("path", "services"), [(f"{ADMIN}/gap/", gaps), ("/admin/historical/gap/", ledger_gaps)]
+)
+def test_a_closed_gap_needs_nothing(admin_client, empty_ledger, path, services):
+    services.open_gap(10, 20, status=GapStatus.MISSING, cause="stream_lost", now=NOW)
+    (gap,) = services.open_gaps()
+    services.close_range(10, 20, closed_by="a stream", now=NOW)
+    assert "What to do" not in text_of(admin_client, f"{path}{gap.pk}/change/")
 
 
 def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
@@ -153,7 +246,8 @@ def test_who_may_only_look_cannot_order_a_try(client, django_user_model):
     assert "try_again_now" not in text_of(client, f"{ADMIN}/gap/")
     assert "No slot is archived yet" in text_of(client, COVERAGE)
     gap = gaps.open_gaps()[0]
-    assert "Try again now" not in text_of(client, f"{ADMIN}/gap/{gap.pk}/change/")
+    page = text_of(client, f"{ADMIN}/gap/{gap.pk}/change/")
+    assert "/retry/" not in page and "/give-up/" not in page
     assert client.post(f"{ADMIN}/gap/{gap.pk}/retry/").status_code == 403
     assert client.post(f"{ADMIN}/gap/{gap.pk}/give-up/").status_code == 403
     client.post(f"{ADMIN}/gap/", {"action": "try_again_now", "_selected_action": [gap.pk]})

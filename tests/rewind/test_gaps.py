@@ -234,9 +234,9 @@ def test_what_cannot_be_had_is_carved_out_and_is_no_longer_waited_for(record, rp
     assert life_cycle.give_up(Gap, window, by=life_cycle.PROOF, why="begins at 25", now=NOW) == 14
     assert life_cycle.give_up(Gap, window, by=life_cycle.PROOF, why="begins at 25", now=NOW) == 0
     states = [(gap.from_slot, gap.to_slot, gap.state) for gap in gaps.open_gaps()]
-    assert states == [(11, 24, "cannot_be_had"), (25, 28, "open"), (29, 29, "open")]
+    assert states == [(11, 24, "given_up"), (25, 28, "open"), (29, 29, "open")]
     event = gaps.open_gaps()[0].history[-1]
-    assert (event["event"], event["result"]) == ("cannot be had", "begins at 25")
+    assert (event["event"], event["result"]) == ("given up", "begins at 25")
     assert resume_slot() == 24
     assert [gap.from_slot for gap in due_gaps(Gap, now=DUE)] == [29, 25]
     result = rpc("/rewind", "getRewindCoverage", {"fromSlot": 20})["result"]
@@ -252,7 +252,7 @@ def test_what_cannot_be_had_and_comes_all_the_same_closes(record):
     record(block(10), block(13, parent=12))
     gaps.give_up([gap.pk for gap in gaps.open_gaps()], by="somebody", now=NOW)
     opened(9, 12)  # told again
-    assert {gap.state for gap in gaps.open_gaps(10, 12)} == {"cannot_be_had"}
+    assert {gap.state for gap in gaps.open_gaps(10, 12)} == {"given_up"}
     assert gaps.open_gaps(9, 9)[0].state == "open"
     record(block(12, parent=10))
     assert told() == [(9, 9, UNKNOWN)]

@@ -1,4 +1,4 @@
-"""The tip desk, as a browser's requests; and sums of the ledger that are its rows."""
+"""The page of TTL classes, as a browser's requests; and sums of the ledger that are its rows."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def test_a_class_that_is_used_up_before_it_rotates_shows_when(
     TipAddress.objects.filter(batch__state="open", position__lt=23).update(
         issued_at=timezone.now(), edge=Edge.objects.get()
     )
-    classes = desk.tip_desk(treasury=STATIC, static=[STATIC], now=timezone.now()).classes
+    classes = desk.desk(treasury=STATIC, static=[STATIC], now=timezone.now()).classes
     found = {each.state.ttl_class.ttl_seconds: each for each in classes}
     assert found[900].per_minute == pytest.approx(2.3)
     assert found[900].dry_at is not None
@@ -158,7 +158,7 @@ def test_sums_by_day_are_those_of_the_ledger_also_when_counted_again(ids: dict[s
     tip_days.count_days()
     compare()
     now = timezone.now()
-    found = desk.tip_desk(treasury=Pubkey(bytes(32)), static=[STATIC], now=now)
+    found = desk.desk(treasury=Pubkey(bytes(32)), static=[STATIC], now=now)
     static = TipEntry.objects.filter(pubkey=STATIC, kind="tip")
     assert found.named[0].tipped == static.aggregate(n=Sum("lamports"))["n"]
     month = TipEntry.objects.filter(kind="tip").aggregate(n=Sum("lamports"))["n"]

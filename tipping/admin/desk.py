@@ -1,4 +1,4 @@
-"""The page of the tip desk: classes, rotations, sums, the treasury."""
+"""The page TTL classes: each class, rotations, sums, the treasury."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,11 +23,9 @@ def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     now = timezone.now()
     may_see_ledger = request.user.has_perm("tipping.view_tipentry")
-    found = desk.tip_desk(
-        treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now
-    )
+    found = desk.desk(treasury=settings.TREASURY_ADDRESS, static=settings.TIP_ADDRESSES, now=now)
     context = {
-        "title": "Tip desk",
+        "title": "TTL classes",
         "has_add_permission": admin.has_add_permission(request),
         "may_act": may_act(request),
         "classes": [_class(each, now) for each in found.classes],

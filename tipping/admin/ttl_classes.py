@@ -1,4 +1,4 @@
-"""TTL classes: the tip desk, and editing."""
+"""TTL classes: their page, and editing."""
 
 from typing import Any
 

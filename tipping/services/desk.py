@@ -1,4 +1,4 @@
-"""The tip desk: the state of each TTL class, and tips by day, address and treasury."""
+"""The page TTL classes: the state of each TTL class, and tips by day, address and treasury."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class TreasuryState:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """The contents of the tip desk."""
+    """The contents of the page."""
 
     classes: Sequence[ClassRow]
     sums: Sequence[TipSums]
@@ -96,7 +96,7 @@ class Desk:
     named: Sequence[NamedAddress]
 
 
-def tip_desk(*, treasury: Pubkey, static: Collection[Pubkey], now: datetime) -> Desk:
+def desk(*, treasury: Pubkey, static: Collection[Pubkey], now: datetime) -> Desk:
     """The current state; sums are up to a minute old."""
     named = _named(treasury, static)
     return Desk(_classes(now), _sums(now), _treasury(treasury, named), named)

@@ -1,4 +1,4 @@
-"""Queries of the tip desk: the rate of issuing, batches to sweep, and the latest batches."""
+"""Queries of the page TTL classes: the rate of issuing, batches to sweep, the latest batches."""
 
 from collections.abc import Iterable
 from datetime import datetime

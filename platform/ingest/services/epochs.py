@@ -14,7 +14,7 @@ from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
 from historical.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused, OtherChain
-from ingest.services import tip_ledger
+from ingest.services import ledger_links, tip_ledger
 from ingest.services.imports import Imported
 from ingest.services.known_blocks import KnownBlocks, OneChain
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
@@ -78,6 +78,7 @@ def import_epoch(
             for _number, run in groupby(linked, key=lambda record: record.slot // _RUN_SLOTS):
                 with transaction.atomic():
                     recorded = record_blocks(tip_ledger.recorded(run, now=now()), now=now())
+                    ledger_links.close_imported(recorded, source=path.name, now=now())
                     chain.is_proved = chain.is_proved or blocks.known > 0
                     chain.claim(source=path.name, now=now())
                 _add(total, recorded)

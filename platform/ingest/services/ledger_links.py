@@ -7,11 +7,14 @@ from chain.blocks import SlotRecord
 from chain.slot_ranges import between
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus
 from historical.services.gaps import ledger_gaps, settle
+from historical.services.recording import Recorded
 from historical.store import blocks as store
 
 # No gap is opened further below a block than this: older blocks may be from an import that the
 # chain does not continue, and an outage of that length opens a gap of its own.
 _FURTHEST_SLOTS = 20_000
+# Slots below the lowest block of a file that its parent link may prove skipped.
+_SKIPPED_BELOW = 1_000
 
 
 def follow(
@@ -39,3 +42,14 @@ def follow(
             ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
         for part in fates.unknown:
             ledger_gaps.open_gap(*part, status=GapStatus.UNKNOWN, cause=NOT_YET_KNOWN, now=now)
+
+
+def close_imported(recorded: Recorded, *, source: str, now: datetime) -> None:
+    """Closes gaps of slots that an import just stored or proved skipped, those given up too. Opens
+    none: a file may have any blocks of a range.
+    """
+    if recorded.first_slot is None or recorded.last_slot is None:
+        return
+    first = max(0, recorded.first_slot - _SKIPPED_BELOW)
+    if ledger_gaps.has_open_gap(first, recorded.last_slot):
+        settle(first, recorded.last_slot, closed_by=source, now=now)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from embedded.run_state import ProgramState, read_run_state
 from gaps.area_gaps import AreaGaps
+from gaps.slot_gap import IS_STATE, GapState
 from historical.services.gaps import ledger_gaps
 from operations.readings.present import Readings
 from priority.admin.upstreams import ACTIONS as UPSTREAM_ACTIONS
@@ -156,7 +157,7 @@ def _done_by(action: AdminAction, row: Callable[[str], Any]) -> Callable[[HttpRe
 
 def _retry(gaps: AreaGaps[Any], store: str) -> Callable[[HttpRequest, str], str]:
     def run(request: HttpRequest, _: str) -> str:
-        wanted = gaps.model.objects.filter(closed_at__isnull=True, cannot_be_had_at__isnull=True)
+        wanted = gaps.model.objects.filter(IS_STATE[GapState.OPEN])
         chosen = list(wanted.order_by("from_slot").values_list("pk", flat=True)[:_GAPS])
         count = gaps.retry_now(chosen, now=timezone.now())
         if count:

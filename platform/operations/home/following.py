@@ -5,10 +5,13 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from gaps.slot_gap import GapState
 from historical.services import overview
 from operations.home import figures
-from operations.home.cards import Shown, zero_badge
+from operations.home.cards import Shown, link_to, zero_badge
 from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
 from rewind.admin.audit import rate
@@ -19,6 +22,8 @@ from staff.states import state_badge
 _IMPORTS = 3
 _HUES = {"following": "good", "silent": "bad", "not connected": "bad", NOT_FOLLOWED: "quiet"}
 _FOLLOWER = "follower"
+# Store → the app of its gaps.
+_STORES = {"archive": "rewind", "ledger": "historical"}
 
 
 def chain(request: HttpRequest, now: Readings) -> Shown:
@@ -69,29 +74,63 @@ def _heard(found: ChainReading) -> str:
 
 def gaps(request: HttpRequest, now: Readings) -> Shown:
     found = now.chain
-    total, slots = found.open_gaps(), found.gap_slots()
-    rows: list[tuple[Any, Any]] = [
-        (
-            f"Open gaps of the {store}",
-            zero_badge(found.open_gaps(store), hint=counted(found.gap_slots(store), "slot")),
-        )
-        for store in ("archive", "ledger")
-    ]
-    if given_up := sum(found.given_up.values()):
-        rows.append(("Slots given up: no source has them", grouped(given_up)))
+    total = found.open_gaps()
+    rows: list[tuple[Any, Any]] = []
+    for store, app in _STORES.items():
+        slots = counted(found.gap_slots(store), "slot")
+        badged = zero_badge(found.open_gaps(store), hint=slots)
+        rows.append((f"Open gaps of the {store}", _linked(request, badged, app, GapState.OPEN)))
+        lost = grouped(found.given_up.get(store, 0))
+        lost = _linked(request, lost, app, GapState.GIVEN_UP)
+        rows.append((f"Slots given up, {store}", lost))
     rows.append(("Replays that match the chain", _replays()))
     rows.append(("Open divergences", zero_badge(found.divergences)))
     return Shown(
-        _gap_figure(slots, total),
-        "being filled" if total else "none",
-        "Slots that should be stored and are not; they are fetched from streams and nodes.",
+        gap_line(request, now),
+        "being filled" if total else "",
+        "Slots that should be stored and are not. Open: streams fill them, and nodes those of the"
+        " ledger. Given up: no source has them any more.",
         rows,
-        "?state=open" if total else "",
     )
 
 
-def _gap_figure(slots: int, gaps: int) -> str:
-    return "none open" if not gaps else f"{counted(slots, 'slot')} in {counted(gaps, 'gap')}"
+def gap_line(request: HttpRequest, now: Readings) -> SafeString:
+    """How many slots are in open gaps, and how many were given up, each with these gaps."""
+    found = now.chain
+    lost = sum(found.given_up.values())
+    still = counted(found.gap_slots(), "slot") if found.open_gaps() else "0"
+    parts = (
+        (f"{still} open", GapState.OPEN, [store for store in _STORES if found.open_gaps(store)]),
+        (
+            f"{counted(lost, 'slot') if lost else '0'} given up",
+            GapState.GIVEN_UP,
+            [store for store in _STORES if found.given_up.get(store)],
+        ),
+    )
+    shown = []
+    for text, state, stores in parts:
+        if len(stores) > 1:  # Coverage has the lists of both
+            page = link_to(request, "rewind_slottally_changelist", "rewind.view_slottally")
+            shown.append(_anchor(f"{page}#gaps" if page else "", text))
+        else:
+            shown.append(_linked(request, text, _STORES[stores[0] if stores else "archive"], state))
+    return format_html("<span>{}, {}</span>", *shown)
+
+
+def missing(request: HttpRequest, now: Readings) -> SafeString | str:
+    """A sentence of the line; empty where nothing is missing."""
+    if not now.chain.open_gaps() and not any(now.chain.given_up.values()):
+        return ""
+    return format_html("Missing slots: {}.", gap_line(request, now))
+
+
+def _linked(request: HttpRequest, text: Any, app: str, state: GapState) -> Any:
+    page = link_to(request, f"{app}_gap_changelist", f"{app}.view_gap")
+    return _anchor(f"{page}?state={state}" if page else "", text)
+
+
+def _anchor(address: str, text: Any) -> Any:
+    return format_html('<a class="tm-link" href="{}">{}</a>', address, text) if address else text
 
 
 def _replays() -> str:

@@ -23,13 +23,14 @@ _WORDS = {"good": "OK", "warning": "Attention", "bad": "Alarm", "quiet": "Off"}
 @dataclass(frozen=True, slots=True)
 class Light:
     """One area: `hue` is good, warning, bad, or quiet where it is switched off. `meaning` is the
-    address of the definition of a figure in the sentence.
+    address of the definition of a figure in the sentence, `more` a sentence with links behind it.
     """
 
     area: Area
     hue: str
     sentence: str
     meaning: str = ""
+    more: str = ""
 
     @property
     def title(self) -> str:

@@ -1,6 +1,6 @@
 """The home page as a whole: active alarms, and cards under the questions they answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,8 @@ from operations.home.lights import LIGHTS, Light, light
 from operations.home.night_charts import charts
 from operations.home.problems import problems
 from operations.readings.present import Readings, present
-from operations.rules import BY_NAME, CLOCK_PATIENCE
+from operations.rule_checks import CLOCK_PATIENCE
+from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
 from staff.formatting import duration
@@ -212,6 +213,8 @@ def _groups(
         if cards:
             troubles = [each.shown.trouble for each in cards if each.shown.trouble is not None]
             lit = light(Area(name), readings, found, troubles, may_see=may_see)
+            if any(each.kind.id == "gaps" for each in cards):
+                lit = replace(lit, more=following.missing(request, readings))
             groups.append(Group(name, question, lit, cards))
     return groups
 

@@ -16,7 +16,7 @@ from shared_state.redis_client import client
 
 # Celery's queues, as its workers are started with them.
 QUEUES = ("default", "ingest", "simulations")
-_LATE = timedelta(minutes=2)
+LATE = timedelta(minutes=2)
 
 
 class DatabaseReading(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ def read_disk(folder: Path) -> DiskReading:
 
 def read_alerts(now: datetime) -> AlertsReading:
     waiting = Delivery.objects.filter(state=Delivery.State.WAITING).aggregate(
-        waiting=Count("pk"), late=Count("pk", filter=Q(due_at__lt=now - _LATE))
+        waiting=Count("pk"), late=Count("pk", filter=Q(due_at__lt=now - LATE))
     )
     failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name")
     names = list(failing.values_list("name", flat=True)[:20])

@@ -16,7 +16,8 @@ from historical.services.bounds import newest_slot_or_none
 from operations import store
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes
-from operations.rules import BY_NAME, CLOCK_PATIENCE, process_findings
+from operations.rule_checks import CLOCK_PATIENCE, process_findings
+from operations.rules import BY_NAME
 from operations.services import alarms, sampling
 
 log = logging.getLogger(__name__)

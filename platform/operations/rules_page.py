@@ -1,0 +1,56 @@
+"""The admin's page of all rules of alarms, and docs/alarms.md, both from the rules themselves."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from alerts.store import enabled_webhooks
+from operations.areas import hue_of
+from operations.home.cards import link_to
+from operations.home.problems import page_to_act
+from operations.readings.present import MOMENT_SECONDS
+from operations.rules import RULES
+from staff.own_pages import OwnPage
+
+_OPENED = "alarm.opened"
+_HEAD = f"""# Alarms
+
+Made from the rules by `manage.py alarm_catalogue`. Every rule is checked each {MOMENT_SECONDS}
+seconds, those of processes each second. An alarm opens once its condition has held for its time,
+and closes by itself. Whatever the rule, it is sent to every address of `STAFF_MAIL` and to the
+staff's *Webhooks* that have `{_OPENED}` among their events, when it opens and when it closes;
+home and `/metrics` (`tidemark_alarms_open`) show the open ones. Customers are not notified.
+*Rules* above the list of alarms in the admin has the same with links, and who is notified now.
+How to act is described in [Operators](operators.md#alarms-and-notifications).
+"""
+
+
+def docs_page() -> str:
+    """docs/alarms.md."""
+    return _HEAD + "".join(
+        f"\n## {rule.title}\n\n`{rule.name}`, {rule.severity}. {rule.meaning}\n\n"
+        f"- *Begins*: {rule.when}\n- *What to do*: {rule.advice}\n"
+        for rule in RULES
+    )
+
+
+def rules_page(admin: Any, request: HttpRequest) -> HttpResponse:
+    """Every rule, and who is notified."""
+    webhooks = [each for each in enabled_webhooks([]) if not each.kinds or _OPENED in each.kinds]
+    context = {
+        "title": "Rules",
+        "rules": [
+            {"rule": rule, "hue": hue_of(rule), "page": page_to_act(request, rule.name, "")}
+            for rule in RULES
+        ],
+        "seconds": MOMENT_SECONDS,
+        "mails": settings.STAFF_MAIL,
+        "webhooks": webhooks,
+        "webhooks_link": link_to(request, "alerts_webhook_changelist", "alerts.view_webhook"),
+    }
+    page: HttpResponse = admin.page(request, "admin/operations/rules.html", context)
+    return page
+
+
+RULES_PAGE = OwnPage("rules/", "operations_rules", rules_page)
