@@ -7,8 +7,9 @@ use crate::{
 use solana_client::{
     rpc_config::{
         RpcBlockConfig, RpcContextConfig, RpcLargestAccountsConfig, RpcLeaderScheduleConfig,
-        RpcSimulateTransactionConfig, RpcTransactionConfig,
+        RpcProgramAccountsConfig, RpcSimulateTransactionConfig, RpcTransactionConfig,
     },
+    rpc_filter::RpcFilterType,
     rpc_request::TokenAccountsFilter,
 };
 use solana_commitment_config::CommitmentConfig;
@@ -190,10 +191,16 @@ pub async fn all(report: &mut Report, wallet: &Wallet) {
         )
         .await;
     report.reads("get_balance", rpc.get_balance(&payer)).await;
+    // Mints alone: without an encoding, accounts above 128 bytes are refused, as a validator does,
+    // and other stacks make token accounts on the same chain.
+    let mints = RpcProgramAccountsConfig {
+        filters: Some(vec![RpcFilterType::DataSize(82)]),
+        ..Default::default()
+    };
     report
         .reads(
             "get_program_ui_accounts",
-            rpc.get_program_ui_accounts_with_config(&TOKEN_PROGRAM, Default::default()),
+            rpc.get_program_ui_accounts_with_config(&TOKEN_PROGRAM, mints),
         )
         .await;
     report
