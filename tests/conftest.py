@@ -148,6 +148,19 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+# A collection takes a tenth of a second and more, and most files leave nothing to it.
+_WORTH_COLLECTING = 16 << 20
+# What the process had after the last one.
+_collected_at = [0]
+
+
+def resident_bytes() -> int:
+    with contextlib.suppress(OSError):  # a system without it
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return sys.maxsize
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(
     item: pytest.Item, nextitem: pytest.Item | None
@@ -155,8 +168,10 @@ def pytest_runtest_teardown(
     yield
     if nextitem is None or nextitem.path != item.path:
         shared.keep(spreading.rest_of_group(item.session.items, nextitem))
-        gc.collect()
-        give_back_memory()
+        if resident_bytes() > _collected_at[0] + _WORTH_COLLECTING:
+            gc.collect()
+            give_back_memory()
+            _collected_at[0] = resident_bytes()
 
 
 @pytest.fixture(scope="session")

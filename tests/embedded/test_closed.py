@@ -191,27 +191,27 @@ def make_trusting(run_dir: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["everything", "the secret", "the lock"])
 def test_data_of_versions_that_trusted_everybody_is_kept_and_closed(
-    run_dir: Path, lost: str
+    used_run_dir: Path, lost: str
 ) -> None:
-    with hold_run_dir(run_dir):
-        servers = start_servers(run_dir)
-        addresses = embedded_addresses(run_dir)
+    with hold_run_dir(used_run_dir):
+        servers = start_servers(used_run_dir)
+        addresses = embedded_addresses(used_run_dir)
         with psycopg.connect(addresses.database_url) as connection:
             connection.execute("CREATE TABLE kept AS SELECT 'tide' AS word")
         with redis.Redis.from_url(addresses.redis_url) as client:
             client.set("written", "tide")
         stop_servers(servers)
         if lost == "everything":
-            make_trusting(run_dir)
+            make_trusting(used_run_dir)
         elif lost == "the secret":
-            (run_dir / "servers_secret").unlink()
+            (used_run_dir / "servers_secret").unlink()
         else:
-            (postgres_folder(run_dir) / "data" / "pg_hba.conf").write_text(TRUSTING)
-        run_dir.chmod(0o755)
-    with hold_run_dir(run_dir):
-        servers = start_servers(run_dir)
+            (postgres_folder(used_run_dir) / "data" / "pg_hba.conf").write_text(TRUSTING)
+        used_run_dir.chmod(0o755)
+    with hold_run_dir(used_run_dir):
+        servers = start_servers(used_run_dir)
         try:
-            renewed = embedded_addresses(run_dir)
+            renewed = embedded_addresses(used_run_dir)
             assert (renewed == addresses) is (lost == "the lock")
             with psycopg.connect(renewed.database_url) as connection:
                 assert connection.execute("SELECT word FROM kept").fetchone() == ("tide",)
@@ -221,7 +221,7 @@ def test_data_of_versions_that_trusted_everybody_is_kept_and_closed(
                 psycopg.connect(without_password(renewed.database_url))
         finally:
             stop_servers(servers)
-    assert open_paths(run_dir) == []
+    assert open_paths(used_run_dir) == []
 
 
 @AS_ROOT

@@ -110,40 +110,39 @@ def test_the_service_role_is_no_superuser(run_dir: Path, start: Start) -> None:
 
 
 def test_a_start_after_both_servers_were_killed_recovers_what_was_written(
-    run_dir: Path, start: Start
+    used_run_dir: Path, start: Start
 ) -> None:
-    servers = start_servers(run_dir)
-    write_something(run_dir)
-    with psycopg.connect(embedded_addresses(run_dir).database_url) as connection:
+    servers = start_servers(used_run_dir)
+    write_something(used_run_dir)
+    with psycopg.connect(embedded_addresses(used_run_dir).database_url) as connection:
         connection.execute("SET synchronous_commit = on")
         connection.execute("INSERT INTO kept VALUES ('and this to the disk')")
     for server in servers.running:
         server.process.kill()
         server.process.wait()
-    start(run_dir, durable=True)
-    assert words_kept(run_dir) == 2
-    with redis.Redis.from_url(embedded_addresses(run_dir).redis_url) as client:
+    start(used_run_dir, durable=True)
+    assert words_kept(used_run_dir) == 2
+    with redis.Redis.from_url(embedded_addresses(used_run_dir).redis_url) as client:
         assert client.get("written") == b"1"
 
 
 def test_a_pid_file_whose_number_another_process_has_now_stops_no_start(
-    run_dir: Path, start: Start
+    used_run_dir: Path, start: Start
 ) -> None:
-    stop_servers(start_servers(run_dir, durable=False))
-    owner = postgres_folder(run_dir).stat()
+    owner = postgres_folder(used_run_dir).stat()
     stepping_down = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
     with subprocess.Popen(["sleep", "60"], cwd="/", **stepping_down) as stranger:
-        pid_file = postgres_folder(run_dir) / "data" / "postmaster.pid"
+        pid_file = postgres_folder(used_run_dir) / "data" / "postmaster.pid"
         pid_file.write_text(f"{stranger.pid}\n/somewhere\n0\n5432\n\n\n0 0\n")
-        (postgres_folder(run_dir) / ".s.PGSQL.5432.lock").write_text(f"{stranger.pid}\n")
-        start(run_dir)
-        write_something(run_dir)
+        (postgres_folder(used_run_dir) / ".s.PGSQL.5432.lock").write_text(f"{stranger.pid}\n")
+        start(used_run_dir)
+        write_something(used_run_dir)
         assert stranger.poll() is None
         stranger.kill()
 
 
 def test_the_servers_end_with_a_starter_that_was_killed_and_the_next_start_takes_over(
-    run_dir: Path, start: Start
+    used_run_dir: Path, start: Start
 ) -> None:
     code = (
         "import sys, time; from pathlib import Path;"
@@ -152,19 +151,19 @@ def test_the_servers_end_with_a_starter_that_was_killed_and_the_next_start_takes
         "print('ready', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(run_dir)],
+        [sys.executable, "-c", code, str(used_run_dir)],
         env={**os.environ, "PYTHONPATH": str(SHELF)},
         stdout=subprocess.PIPE,
     ) as starter:
         assert starter.stdout is not None
         assert starter.stdout.readline() == b"ready\n"
-        write_something(run_dir)
+        write_something(used_run_dir)
         with pytest.raises(RunDirTaken, match=f"in use by process {starter.pid}"):
-            hold_run_dir(run_dir)
+            hold_run_dir(used_run_dir)
         starter.send_signal(signal.SIGKILL)
-    with hold_run_dir(run_dir):
-        start(run_dir)
-        assert words_kept(run_dir) == 1
+    with hold_run_dir(used_run_dir):
+        start(used_run_dir)
+        assert words_kept(used_run_dir) == 1
 
 
 def test_a_run_directory_too_deep_for_a_socket_is_reached_by_its_short_name(
@@ -203,9 +202,9 @@ def test_root_steps_down_even_where_that_account_cannot_go(run_dir: Path, start:
 
 
 def test_a_server_that_is_stopped_is_silent_and_one_that_recovers_is_not(
-    run_dir: Path, start: Start
+    used_run_dir: Path, start: Start
 ) -> None:
-    servers = start(run_dir)
+    servers = start(used_run_dir)
     prober = Prober(servers)
     prober.start()
     try:
@@ -221,10 +220,10 @@ def test_a_server_that_is_stopped_is_silent_and_one_that_recovers_is_not(
         prober.stop()
 
 
-def test_a_server_that_refuses_answers(run_dir: Path, start: Start) -> None:
-    servers = start(run_dir)
+def test_a_server_that_refuses_answers(used_run_dir: Path, start: Start) -> None:
+    servers = start(used_run_dir)
     postgres, valkey = servers.running
-    addresses = embedded_addresses(run_dir)
+    addresses = embedded_addresses(used_run_dir)
     with redis.Redis.from_url(addresses.redis_url) as client:
         client.config_set("requirepass", "secret")
     assert valkey.answers()

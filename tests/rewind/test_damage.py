@@ -30,7 +30,7 @@ from tests.rewind.damaging import SEALED, flip, forget
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, signature, write
 from tests.rewind.sealed_forms import seal
-from tests.rewind.test_sealing import SLOTS, everything, writes_of
+from tests.rewind.test_sealing import SLOTS, everything, record_chain, writes_of
 from tests.second_database import second_database
 
 State = SealedDamage.State
@@ -45,11 +45,9 @@ def history(
     """A chain's writes by slot, archived, and blocks of a few changes each."""
     monkeypatch.setattr(sealing_service, "_BLOCK_BYTES", 400)
     monkeypatch.setattr(sealing_service, "_CHANGES", 150)
-    random, parent = Random(1), 0
+    random = Random(1)
     slots = {slot: writes_of(slot, random) for slot in SLOTS}
-    for slot, writes in slots.items():
-        record_slots([block(slot, parent, writes)], source="stream", now=NOW)
-        parent = slot
+    record_chain(slots)
     forget()
     return slots
 

@@ -61,20 +61,29 @@ def history(committed: None, monkeypatch: pytest.MonkeyPatch) -> dict[int, list[
     monkeypatch.setattr(service, "_CHANGES", 150)
     random = Random(1)
     slots = {slot: writes_of(slot, random) for slot in SLOTS}
-    parent = 0
-    for slot, writes in slots.items():
-        record_slots([block(slot, parent, writes)], source="stream", now=NOW)
-        # Of the slots behind the first hundred some are missing.
-        parent = 200 if slot == 104 else slot
+    # Of the slots behind the first hundred some are missing.
+    record_chain(slots, missing_after=104)
     return slots
 
 
+def record_chain(slots: dict[int, list[AccountWrite]], *, missing_after: int | None = None) -> None:
+    """Archives the slots, each the next one's parent, some to a transaction."""
+    parents = [0, *(200 if slot == missing_after else slot for slot in slots)]
+    records = [
+        block(slot, parent, writes)
+        for (slot, writes), parent in zip(slots.items(), parents, strict=False)
+    ]
+    for start in range(0, len(records), 16):
+        record_slots(records[start : start + 16], source="stream", now=NOW)
+
+
 def everything(rpc: Rpc) -> list[Any]:
-    """Every account at many positions, and all its changes, page by page."""
+    """Every account at many positions, some of them alone, and all its changes, page by page."""
     told: list[Any] = []
+    positions = (5, 50, 60, 104, PARTITION_SLOTS + 10, SEGMENT_SLOTS, SEGMENT_SLOTS + 9, SLOTS[-1])
     for number in ACCOUNTS:
         pubkey = text(key(number))
-        for slot in (5, 50, 104, PARTITION_SLOTS + 10, SEGMENT_SLOTS, SLOTS[-1]):
+        for slot in positions if number < 4 or number % 8 == 0 else ():
             told.append(rpc("/rewind", "getAccountInfo", pubkey, {"slot": slot})["result"])
         at, pages = None, 0
         while pages == 0 or at is not None:
@@ -84,7 +93,7 @@ def everything(rpc: Rpc) -> list[Any]:
             told.append(result)
             at, pages = result["value"]["next"], pages + 1
     keys = [text(key(number)) for number in ACCOUNTS]
-    for slot in (60, SEGMENT_SLOTS + 9, SLOTS[-1]):
+    for slot in positions:
         told.append(rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})["result"])
     return told
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests import shared
 from tests.localnet_process import Localnet, running_localnet
 from tests.subscriptions.socket_client import Socket
 
@@ -27,15 +26,13 @@ class Served:
         return Socket(self.url, self.key if key == "" else key, **options)
 
 
-@pytest.fixture(scope="module")
-def localnet(request: pytest.FixtureRequest) -> Localnet:
-    """A running localnet with slots of 40 ms and none skipped."""
-
-    def make() -> Iterator[Localnet]:
-        with running_localnet() as running:
-            yield running
-
-    return shared.value_of(request, make)
+@pytest.fixture
+def localnet() -> Iterator[Localnet]:
+    """A running localnet with slots of 40 ms and none skipped, of the test's own: whoever follows a
+    chain reads it from its first slot, which takes seconds of CPU where a file's tests share one.
+    """
+    with running_localnet() as running:
+        yield running
 
 
 @pytest.fixture

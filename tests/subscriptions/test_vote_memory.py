@@ -10,7 +10,7 @@ from tests.subscriptions.conftest import Served
 from tests.subscriptions.test_memory import read
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def localnet() -> Iterator[Localnet]:
     with running_localnet(LOCALNET_VOTES="true") as running:
         yield running

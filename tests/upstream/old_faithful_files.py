@@ -3,11 +3,13 @@
 import base64
 import hashlib
 import itertools
+import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import libipld
+import numpy as np
 import xxhash
 from solders.hash import Hash
 
@@ -212,12 +214,19 @@ def filter_file(signatures: Iterable[bytes], metadata: dict[str, bytes]) -> byte
     words = bytes([len(metadata)])
     for name, value in metadata.items():
         words += bytes([len(name)]) + name.encode() + bytes([len(value)]) + value
-    table, body = bytearray(), bytearray()
-    for prefix in range(65_536):
-        table += prefix.to_bytes(2, "little") + len(body).to_bytes(8, "little")
-        found = _tree(sorted(hashes.get(prefix, [])))
-        body += len(found).to_bytes(4, "little")
-        body += b"".join(each.to_bytes(8, "little") for each in found)
+    counts = np.zeros(65_536, "<u4")
+    for prefix, found in hashes.items():
+        counts[prefix] = len(found)
+    # Each prefix has its count and its hashes in the body, one behind the other.
+    places = np.zeros(65_536, [("prefix", "<u2"), ("at", "<u8")])
+    places["prefix"] = np.arange(65_536)
+    places["at"][1:] = np.cumsum(4 + 8 * counts.astype("<u8"))[:-1]
+    table, body = places.tobytes(), bytearray(4 * 65_536 + 8 * int(counts.sum()))
+    for prefix, found in hashes.items():
+        ordered, at = _tree(sorted(found)), int(places["at"][prefix])
+        body[at : at + 4 + 8 * len(ordered)] = struct.pack(
+            f"<I{len(ordered)}Q", len(ordered), *ordered
+        )
     rest = b"buckette" + (2).to_bytes(8, "little") + words + (65_536).to_bytes(8, "little")
     return (len(rest) + len(table)).to_bytes(4, "little") + rest + table + body
 
