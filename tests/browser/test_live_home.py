@@ -22,6 +22,8 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
     # Somebody watches for as long as this lasts: else the web process would in a minute, and find
     # that nothing else runs.
     Sample.objects.create(at=timezone.now() + timedelta(hours=1), resolution=MOMENT_SECONDS)
+    Upstream.objects.all().delete()
+    Upstream.objects.create(name="node", kind=Upstream.Kind.NODE)
     visitor = watched()
     visitor.sign_in()
     page = visitor.page
