@@ -165,7 +165,25 @@ def clock_stopped(now: Readings) -> Iterator[Finding]:
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
         text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
+        if waits_for_worker(now):
+            text += f" Beat is alive; its tasks wait for the worker.{follows(now, 'worker')}"
         yield Finding("", text)
+
+
+def waits_for_worker(now: Readings) -> bool:
+    """Whether beat starts periodic tasks, and no worker runs them."""
+    return bool(_unable(now, "worker")) and not _unable(now, "beat")
+
+
+def follows(now: Readings, *kinds: str) -> str:
+    """A sentence on the processes of the kinds that are all missing or hung; empty for none."""
+    causes = [f"the {each.kind} is {each.trouble}" for each in _unable(now, *kinds)]
+    return f" This follows from: {' and '.join(causes)}." if causes else ""
+
+
+def _unable(now: Readings, *kinds: str) -> list[ProcessReading]:
+    processes = now.processes or ()
+    return [each for each in processes if each.kind in kinds and each.trouble and not each.alive]
 
 
 def queue_deep(now: Readings) -> list[Finding] | None:

@@ -142,10 +142,11 @@ RULES = (
         *(REMEDY, "", checks.process_missing),
     ),
     Rule(
-        *("clock_stopped", CRITICAL, 30, 20, "The scheduler is not running"),
+        *("clock_stopped", CRITICAL, 30, 20, "Periodic tasks do not run"),
         "No periodic task runs: no tip batch is rotated or swept, no mail is sent by the worker.",
         f"The worker has checked nothing for {duration(checks.CLOCK_PATIENCE)}",
-        "Restart worker and beat: no tip batch is rotated or swept until they run.",
+        "Restart the one of worker and beat that is missing or hung, or the worker if neither is:"
+        " no tip batch is rotated or swept until both run.",
         *("", checks.clock_stopped),
     ),
     Rule(

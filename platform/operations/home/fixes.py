@@ -18,6 +18,7 @@ from gaps.area_gaps import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState
 from historical.services.gaps import ledger_gaps
 from operations.readings.present import Readings
+from operations.rule_checks import waits_for_worker
 from priority.admin.upstreams import ACTIONS as UPSTREAM_ACTIONS
 from priority.models import Upstream
 from rewind.services.gaps import archive_gaps
@@ -55,7 +56,8 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
     if name == "process_missing":
         return _of_process(subject)
     if name == "clock_stopped":
-        return [*_of_process("worker"), *_of_process("beat")]
+        kinds = ("worker",) if waits_for_worker(readings) else ("worker", "beat")
+        return [command for kind in kinds for command in _of_process(kind)]
     if name == "deliveries_late":
         return _of_process("worker")
     if name == "queue_deep":

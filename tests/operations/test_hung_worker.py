@@ -1,0 +1,94 @@
+"""A worker that is hung or missing: what home and the alarms say of it and of what follows."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from embedded.run_state import ProgramState, RunStateFile
+from ingest.follower_state import FollowerState, publish
+from operations.models import Alarm, Sample
+from operations.readings.processes import DUTIES
+from operations.services.sampling import step_of
+from shared_state import heartbeats
+from tipping.models import TtlClass
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
+
+WORKER, BEAT = 4_100_001, 4_100_002
+
+
+def home(client: Any) -> str:
+    return " ".join(client.get("/admin/").content.decode().split())
+
+
+def problem(text: str, title: str) -> str:
+    """What home shows of the problem."""
+    found = text.partition('id="needs"')[2].partition("</section>")[0]
+    assert f"{title}</h3>" in found
+    return found.partition(f"{title}</h3>")[2].partition('<div class="tm-problem')[0]
+
+
+def light(text: str, name: str) -> str:
+    return text.partition(f'id="light-{name}"')[2].partition("</section>")[0]
+
+
+@pytest.fixture
+def run(settings: Any, tmp_path: Path) -> RunStateFile:
+    """A supervisor whose worker hangs; the last sample of the worker is two minutes old."""
+    settings.RUN_DIR, settings.LOCALNET_DIR = tmp_path, tmp_path
+    (tmp_path / "heartbeat").touch()
+    for kind in DUTIES:
+        heartbeats.beat(kind)
+    heartbeats.beat("worker", at=time.time() - 9)
+    now = time.time()
+    publish(FollowerState(source="a", connected_since=1.0, heard_at=now))
+    TtlClass.objects.all().delete()
+    two_minutes = timezone.now() - timedelta(minutes=2)
+    Sample.objects.create(at=step_of(two_minutes, 15), resolution=15)
+    found = RunStateFile(tmp_path)
+    found.write(programs(), [])
+    return found
+
+
+def programs(**worker: Any) -> list[ProgramState]:
+    since = time.time() - 20
+    hung = {"state": "hung", "silent_seconds": 9.0, "since": since, "restarts": 0, **worker}
+    return [
+        ProgramState("worker", WORKER, **hung),
+        ProgramState("beat", BEAT, "running", 0.1, since, 0),
+    ]
+
+
+# --- what waits for the worker ---
+
+
+def test_beat_that_is_alive_is_not_ended_for_a_worker_that_hangs(
+    admin_client: Any, run: RunStateFile
+) -> None:
+    text = home(admin_client)
+    assert f"kill -KILL {WORKER}" in problem(text, "A process is missing or hung")
+    shown = problem(text, "Periodic tasks do not run")
+    assert "Beat is alive; its tasks wait for the worker." in shown
+    assert f"kill -KILL {WORKER}" in shown
+    assert f"kill -KILL {BEAT}" not in text
+    assert "The worker has not run for 2 min" in text
+
+    now = timezone.now()
+    alarm = Alarm.objects.create(
+        name="clock_stopped", severity="critical", text="x", began_at=now, opened_at=now
+    )
+    page = admin_client.get(f"/admin/operations/alarm/{alarm.pk}/change/").content.decode()
+    assert f"kill -KILL {WORKER}" in page and f"kill -KILL {BEAT}" not in page
+
+
+def test_beat_that_hangs_itself_has_its_command(admin_client: Any, run: RunStateFile) -> None:
+    heartbeats.beat("beat", at=time.time() - 9)
+    text = home(admin_client)
+    shown = problem(text, "Periodic tasks do not run")
+    assert "Beat is alive" not in text
+    assert f"kill -KILL {WORKER}" in shown and f"kill -KILL {BEAT}" in shown
+    assert "The worker or beat has not run for 2 min" in text
