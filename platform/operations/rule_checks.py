@@ -80,7 +80,8 @@ def class_unavailable(now: Readings) -> Iterator[Finding]:
     for each in now.tips.classes:
         if not each.is_available:
             name = in_units(each.ttl_seconds)
-            yield Finding(name, f"No tip address of the class of {name} can be fetched.")
+            text = f"No tip address of the class of {name} can be fetched."
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
 
 
 def class_running_dry(now: Readings) -> Iterator[Finding]:
@@ -91,13 +92,13 @@ def class_running_dry(now: Readings) -> Iterator[Finding]:
                 f"No batch is prepared for the class of {name}, whose open one has"
                 f" {grouped(each.left)} of {grouped(each.size)} addresses left."
             )
-            yield Finding(name, text)
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
 
 
 def sweep_stuck(now: Readings) -> Iterator[Finding]:
     if now.tips.unswept:
         count = counted(now.tips.unswept, "expired batch", "expired batches")
-        yield Finding("batches", f"Not swept: {count}.")
+        yield Finding("batches", f"Not swept: {count}.{follows(now, 'worker', 'beat')}")
     oldest = now.tips.oldest_sweep_at
     if oldest is not None and now.at - oldest > SWEEP_PATIENCE:
         yield Finding("sweeps", f"A sweep has been in progress for {duration(now.at - oldest)}.")

@@ -15,6 +15,7 @@ from operations.readings.processes import DUTIES
 from operations.services.sampling import step_of
 from shared_state import heartbeats
 from tipping.models import TtlClass
+from tipping.services import batches
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -92,3 +93,43 @@ def test_beat_that_hangs_itself_has_its_command(admin_client: Any, run: RunState
     assert "Beat is alive" not in text
     assert f"kill -KILL {WORKER}" in shown and f"kill -KILL {BEAT}" in shown
     assert "The worker or beat has not run for 2 min" in text
+
+
+# --- what follows from it ---
+
+
+def test_a_class_without_addresses_follows_from_the_worker_and_is_not_callable(
+    admin_client: Any, run: RunStateFile
+) -> None:
+    TtlClass.objects.create(ttl_seconds=900, window_seconds=60, batch_size=16, is_default=True)
+    text = home(admin_client)
+    assert "prepares, rotates and sweeps tip batches" in problem(
+        text, "A process is missing or hung"
+    )
+    shown = problem(text, "A tip class is unavailable")
+    assert "can be fetched. This follows from: the worker is hung." in shown
+    assert 'class="tm-light tm-is-bad" id="light-calling"' in text
+    assert "No tip address of the class of 15 min can be fetched." in light(text, "calling")
+    for name in ("addresses", "failures"):
+        card = text.partition(f'id="card-{name}"')[2].partition("</section>")[0]
+        assert "tip class is unavailable" in card
+
+    heartbeats.beat("worker")
+    text = home(admin_client)
+    assert "follows from" not in problem(text, "A tip class is unavailable")
+    assert 'class="tm-light tm-is-bad" id="light-calling"' in text
+
+
+def test_a_class_that_runs_dry_is_amber_under_callable(
+    admin_client: Any, run: RunStateFile
+) -> None:
+    ttl_class = TtlClass.objects.create(
+        ttl_seconds=900, window_seconds=60, batch_size=16, is_default=True
+    )
+    now = timezone.now()
+    batches.prepare(ttl_class.pk, seed=b"s" * 32, now=now, keep=1)
+    batches.rotate(ttl_class.pk, now=now, wait=True, force=True)
+    text = home(admin_client)
+    assert "This follows from: the worker is hung." in problem(text, "A tip class runs dry")
+    for name in ("calling", "landing"):
+        assert f'class="tm-light tm-is-warning" id="light-{name}"' in text

@@ -76,6 +76,7 @@ _ABOUT = {
     ),
     "failures": (
         "errors_high",
+        "class_unavailable",
         "process_missing:web",
         "process_missing:grpc",
     ),

@@ -16,7 +16,8 @@ from staff.formatting import duration
 # What each kind does, as a sentence without its subject.
 DUTIES = {
     "web": "answers calls and serves these pages",
-    "worker": "runs periodic tasks: rotation, sweeps, samples, alarms and mails",
+    "worker": "prepares, rotates and sweeps tip batches, and runs all other periodic tasks:"
+    " samples, alarms and mails",
     "ingest": "stores slots",
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
