@@ -158,6 +158,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
             if each.alive == 0:
                 which = f"The {each.kind} process"
             text = f"{which} makes no progress ({heard}): it {duty}."
+        text += each.restarted(at)
         found.append(Finding(each.kind, text, f"{each.kind} {each.trouble}"))
     return found
 

@@ -133,3 +133,25 @@ def test_a_class_that_runs_dry_is_amber_under_callable(
     assert "This follows from: the worker is hung." in problem(text, "A tip class runs dry")
     for name in ("calling", "landing"):
         assert f'class="tm-light tm-is-warning" id="light-{name}"' in text
+
+
+# --- what restarts did not help ---
+
+
+def test_a_worker_that_was_restarted_in_vain_needs_more_than_another_restart(
+    admin_client: Any, run: RunStateFile
+) -> None:
+    shown = problem(home(admin_client), "A process is missing or hung")
+    assert "restarted" not in shown.partition("</li>")[0]
+    assert "manage.py doctor</code>" not in shown
+    run.write(programs(restarts=9, restarts_lately=4), [])
+    shown = problem(home(admin_client), "A process is missing or hung")
+    assert "It was restarted 4 times in the last 15 min, most recently 20 s ago." in shown
+    commands = ("manage.py doctor", "free -h", "df -h", f"kill -KILL {WORKER}")
+    places = [shown.index(f"{each}") for each in commands]
+    assert places == sorted(places), "the kill, which has not helped, is the last resort"
+    assert "last lines on standard error" in shown and "memory and disk" in shown
+
+    run.write(programs(state="restarting", restarts=9, restarts_lately=4), [])
+    shown = problem(home(admin_client), "A process is missing or hung")
+    assert "manage.py doctor</code>" in shown and ">make run</code>" in shown

@@ -76,6 +76,7 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
 
 _WORKERS = {"ingest": "ingest", "simulations": "simulations", "accepted": "lander"}
 _WORKERS |= {"follower": "ingest"}
+_MEMORY = Command("free -h", "How much memory is free.")
 _DOCTOR = Command(f"{_MANAGE} doctor", "Examines it, and says what is wrong.")
 _OF_RULES = {
     "stream_silent": _DOCTOR,
@@ -104,17 +105,29 @@ def _of_process(kind: str) -> list[Command]:
         return [
             Command(f"systemctl restart {unit}"),
             Command(f"journalctl -u {unit} -n 50 --no-pager", "Its last lines."),
+            _DOCTOR,
         ]
     line = _procfile().get(kind)
     return [] if line is None else [Command(line, "Runs it here, until Ctrl-C.")]
 
 
 def _supervised(program: ProgramState) -> list[Command]:
-    """`make run` starts an ended one by itself, and a hung one after 20 s."""
+    """`make run` starts an ended one by itself, and a hung one after 20 s. What restarts did not
+    help needs a look at the machine.
+    """
+    looks = [] if not program.restarts_lately else [_DOCTOR, _MEMORY, _space()]
     if program.pid is None or program.state == "restarting":
-        return [Command("make run", "It is being restarted. If that fails: Ctrl-C, then this.")]
+        run = Command("make run", "It is being restarted. If that fails: Ctrl-C, then this.")
+        return [*looks, run]
     again = "Ends it: `make run` starts it again within seconds, as it does itself after 20 s."
-    return [Command(f"kill -KILL {program.pid}", again)]
+    if looks:
+        again += " That has not helped so far: Ctrl-C of `make run`, then `make run`, restarts all."
+    return [*looks, Command(f"kill -KILL {program.pid}", again)]
+
+
+def _space() -> Command:
+    run_dir = shlex.quote(str(settings.RUN_DIR))
+    return Command(f"df -h {run_dir}", "How much of the disk is free.")
 
 
 def _procfile() -> dict[str, str]:
