@@ -14,7 +14,7 @@ from operations.models import Alarm, Sample
 from operations.readings.processes import DUTIES
 from operations.services.sampling import step_of
 from shared_state import heartbeats
-from tipping.models import TtlClass
+from tipping.models import TipBatch, TtlClass
 from tipping.services import batches
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
@@ -133,6 +133,30 @@ def test_a_class_that_runs_dry_is_amber_under_callable(
     assert "This follows from: the worker is hung." in problem(text, "A tip class runs dry")
     for name in ("calling", "landing"):
         assert f'class="tm-light tm-is-warning" id="light-{name}"' in text
+
+
+def test_only_classes_with_unswept_batches_are_swept_by_a_button(
+    admin_client: Any, run: RunStateFile
+) -> None:
+    now = timezone.now()
+    classes = [
+        TtlClass.objects.create(
+            ttl_seconds=seconds, window_seconds=60, batch_size=16, is_default=seconds == 60
+        )
+        for seconds in (60, 900, 86_400)
+    ]
+    for ttl_class in classes[:2]:
+        batches.prepare(ttl_class.pk, seed=b"s" * 32, now=now, keep=2)
+        batches.rotate(ttl_class.pk, now=now, wait=True, force=True)
+    batches.rotate(classes[1].pk, now=now, wait=True, force=True)
+    closed = TipBatch.objects.get(state="closed")
+    opened_at, ended = now - timedelta(hours=9), now - timedelta(hours=8)
+    TipBatch.objects.filter(pk=closed.pk).update(
+        opened_at=opened_at, window_ends_at=ended, closed_at=ended, expires_at=ended
+    )
+    shown = problem(home(admin_client), "Tips are not swept")
+    assert "Not swept: 1 expired batch. This follows from: the worker is hung." in shown
+    assert shown.count("Sweep now") == 1 and 'value="sweep:15 min"' in shown
 
 
 # --- what restarts did not help ---

@@ -27,6 +27,7 @@ from staff.actions import AdminAction
 from staff.formatting import counted, in_units
 from tipping.admin.class_actions import ACTIONS as CLASS_ACTIONS
 from tipping.models import TtlClass
+from tipping.services.desk import batches_to_sweep
 
 _MANAGE = ".venv/bin/python manage.py"
 # Gaps that one press retries.
@@ -242,8 +243,9 @@ def _wanted(name: str, subject: str, now: Readings) -> Iterable[tuple[str, str, 
         if name == "class_unavailable":
             yield "rotate", subject, ""
     elif name == "sweep_stuck":
-        for ttl in now.tips.classes:
-            yield "sweep", in_units(ttl.ttl_seconds), f" ({in_units(ttl.ttl_seconds)})"
+        for row in TtlClass.objects.order_by("ttl_seconds"):
+            if batches_to_sweep(row, now=now.at):
+                yield "sweep", _class_name(row), f" ({_class_name(row)})"
     elif name == "gaps_open" and subject in ("archive", "ledger"):
         yield f"retry-{subject}", "", ""
 
