@@ -175,7 +175,8 @@ def _retry(gaps: AreaGaps[Any], store: str) -> Callable[[HttpRequest, str], str]
     def run(request: HttpRequest, _: str) -> str:
         wanted = gaps.model.objects.filter(IS_STATE[GapState.OPEN])
         chosen = list(wanted.order_by("from_slot").values_list("pk", flat=True)[:_GAPS])
-        count = gaps.retry_now(chosen, now=timezone.now())
+        by = request.user.get_username()
+        count = gaps.retry_now(chosen, by=by, now=timezone.now())
         if count:
             about = f"{counted(count, 'gap')} of the {store}"
             audit.record(request, "ordered a try", text=f"{about}, from home")
