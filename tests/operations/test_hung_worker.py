@@ -1,6 +1,7 @@
 """A worker that is hung or missing: what home and the alarms say of it and of what follows."""
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,12 @@ def test_a_worker_that_was_restarted_in_vain_needs_more_than_another_restart(
     places = [shown.index(f"{each}") for each in commands]
     assert places == sorted(places), "the kill, which has not helped, is the last resort"
     assert "last lines on standard error" in shown and "memory and disk" in shown
+
+    heartbeats.beat("beat", at=time.time() - 9)
+    worker, beat = programs(restarts=9, restarts_lately=4)
+    run.write([worker, replace(beat, restarts=1, restarts_lately=1)], [])
+    shown = problem(home(admin_client), "Periodic tasks do not run")
+    assert shown.count("manage.py doctor</code>") == 1, "once for both"
 
     run.write(programs(state="restarting", restarts=9, restarts_lately=4), [])
     shown = problem(home(admin_client), "A process is missing or hung")

@@ -58,7 +58,7 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
         return _of_process(subject)
     if name == "clock_stopped":
         kinds = ("worker",) if waits_for_worker(readings) else ("worker", "beat")
-        return [command for kind in kinds for command in _of_process(kind)]
+        return list(dict.fromkeys(each for kind in kinds for each in _of_process(kind)))
     if name == "deliveries_late":
         return _of_process("worker")
     if name == "queue_deep":
