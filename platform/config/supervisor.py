@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +27,7 @@ from config.procfile_commands import argv_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
 from embedded.probing import Prober
 from embedded.processes import dies_with_parent, end, reap_others
-from embedded.run_state import ProgramState, RunStateFile
+from embedded.run_state import LATELY_SECONDS, ProgramState, RunStateFile
 from embedded.servers import FAILURES, Server, Servers, keep_short_name
 
 # Every process that we start has this variable with the run directory, as do its children. With it
@@ -59,6 +60,7 @@ class Program:
     starts: int = 0
     started: float = 0.0  # Unix seconds
     start_at: float = 0.0
+    restarted: deque[float] = field(default_factory=lambda: deque(maxlen=99))  # Unix seconds
     pending: bytes = b""
 
 
@@ -193,6 +195,8 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             program.watched.begin()
             program.process = _started(supervisor, program)
             program.started_at, program.started = now, time.time()
+            if program.starts:
+                program.restarted.append(program.started)
             program.starts += 1
             assert program.process.stdout is not None
             os.set_blocking(program.process.stdout.fileno(), False)
@@ -261,12 +265,14 @@ def _end_what_hangs(supervisor: Supervisor) -> None:
 
 
 def _publish(supervisor: Supervisor) -> None:
+    lately = time.time() - LATELY_SECONDS
     programs = [
         each.watched.state_of(
             each.name,
             None if each.process is None else each.process.pid,
             since=each.started,
             restarts=max(0, each.starts - 1),
+            restarts_lately=sum(at > lately for at in each.restarted),
         )
         for each in supervisor.programs
     ]

@@ -74,14 +74,17 @@ class Watched:
             return self.silence >= self.patience.silent
         return self.is_expected and self.silence >= self.patience.start
 
-    def state_of(self, name: str, pid: int | None, *, since: float, restarts: int) -> ProgramState:
+    def state_of(
+        self, name: str, pid: int | None, *, since: float, restarts: int, restarts_lately: int
+    ) -> ProgramState:
         if pid is None:
             state = "restarting"
         elif not self.has_notified:
             state = "starting" if self.is_expected else "unwatched"
         else:
             state = "hung" if self.silence >= HUNG_SECONDS else "running"
-        return ProgramState(name, pid, state, round(self.silence, 1), since, restarts)
+        silence = round(self.silence, 1)
+        return ProgramState(name, pid, state, silence, since, restarts, restarts_lately)
 
     def close(self) -> None:
         self.socket.close()

@@ -13,13 +13,16 @@ _FRESH_SECONDS = 5.0
 # Rewritten in place, so that it needs no new room on a full disk.
 _BYTES = 16_384
 _TRIES = 5
+# Restarts within this time are counted as of late.
+LATELY_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramState:
     """One program. `state` is `starting`, `running`, `hung` (it makes no progress), `restarting`
     or `unwatched` (it runs and has never reported progress). `silent_seconds` is how long it has
-    made none, `since` when it was started (Unix seconds), `restarts` how often it was again.
+    made none, `since` when it was started (Unix seconds), `restarts` how often it was again, of
+    these `restarts_lately` within LATELY_SECONDS.
     """
 
     name: str
@@ -28,6 +31,7 @@ class ProgramState:
     silent_seconds: float
     since: float
     restarts: int
+    restarts_lately: int = 0
 
 
 @dataclass(frozen=True, slots=True)

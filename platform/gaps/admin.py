@@ -108,6 +108,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
             "events": [_shown(event) for event in reversed(row.history)],
             "retry": reverse(f"{model}_retry", args=[row.pk]) if may else "",
             "give_up": reverse(f"{model}_give_up", args=[row.pk]) if may and is_wanted else "",
+            "is_given_up": row.state is GapState.GIVEN_UP,
             "advice": advice_on(row, self.area, _sources()),
             "slots_page": f"{reverse('admin:rewind_slottally_slots')}?slot={row.from_slot}",
             **order_links(request, row.slots),
@@ -123,7 +124,8 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
 
     @admin.action(description="Try again now", permissions=["retry"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        due = self._order(request, queryset, "ordered a try", self.gaps.retry_now)
+        retry_now = partial(self.gaps.retry_now, by=request.user.get_username())
+        due = self._order(request, queryset, "ordered a try", retry_now)
         gaps_are = counted(due, "gap is", "gaps are")
         text = f"{gaps_are} due: the worker retries within seconds. Closed gaps stay closed."
         messages.success(request, text)

@@ -29,11 +29,15 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """`callers`: which calls fail meanwhile, and how. `steps` are numbered on the page."""
+    """`callers`: which calls fail meanwhile, and how. `steps` are numbered on the page. `rest` says
+    why none of them is needed, and is empty where they are. `prevention`: of the next such gap.
+    """
 
     callers: str
     filled_by: str
     steps: tuple[Step, ...]
+    rest: str
+    prevention: str
 
 
 def advice_on(gap: SlotGap, area: str, sources: Sources) -> Advice | None:
@@ -43,15 +47,15 @@ def advice_on(gap: SlotGap, area: str, sources: Sources) -> Advice | None:
     is_open = gap.state is GapState.OPEN
     if area == "archive":
         steps = _archive_open(sources) if is_open else _ARCHIVE_GIVEN_UP
+        rest = _ARCHIVE_REST
         callers, filled_by = _ARCHIVE_CALLERS, _archive_sources(sources)
     else:
         steps = _LEDGER_OPEN if is_open else _LEDGER_GIVEN_UP
+        rest = _LEDGER_REST
         callers = _LEDGER_CALLERS + (_REMOTE_CALLERS if sources.has_remote else "")
         filled_by = _ledger_sources(sources)
     prevention = cause_of(gap.cause).prevention
-    if prevention:
-        steps = (*steps, Step(f"Against the next one: {prevention[:1].lower()}{prevention[1:]}"))
-    return Advice(callers, filled_by, steps)
+    return Advice(callers, filled_by, steps, "" if is_open else rest, prevention)
 
 
 # --- the archive ---
@@ -92,11 +96,11 @@ def _archive_open(sources: Sources) -> tuple[Step, ...]:
     )
 
 
+_ARCHIVE_REST = (
+    "Nothing needs doing: the writes of these slots are lost for the archive, the gap is not"
+    " retried and is no alarm, and callers keep getting the error below."
+)
 _ARCHIVE_GIVEN_UP = (
-    Step(
-        "Nothing needs doing: the writes of these slots are lost for the archive. The gap is not"
-        " retried and is no alarm, and callers keep getting the error below."
-    ),
     Step(
         "Only a stream whose server still has the slots can bring them back: add it to"
         " UPSTREAM_GEYSER_URL, restart, and press “Try again now”."
@@ -147,14 +151,13 @@ _LEDGER_OPEN = (
         " changes for callers."
     ),
 )
+_LEDGER_REST = (
+    "Nothing needs doing unless customers need these blocks: the gap is not retried and is no"
+    " alarm, and callers keep getting the responses below."
+)
 _LEDGER_GIVEN_UP = (
     Step(
-        "Nothing needs doing unless customers need these blocks: the gap is not retried and is no"
-        " alarm, and callers keep getting the responses below."
-    ),
-    Step(
-        "To bring them back: add a node that keeps older blocks to FILL_RPC_URLS, restart, and"
-        " press “Try again now”."
+        "Add a node that keeps older blocks to FILL_RPC_URLS, restart, and press “Try again now”."
     ),
     _IMPORT,
 )

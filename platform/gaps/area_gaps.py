@@ -62,9 +62,9 @@ class AreaGaps(Generic[G]):
             self.model, gap_id, source=source, result=result, now=now, next_try_at=next_try_at
         )
 
-    def retry_now(self, gap_ids: Iterable[int], *, now: datetime) -> int:
+    def retry_now(self, gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
         """Makes the open ones of the gaps due now, even if given up. Returns how many."""
-        return life_cycle.retry_now(self.model, gap_ids, now=now)
+        return life_cycle.retry_now(self.model, gap_ids, by=by, now=now)
 
     def give_up(self, gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
         """Stops attempts on the open ones of the gaps, as staff decided. Returns how many."""

@@ -22,9 +22,11 @@ G = TypeVar("G", bound=SlotGap)
 _LOCK = 7_303
 # The latest events of a gap to keep: a gap that cannot be filled is attempted for ever.
 _KEPT_EVENTS = 50
+_WRITTEN_AT_ONCE = 250
 FILLED = "filled"
 PROVED_SKIPPED = "proved skipped"
 GIVEN_UP = "given up"
+ASKED = "asked to try again"
 # The author where no one of the staff decided it: every source reported that it has no such slots.
 PROOF = "proof"
 
@@ -117,10 +119,18 @@ def record_attempt(
     gap.save(update_fields=["tries", "next_try_at", "history"])
 
 
-def retry_now(model: type[G], gap_ids: Iterable[int], *, now: datetime) -> int:
+@transaction.atomic
+def retry_now(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
     """Makes the open ones of the gaps due now, even if given up. Returns how many."""
+    lock()
     chosen = model._default_manager.filter(pk__in=list(gap_ids), closed_at__isnull=True)
-    return chosen.update(next_try_at=now, cannot_be_had_at=None, cannot_be_had_by="")
+    gaps = list(chosen.select_for_update())
+    for gap in gaps:
+        gap.next_try_at, gap.cannot_be_had_at, gap.cannot_be_had_by = now, None, ""
+        _append(gap, _event(now, ASKED, source=by))
+    fields = ["next_try_at", "cannot_be_had_at", "cannot_be_had_by", "history"]
+    model._default_manager.bulk_update(gaps, fields, batch_size=_WRITTEN_AT_ONCE)
+    return len(gaps)
 
 
 @transaction.atomic

@@ -29,8 +29,9 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "divergences_open": _F,
     "proof_refuted": _F,
     "proof_failing": _F,
-    "class_unavailable": _L,
-    "class_running_dry": _L,
+    # Fetches of an address fail, and without one customers cannot send.
+    "class_unavailable": _L + _C,
+    "class_running_dry": _L + _C,
     "sweep_stuck": _L,
     "no_upstream": _L,
     "upstream_broken": _L,

@@ -80,7 +80,8 @@ def class_unavailable(now: Readings) -> Iterator[Finding]:
     for each in now.tips.classes:
         if not each.is_available:
             name = in_units(each.ttl_seconds)
-            yield Finding(name, f"No tip address of the class of {name} can be fetched.")
+            text = f"No tip address of the class of {name} can be fetched."
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
 
 
 def class_running_dry(now: Readings) -> Iterator[Finding]:
@@ -91,13 +92,13 @@ def class_running_dry(now: Readings) -> Iterator[Finding]:
                 f"No batch is prepared for the class of {name}, whose open one has"
                 f" {grouped(each.left)} of {grouped(each.size)} addresses left."
             )
-            yield Finding(name, text)
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
 
 
 def sweep_stuck(now: Readings) -> Iterator[Finding]:
     if now.tips.unswept:
         count = counted(now.tips.unswept, "expired batch", "expired batches")
-        yield Finding("batches", f"Not swept: {count}.")
+        yield Finding("batches", f"Not swept: {count}.{follows(now, 'worker', 'beat')}")
     oldest = now.tips.oldest_sweep_at
     if oldest is not None and now.at - oldest > SWEEP_PATIENCE:
         yield Finding("sweeps", f"A sweep has been in progress for {duration(now.at - oldest)}.")
@@ -157,6 +158,7 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
             if each.alive == 0:
                 which = f"The {each.kind} process"
             text = f"{which} makes no progress ({heard}): it {duty}."
+        text += each.restarted(at)
         found.append(Finding(each.kind, text, f"{each.kind} {each.trouble}"))
     return found
 
@@ -165,7 +167,25 @@ def clock_stopped(now: Readings) -> Iterator[Finding]:
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
         text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
+        if waits_for_worker(now):
+            text += f" Beat is alive; its tasks wait for the worker.{follows(now, 'worker')}"
         yield Finding("", text)
+
+
+def waits_for_worker(now: Readings) -> bool:
+    """Whether beat starts periodic tasks, and no worker runs them."""
+    return bool(_unable(now, "worker")) and not _unable(now, "beat")
+
+
+def follows(now: Readings, *kinds: str) -> str:
+    """A sentence on the processes of the kinds that are all missing or hung; empty for none."""
+    causes = [f"the {each.kind} is {each.trouble}" for each in _unable(now, *kinds)]
+    return f" This follows from: {' and '.join(causes)}." if causes else ""
+
+
+def _unable(now: Readings, *kinds: str) -> list[ProcessReading]:
+    processes = now.processes or ()
+    return [each for each in processes if each.kind in kinds and each.trouble and not each.alive]
 
 
 def queue_deep(now: Readings) -> list[Finding] | None:

@@ -15,6 +15,7 @@ _GAPS, _OPEN = "rewind_gap_changelist", "state=open"
 _UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
 _DELIVERIES, _WEBHOOKS = "alerts_delivery_changelist", "alerts_webhook_changelist"
 _USAGE = "access_usageminute_changelist"
+_TIPS_RUN_OUT, _HANGS_AGAIN = "Tip addresses run out", "A process hangs again"
 _NODE = "Check that the node answers and keeps up, and the follower's lines in the log."
 
 RULES = (
@@ -64,7 +65,7 @@ RULES = (
         "They are retried automatically, and at once from their page. Nodes of FILL_RPC_URLS fill"
         " gaps of the ledger, replays of the streams those of the archive. A gap that no source can"
         " fill is given up automatically once each source said so, or by you on its page.",
-        *(_GAPS, checks.gaps_open, _OPEN),
+        *(_GAPS, checks.gaps_open, _OPEN, "Missing slots"),
     ),
     Rule(
         *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
@@ -88,7 +89,7 @@ RULES = (
         "No address of the class can be fetched, since it has no open batch with addresses left",
         "Press Prepare and then Rotate now of the class under TTL classes. The worker does both by"
         " itself within seconds: check that worker and beat run.",
-        *(_CLASSES, checks.class_unavailable),
+        *(_CLASSES, checks.class_unavailable, "", _TIPS_RUN_OUT),
     ),
     Rule(
         *("class_running_dry", WARNING, 30, 15, "A tip class runs dry"),
@@ -96,7 +97,7 @@ RULES = (
         "The class has an open batch, and none is prepared behind it",
         "Press Prepare of the class under TTL classes. The worker prepares two batches by itself:"
         " check that worker and beat run. If they do and it comes back, raise its batch size.",
-        *(_CLASSES, checks.class_running_dry),
+        *(_CLASSES, checks.class_running_dry, "", _TIPS_RUN_OUT),
     ),
     Rule(
         *("sweep_stuck", WARNING, 60, 30, "Tips are not swept"),
@@ -139,14 +140,15 @@ RULES = (
         *("process_missing", CRITICAL, 0, 5, "A process is missing or hung"),
         "What the process does is not done: the alarm names it.",
         "A process that should run is missing, or makes no progress",
-        *(REMEDY, "", checks.process_missing),
+        *(REMEDY, "", checks.process_missing, "", _HANGS_AGAIN),
     ),
     Rule(
-        *("clock_stopped", CRITICAL, 30, 20, "The scheduler is not running"),
+        *("clock_stopped", CRITICAL, 30, 20, "Periodic tasks do not run"),
         "No periodic task runs: no tip batch is rotated or swept, no mail is sent by the worker.",
         f"The worker has checked nothing for {duration(checks.CLOCK_PATIENCE)}",
-        "Restart worker and beat: no tip batch is rotated or swept until they run.",
-        *("", checks.clock_stopped),
+        "Restart the one of worker and beat that is missing or hung, or the worker if neither is:"
+        " no tip batch is rotated or swept until both run.",
+        *("", checks.clock_stopped, "", _HANGS_AGAIN),
     ),
     Rule(
         *("queue_deep", WARNING, 30, 30, "A queue is long"),

@@ -4,8 +4,10 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import slugify
 
 from alerts.store import enabled_webhooks
+from operations.alarm_rule import Rule
 from operations.areas import hue_of
 from operations.home.cards import link_to
 from operations.home.problems import page_to_act
@@ -30,9 +32,15 @@ def docs_page() -> str:
     """docs/alarms.md."""
     return _HEAD + "".join(
         f"\n## {rule.title}\n\n`{rule.name}`, {rule.severity}. {rule.meaning}\n\n"
-        f"- *Begins*: {rule.when}\n- *What to do*: {rule.advice}\n"
+        f"- *Begins*: {rule.when}\n- *What to do*: {rule.advice}\n{_runbook(rule)}"
         for rule in RULES
     )
+
+
+def _runbook(rule: Rule) -> str:
+    if not rule.runbook:
+        return ""
+    return f"- *Runbook*: [{rule.runbook}](operators.md#{slugify(rule.runbook)})\n"
 
 
 def rules_page(admin: Any, request: HttpRequest) -> HttpResponse:

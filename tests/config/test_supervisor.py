@@ -118,9 +118,10 @@ def supervise(run_dir: Path) -> Iterator[Supervise]:
 def test_a_stopped_program_is_called_hung_killed_and_started_again(supervise: Supervise) -> None:
     run = supervise("reports", "silent")
     before = run.until(lambda found: found["reports"].state == "running")["reports"]
-    assert before.pid is not None and before.restarts == 0
+    assert before.pid is not None and (before.restarts, before.restarts_lately) == (0, 0)
     os.kill(before.pid, signal.SIGSTOP)
     after = run.until(lambda found: found["reports"].restarts == 1)["reports"]
+    assert after.restarts_lately == 1
     assert after.pid != before.pid and not psutil.pid_exists(before.pid)
     run.until(lambda found: found["reports"].state == "running")
     assert (

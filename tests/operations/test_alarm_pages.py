@@ -139,6 +139,25 @@ def test_an_alarm_leads_to_its_rule(admin_client: Any, alarm: Alarm) -> None:
     assert f'href="{LIST}rules/#rule-upstream_broken"' in page
 
 
+def test_what_has_a_runbook_leads_to_its_section(
+    client: Any, admin_client: Any, alarm: Alarm
+) -> None:
+    sections = text_of(client, "/docs/operators/")
+    rules = text_of(admin_client, f"{LIST}rules/")
+    with_one = [rule for rule in RULES if rule.runbook]
+    assert {"class_unavailable", "class_running_dry", "gaps_open", "process_missing"} <= {
+        rule.name for rule in with_one
+    }
+    for rule in with_one:
+        _, _, place = rule.runbook_page.partition("#")
+        assert f'id="{place}"' in sections, f"docs/operators.md has no section {rule.runbook}"
+        link = f'href="{rule.runbook_page}">Runbook: {rule.runbook}</a>'
+        assert link in rules.partition(f'id="rule-{rule.name}"')[2].partition("</section>")[0]
+        Alarm.objects.filter(pk=alarm.pk).update(name=rule.name, subject="x")
+        for address in ("/admin/", f"{LIST}{alarm.pk}/change/"):
+            assert link in text_of(admin_client, address)
+
+
 def test_several_are_acknowledged_at_once(admin_client: Any, alarm: Alarm) -> None:
     body = {"action": "acknowledge", "_selected_action": [alarm.pk]}
     assert "Acknowledged 1 alarm." in admin_client.post(LIST, body, follow=True).content.decode()

@@ -159,6 +159,8 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "1 gap is due" in answer.content.decode()
     entry = AuditEntry.objects.latest("pk")
     assert (entry.verb, entry.subject_id) == ("ordered a try", str(gap.pk))
+    history = text_of(admin_client, f"{path}{gap.pk}/change/").partition(">History<")[2]
+    assert history.count(">Asked to try again</span> by admin ") == 2
     closed = model.objects.get(closed_at__isnull=False)
     page = text_of(admin_client, f"{path}{closed.pk}/change/")
     assert "by getBlocks" in page
@@ -211,9 +213,16 @@ def test_the_page_of_a_gap_says_what_fills_it_and_what_callers_get(
             life_cycle.give_up(
                 type(gap), gap.slots, by=life_cycle.PROOF, why="begins at 25", now=NOW
             )
-        page = lines_of(text_of(admin_client, f"{path}{gap.pk}/change/"))
+        shown = text_of(admin_client, f"{path}{gap.pk}/change/")
+        page = lines_of(shown)
         pages[area] = page.partition("What to do")[2]
         assert ("Nothing needs doing" in pages[area]) == (state == "given_up")
+        steps = shown.partition('<ol class="tm-steps">')
+        assert ("If you still want them back:" in steps[0]) == (state == "given_up")
+        assert "Nothing needs doing" not in steps[2]
+        button = shown.partition(">Try again now</button>")[0].rpartition("<button")[2]
+        assert ("tm-plain" in button) == (state == "given_up"), "no main thing to do"
+        assert "<dt>Against the next one</dt><dd>Name a second stream" in shown
         if state == "given_up":
             assert "Given up automatically, since no source has these slots any more" in page
     assert "slot_in_archive_gap (-32018)" in pages["archive"]

@@ -144,7 +144,7 @@ def test_a_gap_is_due_a_moment_after_it_was_opened_or_when_its_next_attempt_is(d
     assert [is_due(DUE + each * second) for each in (1, 59, 61)] == [False, False, True]
     gaps.give_up([gap.pk], by="staff", now=NOW)
     assert not is_due(DUE + 61 * second)
-    gaps.retry_now([gap.pk], now=NOW)
+    gaps.retry_now([gap.pk], by="ada", now=NOW)
     assert is_due(NOW + second)
     gaps.close_range(1, 5, closed_by="node", now=NOW)
     assert not is_due(DUE + 61 * second)
@@ -167,12 +167,12 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
         "source": "node",
         "result": "HTTP 503",
     }
-    assert gaps.retry_now([new.pk], now=NOW) == 1
+    assert gaps.retry_now([new.pk], by="ada", now=NOW) == 1
     assert due_gaps(Gap, now=DUE)[0] == new
     gaps.close_range(50, 55, closed_by="node", now=NOW)
     gaps.record_attempt(new.pk, source="node", result="too late", now=NOW, next_try_at=later)
     new.refresh_from_db()
-    assert (new.tries, gaps.retry_now([new.pk], now=NOW)) == (1, 0)
+    assert (new.tries, gaps.retry_now([new.pk], by="ada", now=NOW)) == (1, 0)
 
 
 def test_a_history_keeps_its_latest_events(db):

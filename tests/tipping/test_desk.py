@@ -66,6 +66,38 @@ def test_a_class_that_is_used_up_before_it_rotates_shows_when(
     assert "the next batch opens then" in text_of(admin_client, CLASSES)
 
 
+def test_a_rotation_that_no_worker_makes_is_overdue(admin_client: Any, ids: dict[str, Any]) -> None:
+    def rotates() -> str:
+        text = text_of(admin_client, CLASSES).partition(">Class 15 min")[2]
+        return text.partition(">Rotates</dt>")[2].partition("</dd>")[0]
+
+    now = timezone.now()
+    is_open = TipBatch.objects.filter(state="open", ttl_seconds=900)
+    is_open.update(window_ends_at=now - timedelta(seconds=2))
+    assert "overdue" not in rotates(), "the worker has its second"
+    ended = now - timedelta(minutes=3)
+    is_open.update(window_ends_at=ended)
+    assert f">overdue since {ended:%H:%M:%S} UTC<" in rotates()
+    assert "tm-countdown" not in rotates(), "nothing counts it down to now"
+    ended = now - timedelta(days=3)
+    is_open.update(window_ends_at=ended)
+    assert f">overdue since {ended:%Y-%m-%d %H:%M} UTC<" in rotates()
+
+
+def test_a_rotation_to_the_last_prepared_batch_is_warned_of(admin_client: Any) -> None:
+    ttl_class = TtlClass.objects.get(ttl_seconds=900)
+    TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)
+    rotate = f"{CLASSES}order/{ttl_class.pk}/rotate/"
+    for _ in range(2):
+        give(admin_client, ttl_class.pk, "prepare")
+        asked = text_of(admin_client, rotate)
+        assert "it is the last prepared batch" in asked
+        give(admin_client, ttl_class.pk, "prepare")
+        assert "last prepared batch" not in text_of(admin_client, rotate)
+        give(admin_client, ttl_class.pk, "rotate")
+        give(admin_client, ttl_class.pk, "rotate")
+
+
 def test_a_class_is_rotated_and_prepared_for_by_hand(admin_client: Any) -> None:
     ttl_class = TtlClass.objects.get(ttl_seconds=900)
     TtlClass.objects.filter(pk=ttl_class.pk).update(batch_size=16)

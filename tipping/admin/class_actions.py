@@ -17,15 +17,22 @@ def state_of(row: TtlClass) -> ClassState:
     return next(each for each in batches.overview() if each.ttl_class.pk == row.pk)
 
 
+_LAST_PREPARED = (
+    " Warning: it is the last prepared batch. Unless the worker prepares another one or you press"
+    " Prepare, the class is unavailable once the batch is used up or its window ends."
+)
+
+
 def _rotating(row: TtlClass) -> str:
     state = state_of(row)
     window = duration(timedelta(seconds=state.ttl_class.window_seconds))
+    last = _LAST_PREPARED if state.prepared == 1 else ""
     if state.batch is None:
-        return f"The oldest prepared batch opens now, for {window}."
+        return f"The oldest prepared batch opens now, for {window}.{last}"
     return (
         f"Batch {state.batch.number} closes now, and {state.left:,} of its {state.batch.size:,}"
         f" addresses are never issued; the oldest prepared batch opens, for {window}. Issued"
-        " addresses stay valid until they expire."
+        f" addresses stay valid until they expire.{last}"
     )
 
 

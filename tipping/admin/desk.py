@@ -1,6 +1,6 @@
 """The page TTL classes: each class, rotations, sums, the treasury."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,10 @@ from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
 from tipping.services.desk import ClassRow, TreasuryState
+
+# A batch whose window ended is rotated within this time while the worker runs.
+_ROTATION = timedelta(seconds=5)
+_DAY = timedelta(days=1)
 
 
 def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -66,9 +70,19 @@ def _class(row: ClassRow, now: datetime) -> dict[str, Any]:
         "name": in_units(ttl_class.ttl_seconds),
         "window": duration(timedelta(seconds=ttl_class.window_seconds)),
         "badge": class_badge(row.state),
-        "is_over": batch is not None and batch.window_ends_at and batch.window_ends_at <= now,
+        "overdue": _overdue(batch, now),
         "dry": _dry(row, now),
     }
+
+
+def _overdue(batch: TipBatch | None, now: datetime) -> SafeString | str:
+    """Since when the batch should have rotated; empty within the time that a rotation takes."""
+    ended = None if batch is None else batch.window_ends_at
+    if ended is None or now - ended < _ROTATION:
+        return ""
+    since = f"{ended.astimezone(UTC):{'%H:%M:%S' if now - ended < _DAY else '%Y-%m-%d %H:%M'}} UTC"
+    hint = "The worker rotates it within a second, or the next fetch does: see if the worker runs."
+    return badge(f"overdue since {since}", "bad", hint)
 
 
 def _dry(row: ClassRow, now: datetime) -> SafeString | str:

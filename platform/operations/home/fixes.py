@@ -18,6 +18,7 @@ from gaps.area_gaps import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState
 from historical.services.gaps import ledger_gaps
 from operations.readings.present import Readings
+from operations.rule_checks import waits_for_worker
 from priority.admin.upstreams import ACTIONS as UPSTREAM_ACTIONS
 from priority.models import Upstream
 from rewind.services.gaps import archive_gaps
@@ -26,6 +27,7 @@ from staff.actions import AdminAction
 from staff.formatting import counted, in_units
 from tipping.admin.class_actions import ACTIONS as CLASS_ACTIONS
 from tipping.models import TtlClass
+from tipping.services.desk import batches_to_sweep
 
 _MANAGE = ".venv/bin/python manage.py"
 # Gaps that one press retries.
@@ -55,7 +57,8 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
     if name == "process_missing":
         return _of_process(subject)
     if name == "clock_stopped":
-        return [*_of_process("worker"), *_of_process("beat")]
+        kinds = ("worker",) if waits_for_worker(readings) else ("worker", "beat")
+        return list(dict.fromkeys(each for kind in kinds for each in _of_process(kind)))
     if name == "deliveries_late":
         return _of_process("worker")
     if name == "queue_deep":
@@ -74,6 +77,7 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
 
 _WORKERS = {"ingest": "ingest", "simulations": "simulations", "accepted": "lander"}
 _WORKERS |= {"follower": "ingest"}
+_MEMORY = Command("free -h", "How much memory is free.")
 _DOCTOR = Command(f"{_MANAGE} doctor", "Examines it, and says what is wrong.")
 _OF_RULES = {
     "stream_silent": _DOCTOR,
@@ -102,17 +106,29 @@ def _of_process(kind: str) -> list[Command]:
         return [
             Command(f"systemctl restart {unit}"),
             Command(f"journalctl -u {unit} -n 50 --no-pager", "Its last lines."),
+            _DOCTOR,
         ]
     line = _procfile().get(kind)
     return [] if line is None else [Command(line, "Runs it here, until Ctrl-C.")]
 
 
 def _supervised(program: ProgramState) -> list[Command]:
-    """`make run` starts an ended one by itself, and a hung one after 20 s."""
+    """`make run` starts an ended one by itself, and a hung one after 20 s. What restarts did not
+    help needs a look at the machine.
+    """
+    looks = [] if not program.restarts_lately else [_DOCTOR, _MEMORY, _space()]
     if program.pid is None or program.state == "restarting":
-        return [Command("make run", "It is being restarted. If that fails: Ctrl-C, then this.")]
+        run = Command("make run", "It is being restarted. If that fails: Ctrl-C, then this.")
+        return [*looks, run]
     again = "Ends it: `make run` starts it again within seconds, as it does itself after 20 s."
-    return [Command(f"kill -KILL {program.pid}", again)]
+    if looks:
+        again += " That has not helped so far: Ctrl-C of `make run`, then `make run`, restarts all."
+    return [*looks, Command(f"kill -KILL {program.pid}", again)]
+
+
+def _space() -> Command:
+    run_dir = shlex.quote(str(settings.RUN_DIR))
+    return Command(f"df -h {run_dir}", "How much of the disk is free.")
 
 
 def _procfile() -> dict[str, str]:
@@ -159,7 +175,8 @@ def _retry(gaps: AreaGaps[Any], store: str) -> Callable[[HttpRequest, str], str]
     def run(request: HttpRequest, _: str) -> str:
         wanted = gaps.model.objects.filter(IS_STATE[GapState.OPEN])
         chosen = list(wanted.order_by("from_slot").values_list("pk", flat=True)[:_GAPS])
-        count = gaps.retry_now(chosen, now=timezone.now())
+        by = request.user.get_username()
+        count = gaps.retry_now(chosen, by=by, now=timezone.now())
         if count:
             about = f"{counted(count, 'gap')} of the {store}"
             audit.record(request, "ordered a try", text=f"{about}, from home")
@@ -227,8 +244,9 @@ def _wanted(name: str, subject: str, now: Readings) -> Iterable[tuple[str, str, 
         if name == "class_unavailable":
             yield "rotate", subject, ""
     elif name == "sweep_stuck":
-        for ttl in now.tips.classes:
-            yield "sweep", in_units(ttl.ttl_seconds), f" ({in_units(ttl.ttl_seconds)})"
+        for row in TtlClass.objects.order_by("ttl_seconds"):
+            if batches_to_sweep(row, now=now.at):
+                yield "sweep", _class_name(row), f" ({_class_name(row)})"
     elif name == "gaps_open" and subject in ("archive", "ledger"):
         yield f"retry-{subject}", "", ""
 

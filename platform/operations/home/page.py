@@ -15,7 +15,7 @@ from operations.home.lights import LIGHTS, Light, light
 from operations.home.night_charts import charts
 from operations.home.problems import problems
 from operations.readings.present import Readings, present
-from operations.rule_checks import CLOCK_PATIENCE
+from operations.rule_checks import CLOCK_PATIENCE, waits_for_worker
 from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
@@ -76,6 +76,7 @@ _ABOUT = {
     ),
     "failures": (
         "errors_high",
+        "class_unavailable",
         "process_missing:web",
         "process_missing:grpc",
     ),
@@ -234,7 +235,8 @@ def _unchecked(readings: Readings, now: datetime) -> str:
     if now - readings.sampled_at < CLOCK_PATIENCE:
         return ""
     since = duration(now - readings.sampled_at)
+    which = "worker" if waits_for_worker(readings) else "worker or beat"
     return (
-        f"The worker or beat has not run for {since}: web processes check the rules in their place."
+        f"The {which} has not run for {since}: web processes check the rules in their place."
         " The figures below were read just now."
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.http import HttpRequest
 
+from operations.alarm_rule import Rule
 from operations.areas import hue_of
 from operations.home import fixes
 from operations.home.cards import link_to
@@ -35,13 +36,14 @@ class Item:
 
 @dataclass(slots=True)
 class Problem:
-    """What one rule found, with its advice once."""
+    """What one rule found, with its advice once; `rule` is None for one of another version."""
 
     name: str
     title: str
     hue: str
     severity: str
     advice: str
+    rule: Rule | None = None
     items: list[Item] = field(default_factory=list)
 
     @property
@@ -102,7 +104,7 @@ def _problem(name: str, item: Item) -> Problem:
     if rule is None:  # of another version
         severity = "warning" if item.alarm is None else item.alarm.severity
         return Problem(name, name, "bad" if severity == "critical" else "warning", severity, "")
-    return Problem(name, rule.title, hue_of(rule), str(rule.severity), rule.advice)
+    return Problem(name, rule.title, hue_of(rule), str(rule.severity), rule.advice, rule)
 
 
 def page_to_act(request: HttpRequest, name: str, subject: str) -> str:

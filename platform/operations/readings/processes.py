@@ -9,14 +9,15 @@ import redis
 from django.conf import settings
 
 from columns.exists_queries import exists
-from embedded.run_state import ProgramState, RunState, read_run_state
+from embedded.run_state import LATELY_SECONDS, ProgramState, RunState, read_run_state
 from shared_state import heartbeats
-from staff.formatting import duration
+from staff.formatting import counted, duration
 
 # What each kind does, as a sentence without its subject.
 DUTIES = {
     "web": "answers calls and serves these pages",
-    "worker": "runs periodic tasks: rotation, sweeps, samples, alarms and mails",
+    "worker": "prepares, rotates and sweeps tip batches, and runs all other periodic tasks:"
+    " samples, alarms and mails",
     "ingest": "stores slots",
     "simulations": "runs simulation jobs and the replay audit",
     "follower": "reads the chain's stream",
@@ -33,7 +34,8 @@ SERVER_DUTIES = {
 # What to do about one that is missing or hung.
 REMEDY = (
     "“make run” restarts a process that ended, or made no progress for 20 s. If it does not come"
-    " back, its last lines on standard error show why; then stop and start “make run”. Under"
+    " back, or comes back and hangs again: read its last lines on standard error, run “manage.py"
+    " doctor”, look at the machine's memory and disk, then stop and start “make run”. Under"
     " another supervisor, restart it with its command in the Procfile."
 )
 
@@ -46,7 +48,8 @@ _FILTERS_SET = "SELECT FROM rewind_archivestate WHERE filters_set_for <> ''"
 
 class ProcessReading(msgspec.Struct, frozen=True):
     """Processes of one kind: `alive` ones make progress, `silent` ones exist and make none.
-    `heard_at` is the last heartbeat; `starting`: the supervisor started it a moment ago.
+    `heard_at` is the last heartbeat; `starting`: the supervisor started it a moment ago. It was
+    restarted `restarts` times within LATELY_SECONDS, the last time at `restarted_at`.
     """
 
     kind: str
@@ -54,6 +57,8 @@ class ProcessReading(msgspec.Struct, frozen=True):
     heard_at: datetime | None
     silent: int = 0
     starting: bool = False
+    restarts: int = 0
+    restarted_at: datetime | None = None
 
     @property
     def trouble(self) -> str:
@@ -67,6 +72,15 @@ class ProcessReading(msgspec.Struct, frozen=True):
         if self.heard_at is None:
             return "no heartbeat yet"
         return f"last heartbeat {duration(now - self.heard_at)} ago"
+
+    def restarted(self, now: datetime) -> str:
+        """A sentence on its restarts of late; empty for none, or where no supervisor counts."""
+        if not self.restarts or self.restarted_at is None:
+            return ""
+        ago = duration(now - self.restarted_at)
+        minutes = f"{LATELY_SECONDS / 60:.0f} min"
+        times = f"{counted(self.restarts, 'time')} in the last {minutes}"
+        return f" It was restarted {times}, most recently {ago} ago."
 
 
 def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessReading] | None:
@@ -93,6 +107,7 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
                 None if beat is None else datetime.fromtimestamp(beat.heard_at, UTC),
                 0 if beat is None else beat.silent,
                 is_starting,
+                *_restarts(program),
             )
         )
     return found
@@ -122,7 +137,13 @@ def _supervised(kind: str, program: ProgramState | None) -> ProcessReading:
     alive = program.state in ("running", "unwatched")
     is_starting = program.state == "starting" and not program.restarts
     silent = int(program.state == "hung")
-    return ProcessReading(kind, int(alive), heard_at, silent, is_starting)
+    return ProcessReading(kind, int(alive), heard_at, silent, is_starting, *_restarts(program))
+
+
+def _restarts(program: ProgramState | None) -> tuple[int, datetime | None]:
+    if program is None or not program.restarts_lately:
+        return 0, None
+    return program.restarts_lately, datetime.fromtimestamp(program.since, UTC)
 
 
 def _expected(newest_slot: int | None) -> list[str]:
