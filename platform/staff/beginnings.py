@@ -53,7 +53,10 @@ class Beginning:
 def beginning_in(text: str) -> Beginning | None:
     """None if the text is too short, or neither base58 nor hex."""
     found = _BEGINNING.fullmatch(text.strip())
-    return None if found is None else Beginning(found["start"], found["end"] or "")
+    if found is None:
+        return None
+    beginning = Beginning(found["start"], found["end"] or "")
+    return beginning if beginning.signatures or beginning.bundle else None
 
 
 def signature_ranges(start: str) -> list[Range]:
