@@ -45,11 +45,11 @@ class Span:
         )
 
     def begins(self, now: datetime) -> list[datetime]:
-        """The start of every step that began; a month has all of its days."""
+        """The start of every step that began."""
         start, end = self.bounds(now)
         count = (end - start) // self.step
         every = (start + self.step * number for number in range(count))
-        return [begin for begin in every if begin <= now or self.name == MONTH]
+        return [begin for begin in every if begin <= now]
 
     @property
     def phrase(self) -> str:

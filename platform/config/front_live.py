@@ -172,11 +172,12 @@ def _about(bars: Sequence[Bar]) -> str:
 
 
 def _landed() -> Figure:
+    name = f"Landed in the last {_MINUTES} min"
     settled, landed = read_settled(timezone.now())
     if not settled:
-        return Figure("Landed", "none yet", f"nothing settled in the last {_MINUTES} minutes")
+        return Figure(name, "none", "nothing settled in this time")
     share = 100 * landed / settled
-    return Figure("Landed", f"{share:.3g} %", f"of what settled in the last {_MINUTES} minutes")
+    return Figure(name, f"{share:.3g} %", "of what settled in this time")
 
 
 def _archive() -> Figure:

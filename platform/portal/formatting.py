@@ -1,27 +1,45 @@
 """How the portal's pages show tiers and limits."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from access.admin.key_panel import percent_of
 from access.models import ApiKey, Tier
 from access.services.monthly_quotas import MonthlyUsage
+
+# Keys with limits of their own that are named; more are counted.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TierShown:
-    """A tier with its limits for one key, and how many keys have it."""
+    """A tier with its limits for one key, how many keys have it, and those of them that have a
+    monthly limit of their own.
+    """
 
     tier: Tier
     keys: int
     limits: list[str]
+    own: str
 
 
 def tiers_of(keys: Iterable[ApiKey]) -> list[TierShown]:
     """The tiers of these keys, the highest first."""
-    counted = Counter(key.tier for key in keys)
-    ranked = sorted(counted.items(), key=lambda item: (-item[0].rank, item[0].name))
-    return [TierShown(tier, count, limits(tier)) for tier, count in ranked]
+    found: dict[Tier, list[ApiKey]] = {}
+    for key in keys:
+        found.setdefault(key.tier, []).append(key)
+    ranked = sorted(found.items(), key=lambda item: (-item[0].rank, item[0].name))
+    return [TierShown(tier, len(own), limits(tier), _own_limits(own)) for tier, own in ranked]
+
+
+def _own_limits(keys: list[ApiKey]) -> str:
+    """Keys whose monthly limit is not their tier's: "production 2,000 calls a month"."""
+    limited = [key for key in keys if key.calls_per_month is not None]
+    if not limited:
+        return ""
+    named = [f"{key.name} {key.calls_per_month:,} calls a month" for key in limited[:_NAMED]]
+    more = len(limited) - len(named)
+    return ", ".join([*named, *([f"and {more} more"] if more else [])])
 
 
 def limits(tier: Tier) -> list[str]:
@@ -58,4 +76,4 @@ def month_of_calls(usage: MonthlyUsage) -> str:
     """1,200 of 10,000 (12 %)"""
     if not usage.limit:
         return f"{usage.used:,}; no limit"
-    return f"{usage.used:,} of {usage.limit:,} ({100 * usage.used // usage.limit} %)"
+    return f"{usage.used:,} of {usage.limit:,} ({percent_of(usage.used, usage.limit)})"

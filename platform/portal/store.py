@@ -7,11 +7,13 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Max, Q, QuerySet, Sum
+from solders.signature import Signature
 
 from access.models import ApiKey, Customer, UsageMinute
 from alerts.models import Webhook
 from portal.models import KeyTerms, Member
 from priority.models import Bundle, CoSubmitter, Submission
+from staff.beginnings import Beginning
 from staff.parsing import pubkey_in
 
 
@@ -115,6 +117,8 @@ WHERE k.customer_id = %s ORDER BY found.id DESC LIMIT %s
 """
 SEARCHED = 20_000
 _LAST = 2**63 - 1
+# Rows read for a beginning, of which those are shown that end as asked too.
+_MOST_BEGINNING = 100
 
 
 def newest_submissions(
@@ -178,6 +182,44 @@ def named_submissions(customer_id: int, text: str, limit: int) -> list[Submissio
     pubkey = pubkey_in(text)
     named = Q(request_id=text) & ~Q(request_id="") if pubkey is None else Q(tip_address=pubkey)
     return list(Submission.objects.filter(named, key__customer=customer_id).order_by()[:limit])
+
+
+def submissions_beginning(customer_id: int, beginning: Beginning, limit: int) -> list[str]:
+    """Signatures that the customer submitted, also after another one had, that begin so."""
+    found: dict[str, None] = {}
+    for first, last in beginning.signatures:
+        own = Submission.objects.filter(signature__gte=first, signature__lte=last)
+        also = CoSubmitter.objects.filter(name__gte=first, name__lte=last)
+        rows = [
+            *own.filter(key__customer=customer_id)
+            .order_by()
+            .values_list("signature", flat=True)[:_MOST_BEGINNING],
+            *also.filter(key__customer=customer_id)
+            .order_by()
+            .values_list("name", flat=True)[:_MOST_BEGINNING],
+        ]
+        # A name of 32 bytes is a bundle's.
+        names = (str(Signature(bytes(row))) for row in rows if len(bytes(row)) == 64)
+        found |= dict.fromkeys(filter(beginning.matches, names))
+    return list(found)[:limit]
+
+
+def bundles_beginning(customer_id: int, beginning: Beginning, limit: int) -> list[str]:
+    """Likewise the ids of bundles."""
+    first, last = beginning.bundle_bytes
+    own = Bundle.objects.filter(bundle_id__startswith=beginning.start, key__customer=customer_id)
+    also = CoSubmitter.objects.filter(
+        name__gte=first, name__lte=last, key__customer=customer_id
+    ).order_by()
+    names = [
+        *own.order_by().values_list("bundle_id", flat=True)[:_MOST_BEGINNING],
+        *(
+            bytes(row).hex()
+            for row in also.values_list("name", flat=True)[:_MOST_BEGINNING]
+            if len(bytes(row)) == 32
+        ),
+    ]
+    return list(dict.fromkeys(filter(beginning.matches, names)))[:limit]
 
 
 def webhooks_of(customer_id: int) -> QuerySet[Webhook]:

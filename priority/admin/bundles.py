@@ -1,6 +1,5 @@
 """Bundles with their transactions, read-only."""
 
-import re
 from typing import Any
 
 from django.contrib import admin
@@ -12,6 +11,7 @@ from django.utils.safestring import SafeString
 from access.admin.key_names import key_link, with_key_names
 from priority.admin.fates import slots_after, state_label
 from priority.admin.list_filters import StateFilter
+from priority.admin.lookup import bundle_condition
 from priority.models import Bundle, Submission
 from rewind.admin.explained import explained_of
 from rewind.admin.replay_pages import replays_of
@@ -36,7 +36,7 @@ class BundleAdmin(LongListAdmin):
     list_display = ("name", "standing", "by_key", "size", "landed_in", "why", "came")
     list_filter = (StateFilter,)
     search_fields = ("bundle_id",)  # by `condition`
-    search_help_text = "A whole bundle id"
+    search_help_text = "A bundle id, or at least its first 6 characters"
     change_form_outer_after_template = "admin/priority/bundle/transactions.html"
     fields = (
         *("whole_name", "standing", "why", "by_key", "landed_in", "engines", "accepted", "settled"),
@@ -55,8 +55,7 @@ class BundleAdmin(LongListAdmin):
             bundle.transaction_count = sizes.get(bundle.pk, 0)
 
     def condition(self, text: str) -> Q | None:
-        name = text.lower()
-        return Q(bundle_id=name) if re.fullmatch(r"[0-9a-f]{64}", name) else None
+        return bundle_condition(text)
 
     def beside_fields(self, request: HttpRequest, row: Bundle) -> dict[str, Any]:
         rows = row.submissions.order_by("bundle_index", "pk")

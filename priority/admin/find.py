@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.urls import reverse
 
-from priority.admin.lookup import bundle_id_in, condition
+from priority.admin.lookup import bundle_condition, condition
 from priority.models import Bundle, Submission
 from staff.find import MOST, Hit, Kind, add
 
@@ -19,19 +19,21 @@ def _submissions(text: str) -> Iterator[Hit]:
 
 
 def _bundles(text: str) -> Iterator[Hit]:
-    bundle_id = bundle_id_in(text)
-    if bundle_id is None:
+    named = bundle_condition(text)
+    if named is None:
         return
-    for each in Bundle.objects.filter(bundle_id=bundle_id):
+    for each in Bundle.objects.filter(named).order_by()[: MOST + 1]:
         page = reverse("admin:priority_bundle_change", args=[each.pk])
         yield Hit(each.bundle_id, page, each.state)
 
 
 add(
-    Kind("Bundles", "a bundle id", _bundles, "priority.view_bundle"),
+    Kind(
+        "Bundles", "a bundle id or its first 6 characters or more", _bundles, "priority.view_bundle"
+    ),
     Kind(
         "Submissions",
-        "a signature, bundle id, tip address or request id",
+        "a signature or its first 6 characters or more, bundle id, tip address or request id",
         _submissions,
         "priority.view_submission",
     ),

@@ -1,4 +1,4 @@
-"""Finding a submission by signature, bundle id, tip address or request id."""
+"""Finding submissions and bundles by signature, bundle id, tip address or request id."""
 
 import re
 from datetime import UTC, datetime
@@ -15,6 +15,8 @@ from solders.signature import Signature
 from priority.errors import FatesUnavailable
 from priority.fates.lookup import remembered
 from priority.models import Bundle, Submission
+from priority.store.beginnings import signatures_beginning
+from staff.beginnings import beginning_in
 from staff.formatting import ago
 
 _MOST = 50
@@ -29,8 +31,8 @@ def bundle_id_in(text: str) -> str | None:
 
 
 def condition(text: str) -> Q | None:
-    """The submissions that the text names: by signature, bundle id, tip address or request id; None
-    if it is none of them.
+    """The submissions that the text names: by a signature or its beginning, bundle id, tip address
+    or request id; None if it is none of them.
     """
     text = text.strip()
     bundle_id = bundle_id_in(text)
@@ -40,10 +42,31 @@ def condition(text: str) -> Q | None:
         return Q(signature=Signature.from_string(text))
     except ValueError:
         pass
+    named = _named(text)
+    beginning = beginning_in(text)
+    begun = None if beginning is None else signatures_beginning(beginning)
+    if named is None or begun is None:
+        return begun if named is None else named
+    return named | begun
+
+
+def _named(text: str) -> Q | None:
     try:
         return Q(tip_address=Pubkey.from_string(text))
     except ValueError:
         return Q(request_id=text) & ~Q(request_id="") if _REQUEST_ID(text) else None
+
+
+def bundle_condition(text: str) -> Q | None:
+    """The bundles of an id or its beginning; None if the text is neither."""
+    bundle_id = bundle_id_in(text)
+    if bundle_id is not None:
+        return Q(bundle_id=bundle_id)
+    beginning = beginning_in(text)
+    bundle = None if beginning is None else beginning.bundle
+    if bundle is None:
+        return None
+    return Q(bundle_id__startswith=bundle.start, bundle_id__endswith=bundle.end)
 
 
 def found(queryset: QuerySet[Submission], text: str) -> QuerySet[Submission]:
@@ -65,10 +88,11 @@ def fate_page(admin: Any, request: HttpRequest) -> HttpResponse:
         if pks:
             listed = reverse("admin:priority_submission_changelist")
             return HttpResponseRedirect(f"{listed}?{urlencode({'q': text})}")
-        if _BUNDLE_ID(text.lower()):
-            bundle = Bundle.objects.filter(bundle_id=text.lower()).first()
-            if bundle is not None:
-                page = reverse("admin:priority_bundle_change", args=[bundle.pk])
+        bundles = bundle_condition(text)
+        if bundles is not None:
+            found_bundles = list(Bundle.objects.filter(bundles).order_by()[:2])
+            if len(found_bundles) == 1:
+                page = reverse("admin:priority_bundle_change", args=[found_bundles[0].pk])
                 return HttpResponseRedirect(page)
     context = {
         "title": "Look up a submission",

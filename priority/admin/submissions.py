@@ -52,7 +52,10 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
         *(KeyFilter, CustomerFilter),
     )
     search_fields = ("signature",)  # by `condition`
-    search_help_text = "A whole signature, bundle id, tip address or request id"
+    search_help_text = (
+        "A signature or at least its first 6 characters, a whole bundle id, tip address or"
+        " request id"
+    )
     own_pages = (
         OwnPage("landing/", "priority_landing", landing_page),
         OwnPage("fate/", "priority_fate", fate_page),

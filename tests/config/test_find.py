@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from solders.signature import Signature
 
 from tests.scale import access_rows, landing_rows
 
@@ -98,6 +99,87 @@ def test_members_find_their_own(key: Any, submission: Any) -> None:
         assert groups(kinds_of(stranger.pk), text) == []
 
 
+@pytest.mark.parametrize("shown", ["{0:.6}", "{0:.8}…", "{0:.8}...", "{0:.8}…{1}", "{0:.87}"])
+def test_the_beginning_of_a_name_finds_it(
+    admin_client: Client, key: Any, submission: Any, shown: str
+) -> None:
+    from portal.services.find import kinds_of
+    from priority.models import Bundle
+    from staff.find import groups, only_hit
+
+    name = str(submission.signature)
+    text = shown.format(name, name[-4:])
+    page = f"/admin/priority/submission/{submission.pk}/change/"
+    assert find(admin_client, text).headers["Location"] == page
+    listed = admin_client.get("/admin/priority/submission/", {"q": text}, HTTP_HOST="localhost")
+    assert page in listed.content.decode()
+    hit = only_hit(groups(kinds_of(key.customer_id), text))
+    assert hit is not None and hit.link == f"/portal/fates/{name}/"
+    assert groups(kinds_of(key.customer_id + 1), text) == []
+
+    bundle_id = "0c1d2e3f" + "ab" * 28
+    bundle = Bundle.objects.create(bundle_id=bundle_id, key=key, accepted_at=submission.accepted_at)
+    text = shown.format(bundle_id, bundle_id[-4:]).upper()[:63]
+    page = f"/admin/priority/bundle/{bundle.pk}/change/"
+    assert find(admin_client, text).headers["Location"] == page
+    hit = only_hit(groups(kinds_of(key.customer_id), text))
+    assert hit is not None and hit.link == f"/portal/bundles/{bundle_id}/"
+
+
+def test_another_ending_finds_nothing(key: Any, submission: Any) -> None:
+    from portal.services.find import kinds_of
+    from staff.find import groups
+
+    name = str(submission.signature)
+    other = "zzzz" if name[-4:] != "zzzz" else "1111"
+    for text in (f"{name[:8]}…{other}", name[:5], f"{name[:5]}…"):
+        assert groups(kinds_of(key.customer_id), text) == []
+
+
+def test_a_customer_who_submitted_later_finds_by_the_beginning(key: Any) -> None:
+    from django.utils import timezone
+
+    from portal.services.find import kinds_of
+    from priority.models import CoSubmitter
+    from staff.find import groups, only_hit
+
+    signature = Signature(bytes([0, 7, *range(62)]))
+    digest = bytes(range(7, 39))
+    for raw in (bytes(signature), digest):
+        CoSubmitter.objects.create(name=raw, key=key, accepted_at=timezone.now())
+    for text, link in (
+        (str(signature)[:8], f"/portal/fates/{signature}/"),
+        (digest.hex()[:8], f"/portal/bundles/{digest.hex()}/"),
+    ):
+        hit = only_hit(groups(kinds_of(key.customer_id), text))
+        assert hit is not None and hit.link == link
+
+
+def test_ranges_are_the_signatures_that_begin_so() -> None:
+    """Also of zeros in front, which base58 writes as `1`."""
+    from staff.beginnings import signature_ranges
+
+    heads = [b"", b"\0", b"\0\0\1", b"\xff" * 3, bytes(63), b"\1" + bytes(62)]
+    values = [
+        head + bytes((7 * at + len(head)) % 256 for at in range(64 - len(head))) for head in heads
+    ]
+    values += [bytes(64), b"\xff" * 64]
+    for value in values:
+        name = str(Signature(value))
+        for length in (1, 6, 8, 43, len(name)):
+            ranges = signature_ranges(name[:length])
+            assert any(first <= value <= last for first, last in ranges)
+            for first, last in ranges:
+                assert str(Signature(first)).startswith(name[:length])
+                assert str(Signature(last)).startswith(name[:length])
+                for beyond in (int.from_bytes(first) - 1, int.from_bytes(last) + 1):
+                    if 0 <= beyond < 256**64:
+                        raw = beyond.to_bytes(64)
+                        inside = any(a <= raw <= b for a, b in ranges)
+                        assert str(Signature(raw)).startswith(name[:length]) == inside
+    assert signature_ranges("0OIl00") == [] and signature_ranges("1" * 65) == []
+
+
 def test_look_ups_are_by_index(admin_client: Client, key: Any, submission: Any) -> None:
     """With sequential scans forbidden where an index can serve, none is left."""
     from django.test.utils import CaptureQueriesContext
@@ -105,8 +187,10 @@ def test_look_ups_are_by_index(admin_client: Client, key: Any, submission: Any) 
     with connection.cursor() as cursor:
         access_rows.fill(cursor, customers=10, keys=20, days=1)
         cursor.execute("SET LOCAL enable_seqscan = off")
+    beginning = f"{str(submission.signature)[:8]}…"
     pubkey = "Vote111111111111111111111111111111111111111"
-    for text in ("northern", key.shown_prefix, str(submission.signature), pubkey, "a" * 64, "77"):
+    whole = str(submission.signature)
+    for text in ("northern", key.shown_prefix, whole, beginning, pubkey, "a" * 64, "abcd12", "77"):
         with CaptureQueriesContext(
             connection,
         ) as queries:

@@ -44,7 +44,7 @@ def test_an_idle_service_says_so(client: Any, empty_ledger: None) -> None:
     text = shown(client)
     assert text.startswith("idle No chain is followed")
     assert "No slot is stored yet." in text and "Newest slot none the ledger is empty" in text
-    assert "Landed none yet nothing settled in the last 15 minutes" in text
+    assert "Landed in the last 15 min none nothing settled in this time" in text
     assert "Archive empty nothing is archived yet" in text
 
 
@@ -102,7 +102,9 @@ def test_the_share_that_landed_is_that_of_the_admins_home(
     Submission.objects.update(accepted_at=now)
     rate = read_landing(now).rate
     assert rate is not None and 0 < rate < 1
-    assert f"Landed {100 * rate:.3g} % of what settled in the last 15 minutes" in shown(client)
+    assert f"Landed in the last 15 min {100 * rate:.3g} % of what settled in this time" in shown(
+        client
+    )
 
 
 def test_it_is_read_once_a_second_for_all(client: Any, empty_ledger: None) -> None:

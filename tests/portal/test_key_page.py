@@ -122,7 +122,7 @@ def test_what_is_left_counts_calls_that_reached_their_method(
         assert f'href="{usage_path}' in page.content.decode() or path == usage_path
         assert f'href="{limits_path}' in page.content.decode() or path == limits_path
     listed = text_of(client, "limits")
-    assert "1 of 1,000 (0 %) 999 Usage of this month" in listed and resets in listed
+    assert "1 of 1,000 (0.1 %) 999 Usage of this month" in listed and resets in listed
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ def test_an_issued_key_works_and_its_secret_is_shown_once(
     assert [each.language for each in calls] == ["curl", "Python", "TypeScript"]
     assert all(secret in each.text for each in calls)
     assert secret in page.content.decode()
+    for step in ("/docs/guides/first-transaction/", "/docs/console/"):
+        assert f'href="{step}"' in page.content.decode()
+        assert client.get(step).status_code == 200
     assert secret not in client.get(reverse("portal:issued")).content.decode()
     caller = keys.identify(secret, now=timezone.now())
     assert caller.key_id == new.pk and caller.tier == "elite"

@@ -20,6 +20,7 @@ from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from portal import fate_texts
 from priority.models import Bundle, Submission
+from priority.reports import counting
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser
 
@@ -62,6 +63,44 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     assert "1,200 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
     assert "rate_limited 77" in text and refusal_advice.advice("rate_limited") in text
+
+
+def test_the_overview_links_what_did_not_land(
+    client: Client, ada: Any, eve: Any, rows_of: Callable[..., Any]
+) -> None:
+    key = rows_of(ada)["key"]
+    rows_of(eve)
+    Submission.objects.update(accepted_at=timezone.now())
+    counting.count(kept=timedelta(days=60), now=timezone.now(), calm=timedelta(0))
+    html = client.get("/portal/").content.decode()
+    for state in ("failed", "expired", "refused"):
+        count = Submission.objects.filter(key=key, state=state).count()
+        assert f'<a href="/portal/fates/?state={state}">{count} {state}</a>' in html
+    assert "in the last 24 hours" in html
+
+
+def test_the_overview_names_keys_with_a_monthly_limit_of_their_own(
+    client: Client, key: ApiKey
+) -> None:
+    assert "Their own limits" not in text_of(client, "/portal/")
+    ApiKey.objects.update(calls_per_month=2_000)
+    for page in ("/portal/", "/portal/limits/"):
+        text = text_of(client, page)
+        assert "calls a month: no limit" in text
+        assert "Their own limits: production 2,000 calls a month" in text
+
+
+def test_a_quota_is_the_same_on_every_page_and_without_refused_calls(
+    client: Client, key: ApiKey
+) -> None:
+    called(key, ("getBlock", "ok", 175), ("getBlock", "rate_limited", 30))
+    assert "Quota" not in text_of(client, "/portal/keys/")
+    ApiKey.objects.update(calls_per_month=2_000)
+    assert "175 of 2,000 8.8 %" in text_of(client, "/portal/keys/")
+    assert "175 of 2,000 (8.8 %)" in text_of(client, "/portal/limits/")
+    assert "175 of 2,000 calls 8.8 %" in text_of(client, f"/portal/limits/{key.pk}/")
+    assert "175 of 2,000 calls 8.8 %" in text_of(client, f"/portal/keys/{key.pk}/")
+    assert "175 of 2,000 8.8 %" in text_of(client, "/portal/")
 
 
 def test_usage_shows_own_calls_by_key_method_and_outcome(

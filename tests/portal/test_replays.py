@@ -125,7 +125,53 @@ def test_a_failed_transaction_succeeds_with_a_richer_payer(
     again = text_of(client, f"{path}?from={share.split('/')[-2]}")
     assert "Replay a transaction" in again
     html = client.get(f"{path}?from={share.split('/')[-2]}").content.decode()
-    assert f'name="lamports_{number}" value="10000000000"' in html
+    assert f'name="lamports_{number}" value="10 SOL"' in html
+
+
+@pytest.mark.parametrize(
+    ("written", "shown", "again"),
+    [
+        ("1,000.5 SOL", "1,000,500,000,000 lamports (1,000.5 SOL)", "1000.5 SOL"),
+        ("1000.00189588", "1,000,001,895,880 lamports (1,000.00189588 SOL)", "1000.00189588 SOL"),
+        ("1000000001", "1,000,000,001 lamports (1.000000001 SOL)", "1.000000001 SOL"),
+        ("1,001,000,000", "1,001,000,000 lamports (1.001 SOL)", "1.001 SOL"),
+        ("7 sol", "7,000,000,000 lamports (7 SOL)", "7 SOL"),
+        ("890881", "890,881 lamports (0.000890881 SOL)", "890881"),
+    ],
+)
+def test_a_balance_is_lamports_or_sol_and_stays_so(
+    mine: str, client: Client, written: str, shown: str, again: str
+) -> None:
+    path = form_page(mine)
+    number = row_of(client, path, POOR.pubkey())
+    share = made(client, path, **{f"lamports_{number}": written})
+    assert f"balance {shown}" in text_of(client, share)
+    html = client.get(f"{path}?from={share.split('/')[-2]}").content.decode()
+    assert f'name="lamports_{number}" value="{again}"' in html
+
+
+def test_the_balance_that_would_suffice_is_offered_and_does(mine: str, client: Client) -> None:
+    path = form_page(mine)
+    number = row_of(client, path, POOR.pubkey())
+    html = client.get(path).content.decode()
+    offered = re.findall(r'data-fill="id_lamports_(\d+)" data-value="([^"]+)"', html)
+    # 5 SOL, the fee, and what a wallet must keep.
+    assert offered == [(number, "5.00089588 SOL")]
+    assert "Would suffice: 5.00089588 SOL" in text_of(client, path)
+    share = made(client, path, **{f"lamports_{number}": offered[0][1]})
+    assert "It failed on chain, and succeeds with the changes." in text_of(client, share)
+
+
+def test_a_replay_that_leaves_too_little_for_rent_says_how_much_is_missing(
+    mine: str, client: Client
+) -> None:
+    path = form_page(mine)
+    number = row_of(client, path, POOR.pubkey())
+    text = text_of(client, made(client, path, **{f"lamports_{number}": "5.0001 SOL"}))
+    assert "would be left with 0.000095 SOL, 0.00079588 SOL below the rent-exempt minimum" in text
+    assert "5.00089588 SOL would have sufficed" in text
+    assert "no instruction: the transaction as a whole" in text
+    assert "Failed first ≠ Instruction 2, System program: transfer none" not in text
 
 
 def test_without_changes_it_ends_as_recorded_and_the_link_lasts(
@@ -218,7 +264,7 @@ def test_a_bundle_runs_in_order_and_what_a_change_touches_is_marked(
 
 
 BAD: dict[str, tuple[dict[str, str], str]] = {
-    "lamports": ({"lamports_0": "many"}, "Write lamports as 1000000, or SOL as 1.5 SOL"),
+    "lamports": ({"lamports_0": "many"}, "Write lamports as 1000000, or SOL as 1.5 or 2 SOL"),
     "too many": ({"lamports_0": str(2**64)}, "Write lamports as 1000000"),
     "owner": ({"owner_0": "me"}, "Not an address: 32 bytes in base58."),
     "data": ({"data_0": "###"}, "Write the data in base64, or in hex after 0x"),

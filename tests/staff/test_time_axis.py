@@ -51,3 +51,17 @@ def test_every_step_up_to_a_day_leads_to_midnight() -> None:
     steps = run("tidemarkTimeAxis.steps")
     assert steps == sorted(set(steps))
     assert all(86_400 % step == 0 for step in steps if step <= 86_400)
+
+
+def test_a_day_has_its_tick_in_the_middle_of_its_bar() -> None:
+    first, last = (datetime(2026, 11, day, tzinfo=UTC).timestamp() for day in (1, 5))
+    found = run(f"tidemarkTimeAxis.dayTicks({first}, {last}, 86400)")
+    shown = [f"{datetime.fromtimestamp(each, UTC):%b %d %H}" for each in found]
+    assert shown == ["Nov 01 12", "Nov 02 12", "Nov 03 12", "Nov 04 12"]
+    weeks = run(f"tidemarkTimeAxis.dayTicks({first}, {last}, 7 * 86400)")
+    assert [f"{datetime.fromtimestamp(each, UTC):%a %H}" for each in weeks] == ["Mon 12"]
+
+
+def test_bars_of_days_have_no_ticks_of_hours() -> None:
+    assert min(run("tidemarkTimeAxis.stepsFor(86400)")) == 86_400
+    assert run("tidemarkTimeAxis.stepsFor(3600)") == run("tidemarkTimeAxis.steps")

@@ -35,6 +35,15 @@ class QuotaBar:
     resets_at: str
 
 
+def percent_of(used: int, limit: int | None) -> str:
+    """8.8 %, 25 %; empty without a limit. 100 % is a limit that is reached."""
+    if not limit:
+        return "" if limit is None else "100 %"
+    if 0 < used / limit < _NEARLY / 10:
+        return f"{100 * used / limit:.1f} %"
+    return f"{100 * used // limit} %"
+
+
 def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
     """None if the key does not exist."""
     found = quota_forecast.forecast(key.pk, now)
@@ -47,7 +56,7 @@ def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
         used=grouped(found.used),
         limit="" if found.limit is None else grouped(found.limit),
         left="" if found.limit is None else counted(max(0, found.limit - found.used), "call"),
-        percent=f"{100 * share:.1f} %" if 0 < share < _NEARLY / 10 else f"{found.percent} %",
+        percent=percent_of(found.used, found.limit),
         used_width=round(min(100.0, 100 * share), 2),
         projected_width=round(min(100.0, 100 * led_to), 2),
         hue=hue,

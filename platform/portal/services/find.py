@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from access.find import keys_shown_as
 from portal import store
+from staff.beginnings import beginning_in
 from staff.find import MOST, Hit, Kind
 from staff.parsing import signature_in
 
@@ -24,6 +25,11 @@ def kinds_of(customer_id: int) -> list[Kind]:
         is_id = len(bundle_id) == 64 and set(bundle_id) <= set("0123456789abcdef")
         if is_id and store.has_bundle(customer_id, bundle_id):
             yield Hit(bundle_id, reverse("portal:bundle", args=[bundle_id]))
+        beginning = beginning_in(text)
+        begun = None if beginning is None or is_id else beginning.bundle
+        if begun is not None:
+            for name in store.bundles_beginning(customer_id, begun, MOST + 1):
+                yield Hit(name, reverse("portal:bundle", args=[name]))
 
     def submissions(text: str) -> Iterator[Hit]:
         signature = signature_in(text)
@@ -31,6 +37,10 @@ def kinds_of(customer_id: int) -> list[Kind]:
             for each in store.named_submissions(customer_id, text, MOST + 1):
                 name = str(each.signature)
                 yield Hit(name, reverse("portal:fate", args=[name]), each.state)
+            beginning = beginning_in(text)
+            if beginning is not None:
+                for name in store.submissions_beginning(customer_id, beginning, MOST + 1):
+                    yield Hit(name, reverse("portal:fate", args=[name]))
         elif store.submitted(customer_id, [bytes(signature)]):
             yield Hit(str(signature), reverse("portal:fate", args=[str(signature)]))
 
@@ -42,7 +52,11 @@ def kinds_of(customer_id: int) -> list[Kind]:
 
     return [
         Kind("Keys", "the beginning of a name, or the characters that are shown of a key", keys),
-        Kind("Bundles", "a bundle id", bundles),
-        Kind("Submissions", "a signature, tip address or request id", submissions),
+        Kind("Bundles", "a bundle id or its first 6 characters or more", bundles),
+        Kind(
+            "Submissions",
+            "a signature or its first 6 characters or more, tip address or request id",
+            submissions,
+        ),
         Kind("Team", "the beginning of a mail address", members),
     ]

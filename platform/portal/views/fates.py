@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -27,6 +28,7 @@ from priority.models import Attempt
 from priority.results import Fate, FateAttempt
 from priority.submissions import State
 from rewind.admin.explained import explained_of
+from staff.beginnings import beginning_in
 from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc, with_sol
 from staff.parsing import id_in
 
@@ -80,10 +82,13 @@ def _found(request: HttpRequest, asked: str) -> HttpResponse:
     try:
         signature = Signature.from_string(asked)
     except ValueError:
+        if beginning_in(asked) is not None:
+            find = urlencode({"q": asked})
+            return HttpResponseRedirect(f"{reverse('portal:find')}?{find}")
         messages.error(
             request,
             "Neither a signature (base58, 86 to 88 characters) nor a bundle id (64 digits of"
-            " lower-case hex)",
+            " lower-case hex), nor the first 6 characters or more of one",
         )
         return HttpResponseRedirect(reverse("portal:fates"))
     return HttpResponseRedirect(reverse("portal:fate", args=[str(signature)]))

@@ -19,9 +19,10 @@ from access.admin.usage_panel import narrowing, report_of
 from access.callers import SCOPES, Quota
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
-from access.services import parked_secrets
+from access.services import monthly_quotas, parked_secrets
 from access.services.key_activity import DAYS, Activity, activity
 from access.services.keys import IssuedKey
+from access.services.monthly_quotas import MonthlyUsage
 from access.usage_queries import Asked
 from portal import store
 from portal.forms.keys import ExtendForm, IssueForm, KeyForm, RotateForm
@@ -39,7 +40,7 @@ from portal.views.pages import (
 )
 from staff import audit
 from staff.changes import between
-from staff.formatting import ago, utc
+from staff.formatting import ago, grouped, utc
 from staff.sparklines import sparkline
 
 # Each makes rows that are never deleted.
@@ -53,7 +54,12 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
     now = timezone.now()
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
     calls = activity([key.pk for key in found[:_SHOWN]], now)
-    rows = [{**_row(key, now), "calls": _calls(calls[key.pk])} for key in found[:_SHOWN]]
+    usages = monthly_quotas.usages_of_customer(member.customer_id, now)
+    quotas = {each.key_id: quota for each in usages if (quota := _quota(each)) is not None}
+    rows = [
+        {**_row(key, now), "calls": _calls(calls[key.pk]), "quota": quotas.get(key.pk)}
+        for key in found[:_SHOWN]
+    ]
     context = {
         "valid": [row for row in rows if row["is_valid"]],
         "ended": [row for row in rows if not row["is_valid"]],
@@ -61,9 +67,22 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
         "may_issue": bool(key_rights.models_of(found, now)),
         "most": key_actions.MOST_KEYS,
         "days": DAYS,
+        "has_quotas": bool(quotas),
         "compares": len(rows) > 1,
     }
     return page(request, "portal/keys.html", context)
+
+
+def _quota(usage: MonthlyUsage) -> dict[str, Any] | None:
+    """Counted calls of this month, of the limit; None without one."""
+    if usage.limit is None:
+        return None
+    return {
+        "used": grouped(usage.used),
+        "limit": grouped(usage.limit),
+        "percent": min(100, 100 * usage.used // (usage.limit or 1)),
+        "share": key_panel.percent_of(usage.used, usage.limit),
+    }
 
 
 def _calls(found: Activity) -> Any:

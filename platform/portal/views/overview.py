@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import refusal_advice
+from access.admin import key_panel
 from access.admin.charts import chart_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
@@ -17,10 +18,13 @@ from alerts.admin.states import webhook_state
 from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
+from priority.reports import key_states
+from priority.submissions import State
 from staff.formatting import ago, grouped, utc
 
 _REASONS = 6
 _NAMED = 5
+_LOST = (State.FAILED, State.EXPIRED, State.REFUSED)
 
 
 @for_members
@@ -34,6 +38,7 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "working": sum(_works(key, now) for key in keys),
         "expiring": _expiring(keys, now),
         "tiers": formatting.tiers_of(key for key in keys if _works(key, now)),
+        "submissions": _submissions([key.pk for key in keys], now),
         "month": _month(customer, keys, now),
         "report": report,
         "chart": chart_of(report, ranged=False),
@@ -83,9 +88,26 @@ def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
                 "used": grouped(each.used),
                 "limit": grouped(each.limit),
                 "percent": min(100, 100 * each.used // (each.limit or 1)),
+                "share": key_panel.percent_of(each.used, each.limit),
             }
             for each in limited[:_NAMED]
         ],
+    }
+
+
+def _submissions(keys: list[int], now: datetime) -> dict[str, Any]:
+    """All of the last day, and those that did not land; counted within the last minute."""
+    counts = key_states.states_of_day(keys, now)
+    lost = {state: counts[state] for state in _LOST}
+    return {
+        "total": grouped(sum(counts.values())),
+        "lost": [
+            {"state": state.value, "count": grouped(count)}
+            for state, count in lost.items()
+            if count or state is not State.REFUSED
+        ]
+        if any(lost.values())
+        else [],
     }
 
 

@@ -1,11 +1,13 @@
 """What the form of a replay offers: the accounts of its transactions, and builds of programs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from solders.pubkey import Pubkey
 
+from chain.explained.funding import RentShortfall, Shortfall
 from chain.explained.instructions import all_keys, program_name, sol
+from chain.explained.transactions import explain
 from rewind.services import comparing
 from rewind.services.replays.requests import ProgramEdit
 from rewind.services.replays.running import Subject
@@ -21,13 +23,19 @@ _NATIVE = addresses.BUILTINS | {addresses.INSTRUCTIONS}
 @dataclass(frozen=True, slots=True)
 class AccountRow:
     """An account that the transactions load. `before` are its lamports before the first of them
-    that does, None where they are not recorded.
+    that does, None where they are not recorded. `sufficient` are those with which it would not have
+    had too few, None where it had enough or that is not known.
     """
 
     pubkey: str
     before: int | None
     roles: tuple[str, ...]
     is_program: bool
+    sufficient: int | None = None
+
+    @property
+    def sufficient_text(self) -> str:
+        return "" if self.sufficient is None else f"{sol(self.sufficient)} SOL"
 
     @property
     def before_text(self) -> str:
@@ -69,9 +77,8 @@ def account_rows(subjects: Sequence[Subject]) -> list[AccountRow]:
                 found[row.pubkey] = row
                 continue
             roles = tuple(dict.fromkeys((*known.roles, *row.roles)))
-            found[row.pubkey] = AccountRow(
-                known.pubkey, known.before, roles, known.is_program or row.is_program
-            )
+            is_program = known.is_program or row.is_program
+            found[row.pubkey] = replace(known, roles=roles, is_program=is_program)
     return list(found.values())[:_MOST_ROWS]
 
 
@@ -120,6 +127,7 @@ def _rows_of(subject: Subject, number: int) -> Iterator[AccountRow]:
     meta = entry["meta"] or {}
     balances = meta.get("preBalances") or []
     called = comparing.called_programs(subject.recorded.transaction, subject.recorded.meta or {})
+    short = explain(entry).short
     looked_up = len((meta.get("loadedAddresses") or {}).get("writable") or ())
     for index, key in enumerate(keys):
         pubkey = Pubkey.from_string(key)
@@ -143,4 +151,10 @@ def _rows_of(subject: Subject, number: int) -> Iterator[AccountRow]:
             before=balances[index] if index < len(balances) else None,
             roles=tuple(each for each in roles if each),
             is_program=is_program,
+            sufficient=_sufficient(short) if short is not None and short.pubkey == key else None,
         )
+
+
+def _sufficient(short: Shortfall | RentShortfall) -> int:
+    """The balance before the transaction that lets it succeed, and the account stay."""
+    return short.sufficient if isinstance(short, RentShortfall) else short.sufficient_to_stay

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from chain.explained.instructions import sol
 from rewind.admin.replays import samples, sides, words
+from rewind.admin.shortfalls import shortfall_text
 from rewind.replay_models import Replay
 from rewind.services.replays.keeping import request_of, result_of
 from rewind.services.replays.requests import AccountEdit, ReplayRequest
@@ -60,6 +61,7 @@ def _transaction(each: ReplayedTransaction, number: int, many: bool) -> dict[str
         "marks": [mark for mark in marks if mark],
         "rows": sides.rows_of(each, then, now),
         "failed": now.found.failed if has_failed and now.found is not None else None,
+        "shortfall": "" if now.found is None else shortfall_text(now.found.short, tip_address=None),
         "balances": sides.balance_rows(each, then, now),
         "tokens": sides.token_rows(then, now),
         "calls": sides.call_lines(then, now),

@@ -10,25 +10,30 @@ from django import forms
 from solders.pubkey import Pubkey
 
 from chain.encodings import b64decode, b64encode
+from chain.explained.instructions import sol
 from chain.units import I64_MAX, U64_MAX
 from rewind.admin.replays.choices import AccountRow, BuildChoice
 from rewind.services.replays.requests import AccountEdit, ProgramEdit, ReplayRequest
 
 OTHER = "other"
-_SOL = re.compile(r"^(?P<amount>[0-9][0-9,_]*(\.[0-9]{1,9})?)\s*SOL$", re.IGNORECASE)
+_IN_SOL = re.compile(
+    r"(?P<amount>[0-9][0-9,_]*\.[0-9]{1,9}|[0-9][0-9,_]*(?=\s*SOL))\s*(SOL)?", re.IGNORECASE
+)
+# An earlier replay's balances below this are shown in lamports.
+_LEAST_IN_SOL = 1_000_000
 _HEX = re.compile(r"^0x([0-9a-fA-F]{2})*$")
 _MOST_TEXT = 200_000
 _NO_FILL = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class LamportsField(forms.CharField):
-    """1,000,000 is lamports; 1.5 SOL is SOL. None where nothing is written."""
+    """1,000,000 is lamports; 1.5 and 2 SOL are SOL. None where nothing is written."""
 
     def clean(self, value: Any) -> int | None:
         text = super().clean(value).strip()
         if not text:
             return None
-        in_sol = _SOL.match(text)
+        in_sol = _IN_SOL.fullmatch(text)
         digits = text.replace(",", "").replace("_", "")
         if in_sol is not None:
             try:
@@ -39,7 +44,7 @@ class LamportsField(forms.CharField):
             found = int(digits) if re.fullmatch(r"[0-9]{1,20}", digits) else -1
         if not 0 <= found <= U64_MAX:
             raise forms.ValidationError(
-                "Write lamports as 1000000, or SOL as 1.5 SOL; 0 removes the account."
+                "Write lamports as 1000000, or SOL as 1.5 or 2 SOL; 0 removes the account."
             )
         return found
 
@@ -133,13 +138,16 @@ class ReplayForm(forms.Form):
         for bound in fields.values():
             bound.widget.attrs.setdefault("class", "rp-input")
 
-    def rows(self) -> Iterator[tuple[AccountRow | None, dict[str, Any], bool]]:
-        """(account, its fields, whether they are shown open); None for the other account."""
+    def rows(self) -> Iterator[tuple[AccountRow | None, dict[str, Any], bool, str]]:
+        """(account, its fields, whether they are shown open, the balance that would have sufficed,
+        for the field); None for the other account.
+        """
         for number, row in (*enumerate(self.accounts), (OTHER, None)):
             names = ("lamports", "owner", "data", "offset")
             bound = {name: self[f"{name}_{number}"] for name in names}
             is_open = any(bound[name].value() or bound[name].errors for name in names[1:])
-            yield row, bound, is_open
+            enough = None if row is None else row.sufficient
+            yield row, bound, is_open, str(balance_text(enough) or "")
 
     @property
     def has_changes(self) -> bool:
@@ -213,6 +221,13 @@ def _account_fields(number: str) -> dict[str, forms.Field]:
     }
 
 
+def balance_text(lamports: int | None) -> str | int | None:
+    """A balance as the form takes it: 1000.001 SOL; small ones in lamports."""
+    if lamports is None or lamports < _LEAST_IN_SOL:
+        return lamports
+    return f"{sol(lamports).replace(',', '')} SOL"
+
+
 def _program(program: str, build: BuildChoice) -> ProgramEdit:
     return ProgramEdit(
         program=program,
@@ -235,7 +250,7 @@ def _initial(earlier: ReplayRequest, accounts: Sequence[AccountRow]) -> dict[str
     for edit in earlier.accounts:
         number = numbers.get(edit.pubkey, OTHER)
         found |= {
-            f"lamports_{number}": edit.lamports,
+            f"lamports_{number}": balance_text(edit.lamports),
             f"owner_{number}": edit.owner,
             f"data_{number}": "0x" if edit.data == "" else edit.data,
             f"offset_{number}": edit.offset,

@@ -184,7 +184,8 @@ def _status(side: Side, charged: bool) -> object:
 def _failed(side: Side) -> str:
     call = None if side.found is None else side.found.failed
     if call is None:
-        return "none"
+        is_good = side.meta.get("err") is None
+        return "none" if is_good else "no instruction: the transaction as a whole"
     inner = f", its inner call {call.inner}" if call.inner else ""
     kind = f": {call.kind}" if call.kind else ""
     return f"Instruction {call.number}{inner}, {call.program}{kind}"

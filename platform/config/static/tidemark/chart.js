@@ -174,8 +174,8 @@
           {
             ...axis,
             grid: { show: false },
-            incrs: tidemarkTimeAxis.steps,
-            splits: (_, __, from, to, step) => tidemarkTimeAxis.ticks(from, to, step),
+            incrs: tidemarkTimeAxis.stepsFor(data.step),
+            splits: (_, __, from, to, step) => (data.step < DAY ? tidemarkTimeAxis.ticks : tidemarkTimeAxis.dayTicks)(from, to, step),
             values: ticks,
             space: 56,
             size: 34,

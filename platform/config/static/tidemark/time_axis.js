@@ -22,5 +22,9 @@ var tidemarkTimeAxis = (() => {
     for (let at = origin + step * Math.ceil((from - origin) / step); at <= to; at += step) found.push(at);
     return found;
   };
-  return { steps, ticks };
+  // The same for steps of whole days: a day's tick is in the middle of its bar.
+  const dayTicks = (from, to, step) => ticks(from - DAY / 2, to - DAY / 2, step).map((at) => at + DAY / 2);
+  // Steps for bars of so many seconds each: those of a day have no clock between them.
+  const stepsFor = (bar) => (bar < DAY ? steps : steps.filter((each) => each >= DAY));
+  return { steps, ticks, dayTicks, stepsFor };
 })();
