@@ -7,6 +7,7 @@ import pytest
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
@@ -62,7 +63,12 @@ def test_a_block_has_all_its_entries(geyser: Geyser, commitment: Any) -> None:
 
 
 def test_they_are_replayed_as_far_as_the_feed_keeps_slots(geyser: Geyser) -> None:
-    caught = geyser.call("GetSlot", schema.GetSlotRequest(commitment=FINALIZED)).slot
+
+    def finalized() -> int:
+        return int(geyser.call("GetSlot", schema.GetSlotRequest(commitment=FINALIZED)).slot)
+
+    wait(lambda: finalized() > 3, "some finalized slots")
+    caught = finalized()
     request = Request(
         entry={"e": {}}, blocks_meta={"m": {}}, commitment=FINALIZED, from_slot=caught - 3
     )
