@@ -179,7 +179,7 @@ def test_one_is_found_by_whatever_somebody_has_of_it(admin_client: Any, key: Api
 
 
 def test_what_is_not_found_is_told_apart_from_what_waits(admin_client: Any) -> None:
-    assert "each in full" in text_of(admin_client, FATE)
+    assert "or at least its first 6 characters" in text_of(admin_client, FATE)
     signature = Signature(bytes(range(64)))
     assert "Not found." in text_of(admin_client, FATE, q=str(signature))
     assert "Not a valid id." in text_of(admin_client, FATE, q="two words")

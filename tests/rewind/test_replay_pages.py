@@ -99,7 +99,7 @@ def test_any_transaction_of_the_ledger_is_explained_and_replayed(
         admin_client, "/admin/rewind/replay/", q=str(chain.sent[2].signatures[0])
     )
     again = admin_client.get(f"{path}&from={kept.pk}").content.decode()
-    assert f'name="lamports_{number}" value="9000000000"' in again
+    assert f'name="lamports_{number}" value="9 SOL"' in again
     page = f"/admin/rewind/replay/{kept.pk}/delete/"
     assert admin_client.post(page, {"post": "yes"}).status_code == 302
     assert not Replay.objects.exists()
