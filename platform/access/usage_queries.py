@@ -198,16 +198,20 @@ def counted_of_family(key_id: int, start: date, end: date) -> int:
     return sum(counted_days_of_family(key_id, start, end).values())
 
 
+# The key (a parameter), and those that it was rotated from.
+_BEFORE = """before(id, created_at, rotated_from_id) AS (
+    SELECT id, created_at, rotated_from_id FROM access_apikey WHERE id = %s
+    UNION ALL
+    SELECT k.id, k.created_at, k.rotated_from_id FROM access_apikey k JOIN before b
+        ON k.id = b.rotated_from_id
+)"""
+
+
 def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, int]:
     """The same by day, without days of no such calls."""
     rows = _rows(
-        """
-        WITH RECURSIVE before(id, rotated_from_id) AS (
-            SELECT id, rotated_from_id FROM access_apikey WHERE id = %s
-            UNION ALL
-            SELECT k.id, k.rotated_from_id FROM access_apikey k JOIN before b
-                ON k.id = b.rotated_from_id
-        ), after(id) AS (
+        f"""
+        WITH RECURSIVE {_BEFORE}, after(id) AS (
             SELECT id FROM access_apikey WHERE rotated_from_id = %s
             UNION ALL
             SELECT k.id FROM access_apikey k JOIN after a ON k.rotated_from_id = a.id
@@ -225,15 +229,7 @@ def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, in
 def first_issued_at(key_id: int) -> datetime | None:
     """When the first of the keys was issued that the key was rotated from, or itself."""
     rows = _rows(
-        """
-        WITH RECURSIVE before(created_at, rotated_from_id) AS (
-            SELECT created_at, rotated_from_id FROM access_apikey WHERE id = %s
-            UNION ALL
-            SELECT k.created_at, k.rotated_from_id FROM access_apikey k JOIN before b
-                ON k.id = b.rotated_from_id
-        )
-        SELECT min(created_at) FROM before
-        """,
+        f"WITH RECURSIVE {_BEFORE} SELECT min(created_at) FROM before",
         [key_id],
     )
     return rows[0][0] if rows else None

@@ -23,13 +23,12 @@ def count_gaps(model: type[SlotGap], within: SlotRange | None = None) -> GapCoun
     if within is not None:
         rows = rows.filter(overlapping(within))
     is_open, is_given_up = IS_STATE[GapState.OPEN], IS_STATE[GapState.GIVEN_UP]
-    slots = Sum(F("to_slot") - F("from_slot") + 1, filter=is_open)
-    lost = Sum(F("to_slot") - F("from_slot") + 1, filter=is_given_up)
+    slots = F("to_slot") - F("from_slot") + 1
     found = rows.aggregate(
         open_gaps=Count("pk", filter=is_open),
-        open_slots=slots,
+        open_slots=Sum(slots, filter=is_open),
         given_up_gaps=Count("pk", filter=is_given_up),
-        given_up_slots=lost,
+        given_up_slots=Sum(slots, filter=is_given_up),
     )
     return GapCounts(**{name: int(number or 0) for name, number in found.items()})
 

@@ -28,7 +28,7 @@ class Served:
 
 @pytest.fixture
 def localnet() -> Iterator[Localnet]:
-    """A running localnet with slots of 40 ms and none skipped, of the test's own: whoever follows a
+    """A running localnet with slots of 40 ms and none skipped, new for each test: a follower of a
     chain reads it from its first slot, which takes seconds of CPU where a file's tests share one.
     """
     with running_localnet() as running:
