@@ -26,6 +26,7 @@ _OF_CELERY = (
     "celery.worker.consumer.delayed_delivery",
     "celery.worker.strategy",
     "kombu.transport.redis",
+    "config.celery_broker",
     "config.celery_worker",
     "config.clock",
 )
