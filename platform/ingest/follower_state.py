@@ -26,7 +26,9 @@ class StreamState(enum.StrEnum):
 
 @dataclass(slots=True)
 class FollowerState:
-    """Times are Unix seconds, 0 for never. `source` is the stream's or the node's name."""
+    """Times are Unix seconds, 0 for never. `source` is the stream's or the node's name. While slots
+    wait to be stored, `unstored_since` is when one was stored last, or the first of them came.
+    """
 
     source: str = ""
     connected_since: float = 0.0
@@ -36,6 +38,7 @@ class FollowerState:
     closed_slot: int = 0
     waiting_bytes: int = 0
     waiting_slots: int = 0
+    unstored_since: float = 0.0
     # How many streams are configured, and how many are connected.
     streams: int = 1
     streams_connected: int = 0
@@ -45,6 +48,10 @@ class FollowerState:
     def silent_seconds(self, now: float) -> int | None:
         """Seconds since the last message; None if there was none yet."""
         return max(0, int(now - self.heard_at)) if self.heard_at else None
+
+    def unstored_seconds(self, now: float) -> int:
+        """Seconds for which slots wait while none is stored; 0 while none waits."""
+        return max(0, int(now - self.unstored_since)) if self.unstored_since else 0
 
     def stream(self, now: float) -> StreamState:
         if self.ended_at or not self.connected_since:

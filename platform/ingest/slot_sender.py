@@ -71,6 +71,7 @@ class SlotSender:
         self._kept: dict[str, _Kept] = {}
         self._lost: list[Lost] = []
         self._size = 0
+        self._unstored_since = 0.0
         self._changed = threading.Condition()
         self._stop = False
         self._released = False
@@ -102,6 +103,8 @@ class SlotSender:
                 waited = True
                 progress()
                 self._changed.wait(1.0)
+            if not self._kept:
+                self._unstored_since = self._now().timestamp()
             if payload.name not in self._kept:
                 self._kept[payload.name] = _Kept(payload)
                 self._size += len(payload.data)
@@ -256,15 +259,23 @@ class SlotSender:
 
     def _forget(self, names: Iterable[str]) -> None:
         with self._changed:
+            before = len(self._kept)
             for name in names:
                 kept = self._kept.pop(name, None)
                 if kept is not None:
                     self._size -= len(kept.payload.data)
+            if len(self._kept) < before:
+                self._unstored_since = self._now().timestamp()
             self._changed.notify_all()
 
     def _publish(self) -> None:
         with self._changed:
-            state = replace(self.state, waiting_bytes=self._size, waiting_slots=len(self._kept))
+            state = replace(
+                self.state,
+                waiting_bytes=self._size,
+                waiting_slots=len(self._kept),
+                unstored_since=self._unstored_since if self._kept else 0.0,
+            )
         publish(state)
 
     def _is_away(self, error: BaseException) -> None:

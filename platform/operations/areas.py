@@ -24,6 +24,7 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "stream_lost": _F + _L,
     "streams_lacking": _F,
     "chain_behind": _F,
+    "storing_stopped": _F + _L,
     "gaps_open": _F,
     "archive_damaged": _F,
     "divergences_open": _F,

@@ -11,6 +11,7 @@ from staff.formatting import counted, duration, grouped, in_units, size_of
 
 _DUTIES = DUTIES | SERVER_DUTIES
 SLOTS_BEHIND = 50
+UNSTORED = timedelta(seconds=60)
 # Lengths above which a queue is an alarm: its workers do not keep up.
 QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
 ACCEPTED = 1_000
@@ -29,6 +30,15 @@ def chain_behind(now: Readings) -> Iterator[Finding]:
     behind = now.chain.behind
     if behind is not None and behind > SLOTS_BEHIND:
         yield Finding("", f"What is stored is {counted(behind, 'slot')} behind the chain.")
+
+
+def storing_stopped(now: Readings) -> Iterator[Finding]:
+    unstored = timedelta(seconds=now.chain.unstored_seconds)
+    if unstored > UNSTORED:
+        waiting = counted(now.chain.waiting_slots, "slot")
+        verb = "waits" if now.chain.waiting_slots == 1 else "wait"
+        text = f"Nothing has been stored for {duration(unstored)}: {waiting} {verb}."
+        yield Finding("", f"{text}{follows(now, 'ingest')}")
 
 
 def stream_silent(now: Readings) -> Iterator[Finding]:

@@ -52,6 +52,15 @@ RULES = (
         *(_GAPS, checks.streams_down),
     ),
     Rule(
+        *("storing_stopped", CRITICAL, 0, 15, "Nothing is stored"),
+        "The newest slots cannot be read, and fates stay open. Nothing is lost while the follower"
+        " has memory for what waits; then it reads no more of the stream.",
+        f"Slots have been waiting for more than {duration(checks.UNSTORED)}, and none was stored",
+        "Restart the ingest process. If that does not help, look at its lines in the log, at the"
+        " database and at the disk.",
+        *(_GAPS, checks.storing_stopped),
+    ),
+    Rule(
         *("chain_behind", WARNING, 30, 30, "Behind the chain"),
         "The newest slots cannot be read yet, and fates become final late.",
         f"What is stored is more than {checks.SLOTS_BEHIND} slots behind the chain",

@@ -286,6 +286,7 @@ UNDROPPED = SealingFault("archive", "prune_archive", "ArchiveDamaged: block 7", 
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
+    ("storing_stopped", {"chain": {"unstored_seconds": 61, "waiting_slots": 150}}),
     ("archive_damaged", {"chain": {"damage": [DamageReading("archive", 2, "block 7")]}}),
     ("divergences_open", {"chain": {"divergences": 2}}),
     ("class_unavailable", {"tips": {"classes": [tip_class(available=False)]}}),

@@ -21,6 +21,7 @@ from staff.formatting import size_of
 _SAID_ELSEWHERE = {"disk_low", "redis_down", "redis_memory_high", "no_upstream"}
 _OF_PROCESSES = {
     *("process_missing", "clock_stopped", "stream_lost", "stream_silent", "chain_behind"),
+    "storing_stopped",
     *("class_unavailable", "class_running_dry", "sweep_stuck", "deliveries_late", "queue_deep"),
 }
 _SOON_DAYS = 30

@@ -61,6 +61,8 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
         return list(dict.fromkeys(each for kind in kinds for each in _of_process(kind)))
     if name == "deliveries_late":
         return _of_process("worker")
+    if name == "storing_stopped":
+        return _of_process("ingest")
     if name == "queue_deep":
         return _of_process(_WORKERS.get(subject, "worker"))
     if name == "landing_behind":

@@ -41,6 +41,7 @@ _ABOUT = {
         "stream_lost",
         "streams_lacking",
         "chain_behind",
+        "storing_stopped",
         "process_missing:follower",
         "process_missing:localnet",
         "process_missing:ingest",

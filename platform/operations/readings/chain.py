@@ -62,7 +62,8 @@ class DamageReading(msgspec.Struct, frozen=True):
 class ChainReading(msgspec.Struct, frozen=True):
     """`stream` is a StreamState, or NOT_FOLLOWED; `behind` is None while unknown.
     `given_up` is how many slots of each store no source has any more, and `streams_down` how many
-    of several streams are not connected.
+    of several streams are not connected. `unstored_seconds` is how long slots wait while none is
+    stored; 0 while none waits.
     """
 
     newest_slot: int | None
@@ -78,6 +79,7 @@ class ChainReading(msgspec.Struct, frozen=True):
     behind: int | None = None
     waiting_slots: int = 0
     waiting_bytes: int = 0
+    unstored_seconds: int = 0
     streams_down: int = 0
     damage: list[DamageReading] = []
 
@@ -118,6 +120,7 @@ def read_chain(now: datetime) -> ChainReading:
         behind=behind,
         waiting_slots=state.waiting_slots,
         waiting_bytes=state.waiting_bytes,
+        unstored_seconds=state.unstored_seconds(now.timestamp()),
         streams_down=state.streams - state.streams_connected if state.streams > 1 else 0,
     )
 
