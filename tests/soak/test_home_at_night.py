@@ -101,7 +101,7 @@ def test_home_says_what_is_wrong_and_when_it_is_over(alone: bool) -> None:
     with running_service(LOCALNET="true", WEB_WORKERS="2") as service:
         wait(lambda: not unwell(service), _SETTLED_SECONDS, "all processes run")
         home = Home(service)
-        wait(lambda: is_green(home.says()), _SETTLED_SECONDS, "home is green")
+        wait_for_green(home, "at first")
         for victim in VICTIMS:
             for by in (signal.SIGSTOP, signal.SIGKILL):
                 found = walk(service, home, victim, by, alone=alone)
@@ -110,7 +110,14 @@ def test_home_says_what_is_wrong_and_when_it_is_over(alone: bool) -> None:
                 held = [each for each in found if victim not in _BELOW]
                 check(victim, held, alone=alone, by=by)
                 wait(lambda: not unwell(service), _SETTLED_SECONDS, f"well after {victim}")
-                wait(lambda: is_green(home.says()), _SETTLED_SECONDS, f"green after {victim}")
+                wait_for_green(home, f"after {victim}")
+
+
+def wait_for_green(home: Home, when: str) -> None:
+    given_up_at = time.monotonic() + _SETTLED_SECONDS
+    while not is_green(said := home.says()):
+        assert time.monotonic() < given_up_at, f"{when}: {said}"
+        time.sleep(0.5)
 
 
 def is_green(said: Said) -> bool:
