@@ -7,12 +7,25 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.module_loading import import_string
 
 from gateway.addresses import client_address
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class PageCompressionMiddleware(GZipMiddleware):
+    """Compresses pages for who accepts gzip, with Django's random bytes against BREACH: a list of
+    50 rows is 400 kB of the theme's markup. Streams and files pass as they are.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
+        kind = response.headers.get("Content-Type", "")
+        if isinstance(response, HttpResponse) and kind.startswith("text/html"):
+            return super().process_response(request, response)
+        return response
 
 
 class AdminMiddleware:

@@ -197,6 +197,7 @@ ADMIN_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.PageCompressionMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -324,8 +325,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Above the time limit, or a long task runs twice; with kombu's own intervals a killed worker's
-    # task would wait 100 s.
+    # Above the time limit; with kombu's own intervals a killed worker's task would wait 100 s.
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,

@@ -1,0 +1,34 @@
+"""Pages are compressed for who accepts it; nothing else is."""
+
+import gzip
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
+_GZIP = {"Accept-Encoding": "gzip, deflate"}
+
+
+def test_a_page_is_compressed_for_who_accepts_it(admin_client: Any) -> None:
+    plain = admin_client.get("/admin/access/tier/")
+    packed = admin_client.get("/admin/access/tier/", headers=_GZIP)
+    assert not plain.has_header("Content-Encoding")
+    assert packed["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in packed["Vary"] and "Accept-Encoding" in plain["Vary"]
+    assert len(packed.content) < len(plain.content) / 5
+    assert int(packed["Content-Length"]) == len(packed.content)
+    text = gzip.decompress(packed.content).decode()
+    assert "</html>" in text and "basic" in text
+
+
+def test_the_same_page_has_another_length_each_time(admin_client: Any) -> None:
+    """Who can insert text into a page learns little of its secrets from its length (BREACH)."""
+    lengths = {len(admin_client.get("/docs/", headers=_GZIP).content) for _ in range(12)}
+    assert len(lengths) > 1
+
+
+@pytest.mark.parametrize("path", ["/admin/access/usageminute/csv/", "/healthz"])
+def test_what_is_no_page_is_not_compressed(admin_client: Any, path: str) -> None:
+    response = admin_client.get(path, headers=_GZIP)
+    assert response.status_code == 200
+    assert not response.has_header("Content-Encoding")
