@@ -54,7 +54,7 @@ _LOOKS = {
     State.MISSING: _Look("tm-h4", "bad", "The leader made a block, and it is not stored here"),
     State.UNKNOWN: _Look("tm-h3", "warning", "Whether a block was made is not known yet"),
     State.GIVEN_UP: _Look(
-        "tm-h4", "quiet", "It is not stored here, and is not retried: no source has it any more"
+        "tm-gone", "quiet", "It is not stored here, and is not retried: no source has it any more"
     ),
     State.NOT_COVERED: _Look(
         *("tm-h2", "warning"),

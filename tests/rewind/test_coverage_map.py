@@ -174,7 +174,7 @@ def test_slots_that_no_source_has_are_shown_as_such(admin_client: Any, record: A
     gaps = [each.pk for each in archive_gaps.open_gaps(1_000, 1_005)]
     assert archive_gaps.give_up(gaps, by="ada", now=NOW) == len(gaps) > 0
     slots = text_of(admin_client, f"{COVERAGE}slots/", first=1_000, last=1_999)
-    assert 'title="Slot 1003: given up"' in slots
+    assert 'class="tm-gone"' in slots and 'title="Slot 1003: given up"' in slots
     assert "no source has it any more" in slots
 
 
