@@ -276,7 +276,7 @@ def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
 
 def tip_class(*, available: bool) -> ClassReading:
     """A class of 60 s behind whose batch none is prepared."""
-    return ClassReading(1, 60, available, False, 5, 10, 0, None, False)
+    return ClassReading(1, 60, available, False, 5, 10, 0, None)
 
 
 BROKEN = UpstreamReading(1, "node", True, NOON + timedelta(minutes=1), "refused")

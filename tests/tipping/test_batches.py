@@ -148,22 +148,35 @@ def test_a_class_without_a_batch_is_logged_once(opened, caplog):
         assert batches.rotate(ttl_class.pk, now=later(126)) is False
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(errors) == 1 and "10 min" in errors[0].getMessage()
-    (state,) = batches.overview()
+    (state,) = batches.overview(now=later(126))
     assert not state.is_available and state.unavailable_since == later(120)
     assert state.batch is None and state.prepared == 0
     batches.prepare_batches(seed=SEED, now=later(200))
     assert batches.rotate_due(now=later(200)) == 1
-    (state,) = batches.overview()
+    (state,) = batches.overview(now=later(200))
     assert state.is_available and state.unavailable_since is None
+
+
+def test_a_class_is_unavailable_once_the_window_of_its_last_batch_is_over(opened):
+    opened(600, now=NOW)
+    (state,) = batches.overview(now=later(60))
+    assert state.prepared == 1 and state.is_available, "the next fetch opens the prepared one"
+    assert batches.rotate_due(now=later(60)) == 1
+    (state,) = batches.overview(now=later(119))
+    assert state.is_available and state.unavailable_since is None
+    # No worker closed it: it is open, and nothing may be issued from it.
+    (state,) = batches.overview(now=later(125))
+    assert state.batch is not None and state.left == 32
+    assert not state.is_available and state.unavailable_since == later(120)
 
 
 def test_the_overview_counts_what_is_left(opened):
     (ttl_class,) = opened(600, now=NOW)
-    (state,) = batches.overview()
+    (state,) = batches.overview(now=NOW)
     assert (state.issued, state.left, state.prepared) == (0, 32, 1)
     assert state.is_available and not state.is_nearly_dry
     issue_all_but(3, ttl_class)
-    (state,) = batches.overview()
+    (state,) = batches.overview(now=NOW)
     assert (state.issued, state.left) == (29, 3) and state.is_nearly_dry
 
 

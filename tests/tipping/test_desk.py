@@ -49,6 +49,11 @@ def test_the_desk_shows_the_state_of_every_class(
     text = text_of(admin_client, CLASSES)
     assert ">running dry<" in text
     assert 'class="tm-rotation"' in text
+    over = TipBatch.objects.filter(state="open", ttl_seconds=900)
+    over.update(window_ends_at=timezone.now() - timedelta(seconds=1))
+    text = text_of(admin_client, CLASSES)
+    assert ">running dry<" not in text and text.count(">unavailable<") == 3
+    assert "The open batch has nothing left to issue" in text and ">nothing to issue<" in text
 
 
 def test_a_class_that_is_used_up_before_it_rotates_shows_when(
@@ -114,7 +119,9 @@ def test_a_class_is_rotated_and_prepared_for_by_hand(admin_client: Any) -> None:
     assert "a new batch is open" in give(admin_client, ttl_class.pk, "rotate")
     first.refresh_from_db()
     assert first.state == "closed"
-    state = next(each for each in batches.overview() if each.ttl_class == ttl_class)
+    state = next(
+        each for each in batches.overview(now=timezone.now()) if each.ttl_class == ttl_class
+    )
     assert (state.left, state.prepared) == (16, 0)
     verbs = Counter(AuditEntry.objects.filter(subject="15 min").values_list("verb", "subject"))
     assert verbs == {("prepared a batch of", "15 min"): 2, ("rotated", "15 min"): 2}

@@ -14,7 +14,8 @@ from tipping.services.batches import ClassState
 
 
 def state_of(row: TtlClass) -> ClassState:
-    return next(each for each in batches.overview() if each.ttl_class.pk == row.pk)
+    states = batches.overview(now=timezone.now())
+    return next(each for each in states if each.ttl_class.pk == row.pk)
 
 
 _LAST_PREPARED = (

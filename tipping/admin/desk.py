@@ -86,7 +86,7 @@ def _overdue(batch: TipBatch | None, now: datetime) -> SafeString | str:
 
 
 def _dry(row: ClassRow, now: datetime) -> SafeString | str:
-    if row.state.batch is None:
+    if not row.state.is_available:
         return badge("nothing to issue", "bad")
     if row.dry_at is None:
         return "not before it rotates"

@@ -22,7 +22,8 @@ _NEARLY_DRY = 0.1
 @dataclass(frozen=True, slots=True)
 class ClassState:
     """The state of one class. `left` counts unissued addresses; `unavailable_since` is when its
-    last batch closed without a successor, None while one is open or before the first.
+    last batch closed, or its window ended, without a successor; None while one can be fetched from
+    or before the first.
     """
 
     ttl_class: TtlClass
@@ -34,7 +35,7 @@ class ClassState:
 
     @property
     def is_available(self) -> bool:
-        return self.batch is not None and self.left > 0
+        return self.batch is not None and self.left > 0 and self.unavailable_since is None
 
     @property
     def is_nearly_dry(self) -> bool:
@@ -208,7 +209,7 @@ def delete_never_issued(*, most: int = 20_000) -> int:
     return store.delete_never_issued(most=most)
 
 
-def overview() -> list[ClassState]:
+def overview(*, now: datetime) -> list[ClassState]:
     """The state of every class, shortest TTL first."""
     classes = store.ttl_classes()
     open_batches = {batch.ttl_class_id: batch for batch in store.open_batches()}
@@ -217,7 +218,15 @@ def overview() -> list[ClassState]:
     for ttl_class in classes:
         batch = open_batches.get(ttl_class.pk)
         issued, left = counts.get(batch.pk, (0, 0)) if batch is not None else (0, 0)
-        since = store.last_closed_at(ttl_class) if batch is None else None
+        since = store.last_closed_at(ttl_class) if batch is None else _ended_at(batch, now=now)
         prepared = store.prepared_count(ttl_class)
         states.append(ClassState(ttl_class, batch, issued, left, prepared, since))
     return states
+
+
+def _ended_at(batch: TipBatch, *, now: datetime) -> datetime | None:
+    """When the window of an open batch ended that no fetch can rotate; None for others."""
+    ended = batch.window_ends_at
+    if ended is None or ended > now or store.oldest_prepared(batch.ttl_class) is not None:
+        return None
+    return ended

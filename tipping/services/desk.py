@@ -109,7 +109,7 @@ def batches_to_sweep(ttl_class: TtlClass, *, now: datetime) -> list[int]:
 
 
 def _classes(now: datetime) -> list[ClassRow]:
-    states = batches.overview()
+    states = batches.overview(now=now)
     ids = [state.ttl_class.pk for state in states]
     issued = store.issued_since(now - _RATE_OVER)
     waiting, swept = store.waiting_to_be_swept(now=now), store.last_swept()

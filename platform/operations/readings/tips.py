@@ -68,7 +68,6 @@ class ClassReading(msgspec.Struct, frozen=True):
     size: int
     prepared: int
     unavailable_since: datetime | None
-    opens: bool
 
 
 class TipsReading(msgspec.Struct, frozen=True):
@@ -97,7 +96,7 @@ def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> Tip
     settled, every = _sums(now, known)
     tips_today, lamports_today, is_cut = _today(now)
     return TipsReading(
-        classes=[_class(state) for state in batches.overview()],
+        classes=[_class(state) for state in batches.overview(now=now)],
         unswept=unswept,
         noted=noted,
         sweeps=sweeps,
@@ -120,7 +119,6 @@ def _class(state: batches.ClassState) -> ClassReading:
         size=0 if state.batch is None else state.batch.size,
         prepared=state.prepared,
         unavailable_since=state.unavailable_since,
-        opens=state.batch is not None or state.prepared > 0,
     )
 
 
