@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 
-_COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
-_SET_PRICE = 3
+from chain.transaction_settings import BadSettings, settings_of_message
 
 
 @dataclass(slots=True)
@@ -35,10 +34,10 @@ class BlockPrices:
 
 
 def unit_price(message: Message | MessageV0) -> int:
-    """What the transaction offers for a compute unit, in micro-lamports."""
-    for instruction in message.instructions:
-        program = message.account_keys[instruction.program_id_index]
-        data = bytes(instruction.data)
-        if program == _COMPUTE_BUDGET and len(data) >= 9 and data[0] == _SET_PRICE:
-            return int.from_bytes(data[1:9], "little")
-    return 0
+    """What the transaction offers for a compute unit, in micro-lamports; 0 where its settings
+    cannot be read.
+    """
+    try:
+        return settings_of_message(message).unit_price
+    except BadSettings:
+        return 0

@@ -5,10 +5,11 @@ from typing import NamedTuple, TypeAlias
 
 from solders.hash import Hash
 from solders.instruction import CompiledInstruction
-from solders.message import Message, MessageHeader, MessageV0
+from solders.message import Message, MessageHeader, MessageV0, MessageV1
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.transactions import Version
 from simulator.errors import Refused
 
 AnyMessage: TypeAlias = Message | MessageV0
@@ -36,6 +37,7 @@ class Parts:
 
     transaction: VersionedTransaction
     message: AnyMessage
+    version: Version
     header: MessageHeader
     required: int
     readonly_signed: int
@@ -67,15 +69,17 @@ class Parts:
 
 
 def take_apart(transaction: VersionedTransaction) -> Parts:
-    """The transaction's parts; Refused for a version that the chain does not accept yet."""
+    """The transaction's parts; Refused for a version that the engine does not run yet."""
     message = transaction.message
     lookups = []
+    version: Version = "legacy"
     if isinstance(message, MessageV0):
+        version = 0
         lookups = [
             TableLookup(each.account_key, each.writable_indexes, each.readonly_indexes)
             for each in message.address_table_lookups
         ]
-    elif not isinstance(message, Message):
+    elif isinstance(message, MessageV1):
         raise Refused("UnsupportedVersion")
     header = message.header
     keys = message.account_keys
@@ -83,6 +87,7 @@ def take_apart(transaction: VersionedTransaction) -> Parts:
     return Parts(
         transaction=transaction,
         message=message,
+        version=version,
         header=header,
         required=header.num_required_signatures,
         readonly_signed=header.num_readonly_signed_accounts,
