@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from solders.message import MessageV1
+
 from chain.transaction_settings import BadSettings, settings_of
 from chain.units import U64_MAX
 from simulator.addresses import ED25519, SECP256K1, SECP256R1
@@ -14,12 +16,15 @@ _PRECOMPILES = frozenset({SECP256K1, ED25519, SECP256R1})
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits in units and bytes, the heap's bytes, and the fee in lamports."""
+    """Limits in units and bytes, the heap's bytes, and the fee in lamports, of which
+    `priority_fee` is for priority.
+    """
 
     units: int
     heap: int
     loaded_bytes: int
     fee: int
+    priority_fee: int
 
 
 def read_budget(parts: Parts, *, builtins_take_less: bool = True) -> Budget:
@@ -32,9 +37,11 @@ def read_budget(parts: Parts, *, builtins_take_less: bool = True) -> Budget:
         calls.append((bytes(program), data))
         if program in _PRECOMPILES and data:
             signatures += data[0]
+    message = parts.message
+    config = message.config if isinstance(message, MessageV1) else None
     try:
-        given = settings_of(parts.version, calls, None, builtins_take_less=builtins_take_less)
+        given = settings_of(parts.version, calls, config, builtins_take_less=builtins_take_less)
     except BadSettings as bad:
         raise Refused(bad.err) from None
     fee = min(signatures * LAMPORTS_PER_SIGNATURE + given.priority_fee, U64_MAX)
-    return Budget(given.units, given.heap_size, given.loaded_bytes, fee)
+    return Budget(given.units, given.heap_size, given.loaded_bytes, fee, given.priority_fee)

@@ -6,6 +6,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import SanitizeError
 
+from chain.transaction_limits import limits_of
 from simulator.addresses import (
     INSTRUCTIONS,
     LOADER_1,
@@ -22,27 +23,29 @@ from simulator.nonces import NONCE_SIZE, Nonce, is_nonce, nonce_of
 from simulator.parts import Parts
 from simulator.programs import code_key
 
-PACKET_SIZE = 1232
-MOST_INSTRUCTIONS = 64
 _TABLE_SIZE = 8248
 _ACCOUNT_SIZE = 64
 _LOADERS = frozenset({NATIVE_LOADER, LOADER_1, LOADER_2, LOADER_3})
 
 
 class LoadFailed(Exception):
-    """The transaction pays its fee but does not run, because of `err`."""
+    """The transaction pays its fee but does not run, because of `err`; `size` are the bytes that it
+    loaded, up to its limit.
+    """
 
-    def __init__(self, err: str) -> None:
+    def __init__(self, err: str, size: int) -> None:
         super().__init__(err)
         self.err = err
+        self.size = size
 
 
 def check_form(parts: Parts, rules: Rules) -> None:
     """Refused if too large, malformed, or with too many instructions."""
     transaction = parts.transaction
-    if len(bytes(transaction)) > PACKET_SIZE:
+    limits = limits_of(parts.version)
+    if len(bytes(transaction)) > limits.size:
         raise Refused("SanitizeFailure")
-    if len(parts.instructions) > MOST_INSTRUCTIONS and rules.fewer_instructions:
+    if len(parts.instructions) > limits.instructions and rules.fewer_instructions:
         raise Refused("SanitizeFailure")
     try:
         transaction.sanitize()
@@ -124,11 +127,25 @@ def check_loaded(
             if code is not None:
                 size += _ACCOUNT_SIZE + code_size(code)
     if size > budget.loaded_bytes:
-        raise LoadFailed("MaxLoadedAccountsDataSizeExceeded")
+        raise LoadFailed("MaxLoadedAccountsDataSizeExceeded", budget.loaded_bytes)
+    if INSTRUCTIONS in keys and not _fits_sysvar(parts):
+        raise LoadFailed("MaxLoadedAccountsDataSizeExceeded", size)
     for instruction in parts.instructions:
         program = accounts[instruction.program_index]
         if program is None:
-            raise LoadFailed("ProgramAccountNotFound")
+            raise LoadFailed("ProgramAccountNotFound", size)
         if program.owner not in _LOADERS:
-            raise LoadFailed("InvalidProgramForExecution")
+            raise LoadFailed("InvalidProgramForExecution", size)
     return size
+
+
+def _fits_sysvar(parts: Parts) -> bool:
+    """Whether the instructions fit the sysvar that programs read them from: each begins at a place
+    of two bytes. Only version 1 is large enough for more (`construct_instructions_data` of
+    solana-instructions-sysvar 5.0.0).
+    """
+    at = start = 2 + 2 * len(parts.instructions)
+    for _, accounts, data in parts.instructions:
+        start = at
+        at += 2 + 33 * len(accounts) + 32 + 2 + len(data)
+    return start <= 0xFFFF

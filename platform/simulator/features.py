@@ -15,6 +15,8 @@ _MORE_LOCKS = Pubkey.from_string("9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK")
 _LOADING_IS_PAID = Pubkey.from_string("PaymEPK2oqwT9TXAVfadjztH2H6KfLEB9Hhd5Q5frvP")
 _FEWER_INSTRUCTIONS = Pubkey.from_string("64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx")
 _BUILTINS_TAKE_LESS = Pubkey.from_string("C9oAhLxDBm3ssWtJx1yBGzPY55r2rArHmN1pbQn6HogH")
+_DEEPER_CALLS = Pubkey.from_string("6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj")
+_FEES_ONLY_SIZE = Pubkey.from_string("LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD")
 _STATIC_NONCES = Pubkey.from_string("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Zm")
 
 
@@ -22,7 +24,9 @@ class Rules(NamedTuple):
     """Rules of features outside the VM. `most_locks`: the maximum of locked accounts;
     `loading_is_paid`: a transaction that cannot be loaded pays its fee; `fewer_instructions`: more
     than 64 instructions are malformed; `static_nonces`: a nonce account must be a static key;
-    `builtins_take_less`: builtins get fewer default units than other programs.
+    `builtins_take_less`: builtins get fewer default units than other programs; `deeper_calls`:
+    programs call each other to a depth of 9 instead of 5; `fees_only_size`: the loaded size of a
+    transaction that cannot be loaded is what was loaded, up to its limit.
     """
 
     most_locks: int
@@ -30,6 +34,8 @@ class Rules(NamedTuple):
     fewer_instructions: bool
     static_nonces: bool
     builtins_take_less: bool
+    deeper_calls: bool
+    fees_only_size: bool
 
 
 def rules_of(active: Container[Pubkey]) -> Rules:
@@ -40,6 +46,8 @@ def rules_of(active: Container[Pubkey]) -> Rules:
         fewer_instructions=_FEWER_INSTRUCTIONS in active,
         static_nonces=_STATIC_NONCES in active,
         builtins_take_less=_BUILTINS_TAKE_LESS in active,
+        deeper_calls=_DEEPER_CALLS in active,
+        fees_only_size=_FEES_ONLY_SIZE in active,
     )
 
 

@@ -33,7 +33,7 @@ CACHED_SYSVARS = (
 # Those that programs must name.
 _NAMED_SYSVARS = frozenset({addresses.SLOT_HISTORY, addresses.FEES})
 GONE = Account(0, b"", addresses.SYSTEM, False, 0)
-_LOG_BYTES = 10_000
+LOG_BYTES = 10_000
 
 
 class Machine:
@@ -89,18 +89,25 @@ class Machine:
                 vm.set_account(key, GONE)
         self._staged.clear()
 
-    def run(self, transaction: VersionedTransaction) -> Result:
-        """The VM's result; EngineFault if it panics, after which the machine must be dropped."""
+    def run(self, transaction: VersionedTransaction, *, whole_logs: bool = False) -> Result:
+        """The VM's result; EngineFault if it panics, after which the machine must be dropped.
+        `whole_logs` are not cut.
+        """
+        if whole_logs:
+            self.vm.set_log_bytes_limit(None)
         try:
             return self.vm.simulate_transaction(transaction)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as panic:  # a panic of native code is not an Exception
             raise EngineFault(f"the engine panicked: {panic}") from None
+        finally:
+            if whole_logs:
+                self.vm.set_log_bytes_limit(LOG_BYTES)
 
     def set_limits(self, units: int, heap: int) -> None:
         """Sets the limits of all further transactions, overriding their own."""
-        budget = ComputeBudget(False)
+        budget = ComputeBudget(self.rules.deeper_calls)
         budget.compute_unit_limit = units
         budget.heap_size = heap
         self.vm.set_compute_budget(budget)
@@ -132,7 +139,7 @@ def bare_vm(features: FeatureSet) -> LiteSVM:
     vm.set_sysvars()
     vm.set_precompiles()
     vm.set_transaction_history(0)
-    vm.set_log_bytes_limit(_LOG_BYTES)
+    vm.set_log_bytes_limit(LOG_BYTES)
     return vm
 
 

@@ -10,9 +10,8 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.transactions import Version
-from simulator.errors import Refused
 
-AnyMessage: TypeAlias = Message | MessageV0
+AnyMessage: TypeAlias = Message | MessageV0 | MessageV1
 
 
 class Called(NamedTuple):
@@ -69,7 +68,7 @@ class Parts:
 
 
 def take_apart(transaction: VersionedTransaction) -> Parts:
-    """The transaction's parts; Refused for a version that the engine does not run yet."""
+    """The transaction's parts."""
     message = transaction.message
     lookups = []
     version: Version = "legacy"
@@ -80,7 +79,7 @@ def take_apart(transaction: VersionedTransaction) -> Parts:
             for each in message.address_table_lookups
         ]
     elif isinstance(message, MessageV1):
-        raise Refused("UnsupportedVersion")
+        version = 1
     header = message.header
     keys = message.account_keys
     compiled = message.instructions
@@ -100,33 +99,3 @@ def take_apart(transaction: VersionedTransaction) -> Parts:
         loaded_writable=[],
         loaded_readonly=[],
     )
-
-
-def with_blockhash(parts: Parts, blockhash: Hash) -> VersionedTransaction:
-    """The same transaction with another recent blockhash; its signatures no longer verify.
-
-    The VM takes the message's own blockhash for the bank's last one, which is what programs that
-    advance a nonce write.
-    """
-    message = parts.message
-    if message.recent_blockhash == blockhash:
-        return parts.transaction
-    other: AnyMessage
-    if isinstance(message, MessageV0):
-        other = MessageV0(
-            parts.header,
-            message.account_keys,
-            blockhash,
-            parts.compiled,
-            message.address_table_lookups,
-        )
-    else:
-        other = Message.new_with_compiled_instructions(
-            parts.required,
-            parts.readonly_signed,
-            parts.readonly_unsigned,
-            parts.keys,
-            blockhash,
-            parts.compiled,
-        )
-    return VersionedTransaction.populate(other, parts.transaction.signatures)

@@ -15,7 +15,7 @@ from solders.transaction_metadata import (
 
 from chain.units import U64_MAX
 from simulator import addresses
-from simulator.budget import read_budget
+from simulator.budget import Budget, read_budget
 from simulator.checks import (
     LoadFailed,
     check_age,
@@ -40,8 +40,9 @@ from simulator.machine import Machine
 from simulator.moment import Moment
 from simulator.nonces import Nonce
 from simulator.outcome import Outcome, refused
-from simulator.parts import Parts, take_apart, with_blockhash
+from simulator.parts import Parts, take_apart
 from simulator.token_balances import TOKEN_PROGRAMS, token_balances
+from simulator.vm_form import original_logs, vm_form
 
 Load = Callable[[Pubkey], Account | None]
 Accounts = list[Account | None]
@@ -91,31 +92,31 @@ def run(
         check_payer(accounts[0], budget.fee, machine.rent_minimum)
     except Refused as refusal:
         return refused(refusal.err, parts.keys if parts is not None else [])
-    execution = _Execution(parts, accounts, budget.fee, nonce, cached, machine)
+    execution = _Execution(parts, accounts, budget, nonce, cached, machine)
     try:
         size = check_loaded(parts, accounts, budget, cached, machine.programs.code_size)
     except LoadFailed as failed:
-        return execution.not_loaded(failed.err)
+        return execution.not_loaded(failed.err, failed.size)
     machine.stage(parts.keys, execution.as_loaded(), cached, moment.slot)
     try:
         for lookup in parts.lookups:
             machine.stage([lookup.table], [cached(lookup.table)], cached, moment.slot)
-        if not rules.builtins_take_less:
-            # The VM itself only knows the current rule.
-            machine.set_limits(budget.units, budget.heap)
-        result = machine.run(with_blockhash(parts, moment.previous_blockhash))
+        # The VM itself knows neither older rules nor the settings of version 1.
+        machine.set_limits(budget.units, budget.heap)
+        form = vm_form(parts, moment.previous_blockhash)
+        result = machine.run(form.transaction, whole_logs=bool(form.stand_ins))
     finally:
         machine.unstage()
     if not isinstance(result, FailedTransactionMetadata):
-        return execution.success(result, size)
+        return execution.success(result, size, form.stand_ins)
     err = _failed(result.to_json()).err
     if isinstance(err, str):
         if err in _LOAD_ERRORS:
-            return execution.not_loaded(err)
+            return execution.not_loaded(err, size)
         if err not in _RUN_ERRORS:
             # The VM's own checks, which may be stricter than those before it.
             return refused(err, parts.keys)
-    return execution.failure(err, result.meta(), size)
+    return execution.failure(err, result.meta(), size, form.stand_ins)
 
 
 class _AccountCache:
@@ -144,18 +145,20 @@ class _Execution:
         self,
         parts: Parts,
         accounts: Accounts,
-        fee: int,
+        budget: Budget,
         nonce: Nonce | None,
         cached: _AccountCache,
         machine: Machine,
     ) -> None:
         self._parts = parts
         self._accounts = accounts
-        self._fee = fee
+        self._fee = budget.fee
+        # The VM takes no priority fee that stands in the message.
+        self._taken = budget.priority_fee if parts.version == 1 else 0
         self._nonce = nonce
         self._cached = cached
         self._rent_minimum = machine.rent_minimum
-        self._loading_is_paid = machine.rules.loading_is_paid
+        self._rules = machine.rules
         self._called = {each.program_index for each in parts.instructions}
         self._holds_tokens = any(program in parts.keys for program in TOKEN_PROGRAMS)
 
@@ -163,33 +166,43 @@ class _Execution:
         """The accounts for the VM."""
         minimum = self._rent_minimum
         is_writable = self._parts.is_writable
-        return [
+        accounts = [
             exempt(account, minimum(len(account.data)))
             if account is not None and account.rent_epoch != U64_MAX and is_writable(index)
             else account
             for index, account in enumerate(self._accounts)
         ]
+        payer = accounts[0]
+        if self._taken and payer is not None:
+            accounts[0] = with_lamports(payer, payer.lamports - self._taken)
+        return accounts
 
-    def success(self, result: SimulatedTransactionInfo, size: int) -> Outcome:
+    def success(
+        self, result: SimulatedTransactionInfo, size: int, stand_ins: frozenset[int]
+    ) -> Outcome:
         meta = result.meta()
         writes = writes_of_success(self._parts, result, self._accounts, self._called)
-        if meta.fee() != self._fee:
+        charged = meta.fee() + self._taken
+        if charged != self._fee:
             # The VM charged the current fee where an older rule applies.
             payer = self._parts.keys[0]
             writes[payer] = with_lamports(
-                writes[payer], writes[payer].lamports + meta.fee() - self._fee
+                writes[payer], writes[payer].lamports + charged - self._fee
             )
-        return self._outcome(None, meta, writes, size)
+        return self._outcome(None, meta, writes, size, stand_ins)
 
-    def failure(self, err: Any, meta: TransactionMetadata, size: int) -> Outcome:
-        return self._outcome(err, meta, self._rolled_back(), size)
+    def failure(
+        self, err: Any, meta: TransactionMetadata, size: int, stand_ins: frozenset[int]
+    ) -> Outcome:
+        return self._outcome(err, meta, self._rolled_back(), size, stand_ins)
 
-    def not_loaded(self, err: str) -> Outcome:
-        """Does not run, but pays; the loaded size is that of the stored accounts."""
-        if not self._loading_is_paid:
+    def not_loaded(self, err: str, size: int) -> Outcome:
+        """Does not run, but pays; `size` is what was loaded, up to the limit."""
+        if not self._rules.loading_is_paid:
             return refused(err, self._parts.keys)
         writes = self._rolled_back()
-        size = sum(len(account.data) for account in writes.values())
+        if not self._rules.fees_only_size:
+            size = sum(len(account.data) for account in writes.values())
         return self._outcome(err, None, writes, size)
 
     def _rolled_back(self) -> dict[Pubkey, Account]:
@@ -203,16 +216,20 @@ class _Execution:
         meta: TransactionMetadata | None,
         writes: dict[Pubkey, Account],
         size: int,
+        stand_ins: frozenset[int] = frozenset(),
     ) -> Outcome:
         parts, before = self._parts, self._accounts
         after = [writes.get(key, held) for key, held in zip(parts.keys, before, strict=True)]
         units = meta.compute_units_consumed() if meta is not None else 0
+        logs = meta.logs() if meta is not None else []
+        if stand_ins:
+            logs = original_logs(parts, stand_ins, logs)
         return Outcome(
             err=err,
             charged=True,
             fee=self._fee,
             units_consumed=units,
-            logs=meta.logs() if meta is not None else [],
+            logs=logs,
             inner_instructions=inner_instructions(meta) if meta is not None else [],
             return_data=return_data(meta) if meta is not None else None,
             loaded_accounts_data_size=size,

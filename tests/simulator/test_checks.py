@@ -97,13 +97,6 @@ def test_sixty_four_instructions_are_not_too_many() -> None:
     assert World().look(v0([call(MEMO, b"hi")] * 64)).err is None
 
 
-def test_version_1_is_not_taken_yet() -> None:
-    key = bytes(ALICE.pubkey())
-    wire = b"\x81\x01\x00\x01" + bytes(4) + bytes(RECENT) + b"\x01\x02" + key + bytes(32)
-    wire += b"\x01\x00\x00\x00" + bytes(64)
-    assert_refused(World().look(VersionedTransaction.from_bytes(wire)), "UnsupportedVersion")
-
-
 def test_every_signature_must_be_that_of_its_key() -> None:
     good = v0([TRANSFER, transfer(BOB.pubkey(), TARGET, 1)], [ALICE, BOB])
     first, second = good.signatures

@@ -8,7 +8,7 @@ from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0
+from solders.message import Message, MessageV0, MessageV1, TransactionConfig
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams
 from solders.system_program import transfer as transfer_instruction
@@ -23,6 +23,9 @@ from simulator.outcome import Outcome
 SOL = 1_000_000_000
 PREVIOUS = Hash(bytes([9]) * 32)
 RECENT = Hash(bytes([8]) * 32)
+ENOUGH = TransactionConfig(
+    compute_unit_limit=1_400_000, loaded_accounts_data_size_limit=64 * 1024 * 1024
+)
 ATA_PROGRAM = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 _GENESIS = defaults.genesis_accounts()
 del _GENESIS[addresses.CLOCK]  # so that it follows the slot
@@ -116,6 +119,17 @@ def v0(
     blockhash: Hash = RECENT,
 ) -> VersionedTransaction:
     message = MessageV0.try_compile(signers[0].pubkey(), instructions, tables, blockhash)
+    return VersionedTransaction(message, signers)
+
+
+def v1(
+    instructions: Sequence[Instruction],
+    signers: Sequence[Keypair] = (ALICE,),
+    config: TransactionConfig = ENOUGH,
+    blockhash: Hash = RECENT,
+) -> VersionedTransaction:
+    """A version 1 transaction, by default with units and a size that suffice."""
+    message = MessageV1.try_compile(signers[0].pubkey(), instructions, blockhash, config)
     return VersionedTransaction(message, signers)
 
 
