@@ -24,7 +24,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.transaction_limits import MOST_BYTES, most_bytes
+from chain.transaction_limits import MOST_BYTES
 from chain.transactions import BadTransaction
 from localnet.faults import Faults
 from localnet.ledger import QueueFull
@@ -173,7 +173,7 @@ class _Connection(QuicConnectionProtocol):
             return
         stream = self._streams.setdefault(stream_id, bytearray())
         stream += data
-        if stream and len(stream) > most_bytes(stream[0]):
+        if len(stream) > MOST_BYTES:  # of any version, as validators since 4.4
             receiver.counts["oversized"] += 1
             self._forget(stream_id)
             self.close(INVALID_STREAM, "invalid_stream")
