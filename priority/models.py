@@ -171,6 +171,12 @@ class Submission(models.Model):
     is_nonced = models.BooleanField(
         default=False, help_text="it stands on a durable nonce: no block height ends it"
     )
+    will_fail = models.CharField(
+        max_length=200,
+        blank=True,
+        db_default="",
+        help_text="why it was known to fail when it was accepted",
+    )
     accepted_at = models.DateTimeField()
     accepted_slot = SlotColumn(null=True, blank=True)
     last_valid_block_height = models.BigIntegerField(null=True, blank=True)

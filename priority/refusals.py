@@ -314,15 +314,17 @@ class BundleDuplicates(InvalidParams):
 
 
 class BundleSimulationFailed(InvalidParams):
-    """The bundle fails on the newest state: `err` of the transaction at `transactionIndex`."""
+    """The bundle fails on the newest state: `err` of the transaction at `transactionIndex`. `why`
+    stands in the text where the transaction asks for too little to succeed anywhere.
+    """
 
     reason = "bundle_simulation_failed"
 
     def __init__(
-        self, index: int, signature: str, *, text: str, err: Any, logs: Sequence[str]
+        self, index: int, signature: str, *, text: str, err: Any, logs: Sequence[str], why: str = ""
     ) -> None:
         super().__init__(
-            f"bundle simulation failed: transaction {index}: {text}",
+            f"bundle simulation failed: transaction {index}: {text}{why and f': {why}'}",
             transactionIndex=index,
             signature=signature,
             err=err,

@@ -71,6 +71,8 @@ class Fate(Result, frozen=True, kw_only=True):
     settled_at: when it became final; null before that
     last_valid_block_height: above this block height it can never land; null where that is not known
     durable_nonce: whether it uses a durable nonce, and has no such end
+    will_fail: why it was known to fail when it was accepted: a version 1 transaction that asks for
+        no size or no units; null for all others, and before it is stored
     tip: the tip that it was accepted with; null where another transaction of its bundle tips
     bundle_id: the bundle that it belongs to; null where it came alone
     edge: the service's name of itself
@@ -98,6 +100,7 @@ class Fate(Result, frozen=True, kw_only=True):
     settled_at: float | None = None
     last_valid_block_height: int | None = None
     durable_nonce: bool = False
+    will_fail: str | None = None
     tip: PaidTip | None = None
     bundle_id: str | None = None
     edge: str | None = None

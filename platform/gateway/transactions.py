@@ -9,12 +9,12 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode, b64decode
+from chain.transaction_limits import MOST_BYTES, limits_of
+from chain.transaction_settings import LEAST_HEAP, MOST_HEAP, BadSettings, settings_of_wire
+from chain.transaction_texts import NEWEST_VERSION, TextLimits, later_version, limits_of_text
 from chain.transactions import BadTransaction, Wire, decode_wire, sanitize
 from jsonrpc.errors import InvalidParams
 
-MOST_BYTES = 1_232
-# The longest texts that so many bytes can have.
-_LONGEST = {"base58": 1_683, "base64": 1_644}
 _UNSIGNED = bytes(64)
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
 
@@ -36,17 +36,12 @@ class TransactionUndecodable(InvalidParams):
 
 
 class TransactionTooLarge(InvalidParams):
-    """More bytes than fit a packet."""
+    """More bytes than a transaction of its version may have. `found` and `maximum` are in bytes."""
 
     reason = "transaction_too_large"
 
-    def __init__(self, found: int, at: str) -> None:
-        super().__init__(
-            f"decoded {_TYPE} too large: {found} bytes (max: {MOST_BYTES} bytes)",
-            at=at,
-            found=found,
-            maximum=MOST_BYTES,
-        )
+    def __init__(self, text: str, limits: TextLimits, found: int, at: str) -> None:
+        super().__init__(f"{text}: {_whose(limits)}", at=at, found=found, maximum=limits.most_bytes)
 
 
 class UnsupportedVersion(InvalidParams):
@@ -56,10 +51,11 @@ class UnsupportedVersion(InvalidParams):
 
     def __init__(self, found: int, at: str) -> None:
         super().__init__(
-            f"Transaction version ({found}) is not supported: expected legacy or 0",
+            f"failed to deserialize {_TYPE}: Custom error: invalid transaction discriminator:"
+            f" version {found} is not supported, expected legacy, 0 or {NEWEST_VERSION}",
             at=at,
             found=found,
-            maximum=0,
+            maximum=NEWEST_VERSION,
         )
 
 
@@ -98,7 +94,7 @@ class Signed(NamedTuple):
 
 
 def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
-    """A legacy or version 0 transaction that a validator could run, with every signature verified.
+    """A transaction that a validator could run, with every signature verified.
     Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion, SignatureMissing,
     SignatureInvalid.
     """
@@ -108,8 +104,9 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
         _require_runnable(wire)
     except BadTransaction as fault:
         raise TransactionUndecodable(f"invalid transaction: {fault}", at) from None
-    # The count of signatures is one byte: sanitize refuses more of them.
-    message = data[1 + 64 * len(wire.signatures) :]
+    size = 64 * len(wire.signatures)
+    # Version 1 has its signatures last. Else their count is one byte: sanitize refuses more.
+    message = data[:-size] if wire.version == 1 else data[1 + size :]
     for signature, key in zip(wire.signatures, wire.account_keys, strict=False):
         if signature == _UNSIGNED:
             raise SignatureMissing(at, key)
@@ -132,11 +129,32 @@ def _require_runnable(wire: Wire) -> None:
     for index, lookup in enumerate(wire.lookups):
         if not lookup.writable and not lookup.readonly:
             raise BadTransaction("nothing is looked up", f"message.addressTableLookups[{index}]")
+    if wire.version == 1:
+        _require_version_1(wire)
+
+
+def _require_version_1(wire: Wire) -> None:
+    """BadTransaction for what SIMD-0385 does not allow: node's `Message::validate`."""
+    most = limits_of(1)
+    for found, maximum, place in (
+        (len(wire.signatures), most.signatures, "signatures"),
+        (len(wire.account_keys), most.keys, "message.accountKeys"),
+        (len(wire.instructions), most.instructions, "message.instructions"),
+    ):
+        if found > maximum:
+            raise BadTransaction(f"{found}; version 1 has at most {maximum}", place)
+    try:
+        settings_of_wire(wire)
+    except BadSettings:
+        raise BadTransaction(
+            f"expected {LEAST_HEAP} to {MOST_HEAP} bytes in steps of 1024",
+            "message.transactionConfig.heapSize",
+        ) from None
 
 
 def read_transaction(text: str, encoding: TransactionText, *, at: str) -> VersionedTransaction:
-    """A legacy or version 0 transaction with a signature for each key that must sign, none of them
-    verified. Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
+    """A transaction with a signature for each key that must sign, none of them verified.
+    Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
     """
     data, _ = _read(text, encoding, at)
     try:
@@ -147,21 +165,24 @@ def read_transaction(text: str, encoding: TransactionText, *, at: str) -> Versio
 
 def _read(text: str, encoding: TransactionText, at: str) -> tuple[bytes, Wire]:
     data = _wire(text, encoding, at)
+    version = later_version(data)
+    if version is not None:
+        raise UnsupportedVersion(version, at)
     try:
-        wire = decode_wire(data)
+        return data, decode_wire(data)
     except BadTransaction as fault:
         raise TransactionUndecodable(f"failed to deserialize {_TYPE}: {fault}", at) from None
-    if wire.version == 1:
-        raise UnsupportedVersion(wire.version, at)
-    return data, wire
 
 
 def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
     name = encoding.value
+    limits = limits_of_text(text, is_base58=encoding is TransactionText.BASE58)
     # Not decoded at all: base58 takes time that grows with the square of the length.
-    if len(text) > _LONGEST[name]:
-        least = len(text) * MOST_BYTES // _LONGEST[name]
-        raise TransactionTooLarge(max(least, MOST_BYTES + 1), at)
+    if len(text) > limits.longest_text:
+        least = len(text) * limits.most_bytes // limits.longest_text
+        raise TransactionTooLarge(
+            limits.text_too_long(_TYPE, text), limits, max(least, limits.most_bytes + 1), at
+        )
     try:
         wire = b58decode(text) if encoding is TransactionText.BASE58 else b64decode(text)
     except (ValueError, binascii.Error) as fault:
@@ -170,6 +191,15 @@ def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
             # Mostly base64 whose sender named no encoding: base58 is what is read then.
             text += "; where it is base64, name that encoding"
         raise TransactionUndecodable(text, at) from None
-    if len(wire) > MOST_BYTES:
-        raise TransactionTooLarge(len(wire), at)
+    if len(wire) > limits.most_bytes:
+        raise TransactionTooLarge(limits.too_large(_TYPE, len(wire)), limits, len(wire), at)
     return wire
+
+
+def _whose(limits: TextLimits) -> str:
+    """Which limit it was that a transaction is above."""
+    if limits.is_base58:
+        return f"the limit of base58 for any version; in base64 version 1 has {MOST_BYTES} bytes"
+    if limits.most_bytes == MOST_BYTES:
+        return "the limit of version 1"
+    return f"the limit of legacy and version 0; version 1 has {MOST_BYTES} bytes"

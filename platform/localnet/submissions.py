@@ -7,14 +7,21 @@ from hashlib import sha256
 
 from solders.message import Message, MessageV0, MessageV1
 from solders.signature import Signature
-from solders.transaction import VersionedTransaction
+from solders.transaction import SanitizeError, VersionedTransaction
 
-from chain.transactions import BadTransaction, decode_wire
+from chain.transaction_limits import most_bytes
+from chain.transactions import BadTransaction
 from chain.units import Slot
 
-MAX_WIRE_BYTES = 1_232
 # Some seconds of a thousand a second.
 _REMEMBERED = 4_096
+
+
+class Unsanitary(BadTransaction):
+    """It can be decoded, and no node runs it."""
+
+    def __init__(self) -> None:
+        super().__init__("Transaction failed to sanitize accounts offsets correctly")
 
 
 class SignatureFailure(ValueError):
@@ -26,7 +33,7 @@ class Submitted:
     """A transaction with its wire bytes and its first signature."""
 
     transaction: VersionedTransaction
-    message: Message | MessageV0
+    message: Message | MessageV0 | MessageV1
     wire: bytes
     signature: bytes
 
@@ -61,6 +68,17 @@ def read_transaction(wire: bytes, *, verify: bool = True) -> Submitted:
     return _verified(wire) if verify else _read(wire)
 
 
+def read_first(data: bytes) -> Submitted:
+    """The transaction at the beginning of these bytes, as a node's RPC reads it: it ignores what
+    follows. Raises Unsanitary, and BadTransaction in the node's words.
+    """
+    try:
+        transaction = VersionedTransaction.from_bytes(data)
+    except ValueError as error:
+        raise BadTransaction(str(error)) from None
+    return _read(bytes(transaction))
+
+
 # A transaction comes by several ways, and again and again until it is seen: to check a signature
 # costs more than all else that is done with it here. What is refused is not remembered.
 @lru_cache(maxsize=_REMEMBERED)
@@ -73,15 +91,17 @@ def _verified(wire: bytes) -> Submitted:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read(wire: bytes) -> Submitted:
-    if len(wire) > MAX_WIRE_BYTES:
-        raise BadTransaction(f"{len(wire)} bytes; at most {MAX_WIRE_BYTES} fit a packet")
-    if decode_wire(wire).version == 1:
-        raise BadTransaction("unsupported version 1")
+    most = most_bytes(wire[0]) if wire else 0
+    if len(wire) > most:
+        raise BadTransaction(f"{len(wire)} bytes; at most {most} fit a packet")
     try:
         transaction = VersionedTransaction.from_bytes(wire)
-        transaction.sanitize()
-    except Exception as error:  # solders raises several types that share no parent
+    except ValueError as error:
         raise BadTransaction(str(error)) from None
-    message = transaction.message
-    assert not isinstance(message, MessageV1)
-    return Submitted(transaction, message, wire, bytes(transaction.signatures[0]))
+    if len(bytes(transaction)) < len(wire):
+        raise BadTransaction("bytes follow the transaction")
+    try:
+        transaction.sanitize()
+    except SanitizeError:
+        raise Unsanitary from None
+    return Submitted(transaction, transaction.message, wire, bytes(transaction.signatures[0]))

@@ -45,7 +45,7 @@ OF_ANY_CALL = {
     "skip_preflight_required": "Set `skipPreflight` to true; simulate it before if you like.",
     "transaction_undecodable": "Check `encoding`: the default is base58.",
     "unknown_upstream": "Choose among `data.selectable`.",
-    "unsupported_transaction_version": "Set `maxSupportedTransactionVersion` to 0.",
+    "unsupported_transaction_version": "Set `maxSupportedTransactionVersion` to 1.",
     "slot_skipped": "Use another slot: the leader of this one produced no block.",
     "slot_missing": "Try again later: missing blocks are fetched when a source has them.",
     "block_cleaned_up": "Use a slot from `data.firstAvailableBlock` on.",

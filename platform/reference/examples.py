@@ -18,7 +18,7 @@ RECORDED = Path(__file__).parent / "recorded.json"
 # Placeholders that any chain has values for; the others stand for what the reader sends.
 _OF_A_CHAIN = ("signature", "slot", "earlier_slot", "address", "transaction")
 
-_VERSIONS = {"maxSupportedTransactionVersion": 0}
+_VERSIONS = {"maxSupportedTransactionVersion": 1}
 _AT = {"slot": "{slot}"}
 _BEFORE = {"anchor": {"signature": "{signature}", "position": "before"}}
 _WRITTEN = {"encoding": "base64"}

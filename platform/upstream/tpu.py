@@ -14,6 +14,7 @@ from aioquic.tls import SessionTicket
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from chain.transaction_limits import most_bytes
 from upstream import tpu_errors
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits, TpuConnection
@@ -23,8 +24,6 @@ from upstream.tpu_socket import Address
 
 _LIMITS = Limits()
 _ALPN = "solana-tpu"
-# Of a transaction today; those of version 1 will be larger.
-_MAX_WIRE_BYTES = 1_232
 _SERVER_NAME = "localhost"
 _QUIC_IDLE_SECONDS = 30.0
 # What leaders allow an address; more is answered with silence.
@@ -63,7 +62,8 @@ class _Leader:
 
 class TpuClient:
     """Sends transactions as this identity, with the stake that stands behind it. One connection
-    for each address, at most `max_connections`. For one event loop, and to be closed.
+    for each address, at most `max_connections`. A transaction may have `max_wire_bytes`, by default
+    as many as its version allows. For one event loop, and to be closed.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class TpuClient:
         *,
         limits: Limits = _LIMITS,
         max_connections: int = 64,
-        max_wire_bytes: int = _MAX_WIRE_BYTES,
+        max_wire_bytes: int | None = None,
     ) -> None:
         self._limits = limits
         self._max_connections = max_connections
@@ -135,8 +135,9 @@ class TpuClient:
             done(found)
 
         try:
-            if len(wire) > self._max_wire_bytes:
-                message = f"{len(wire)} bytes; leaders take {self._max_wire_bytes}"
+            most = self._max_wire_bytes or most_bytes(wire[0] if wire else 0)
+            if len(wire) > most:
+                message = f"{len(wire)} bytes; leaders take {most}"
                 raise tpu_errors.TooLarge(message)
             connection = self._wanted(leader)
             seconds = timeout_seconds or self._limits.send_seconds

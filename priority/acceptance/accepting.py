@@ -17,6 +17,7 @@ from solders.signature import Signature
 from chain.nonces import stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
+from priority.acceptance.foreseen import advice
 from priority.acceptance.tips import Candidates, TipRules, candidates, first_good
 from priority.models import Submission
 from priority.refusals import (
@@ -71,11 +72,12 @@ class Bounds:
 
 class Receipt(NamedTuple):
     """`name` is the signature, or the bundle's id; `queue_ms` is the age of the oldest unsent
-    submission in milliseconds.
+    submission in milliseconds; `advice` is why it will fail, empty unless that is known.
     """
 
     name: str
     queue_ms: int
+    advice: str
 
 
 def accept_transaction(
@@ -85,7 +87,7 @@ def accept_transaction(
     LandingBehind, NotAccepted.
     """
     queue_ms = _accept([signed], origin, wishes, bounds, "", [at])
-    return Receipt(signature_of(signed), queue_ms)
+    return Receipt(signature_of(signed), queue_ms, advice([signed.wire]))
 
 
 def accept_bundle(
@@ -106,7 +108,8 @@ def accept_bundle(
     # A bundle that has landed meanwhile would fail the check; one without a tip is refused anyway.
     if precheck is not None and _may_tip(signed, bounds) and not _is_pending(bundle_id):
         precheck()
-    return Receipt(bundle_id, _accept(signed, origin, Wishes(), bounds, bundle_id, at))
+    queue_ms = _accept(signed, origin, Wishes(), bounds, bundle_id, at)
+    return Receipt(bundle_id, queue_ms, advice([each.wire for each in signed]))
 
 
 def signature_of(signed: Signed) -> str:

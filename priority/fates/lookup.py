@@ -212,6 +212,7 @@ def as_fate(
         settled_at=_seconds(row.settled_at),
         last_valid_block_height=row.last_valid_block_height,
         durable_nonce=row.is_nonced,
+        will_fail=row.will_fail or None,
         tip=tip,
         bundle_id=bundle_id,
         edge=row.edge or None,

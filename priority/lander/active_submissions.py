@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from chain.nonces import stands_on_nonce
 from chain.transactions import BadTransaction, decode_wire
+from priority.acceptance.foreseen import why_it_fails
 from priority.lander.chain_view import Sighting
 from priority.lander.engine_tips import OwnTip
 from priority.models import Attempt, Submission
@@ -38,6 +39,7 @@ class ActiveTransaction:
     wire: bytes
     blockhash: bytes
     is_nonced: bool
+    will_fail: str = ""
     row_id: int | None = None
     state: State = State.RECEIVED
     commitment: str = ""
@@ -184,7 +186,13 @@ def active_submission(entry_id: bytes, accepted: Accepted) -> ActiveSubmission:
         if len(signature) != 64 or wire.signatures[0] != signature:
             raise BadTransaction("the signature is not the transaction's")
         transactions.append(
-            ActiveTransaction(signature, data, wire.recent_blockhash, stands_on_nonce(wire))
+            ActiveTransaction(
+                signature,
+                data,
+                wire.recent_blockhash,
+                stands_on_nonce(wire),
+                why_it_fails(wire),
+            )
         )
     accepted_at = datetime.fromtimestamp(accepted.received_at, UTC)
     return ActiveSubmission(entry_id, accepted, transactions, accepted_at)

@@ -57,6 +57,7 @@ def submission_rows(submission: ActiveSubmission) -> list[SubmissionRow]:
                 tip_instruction_index=tip.instruction_index if tip and tips else None,
                 blockhash=transaction.blockhash.hex(),
                 is_nonced=transaction.is_nonced,
+                will_fail=_text(transaction.will_fail, 200),
                 accepted_at=submission.accepted_at,
                 **_standing(submission, transaction),
             )

@@ -39,8 +39,10 @@ def bounds() -> Bounds:
 
 
 def named_in(call: Call, receipt: Receipt) -> str:
-    """The receipt's name; how late the queue is goes with the answer."""
+    """The receipt's name; how late the queue is goes with the answer, and why it will fail."""
     call.headers["X-Queue-Milliseconds"] = str(receipt.queue_ms)
+    if receipt.advice:
+        call.headers["X-Advice"] = receipt.advice
     return receipt.name
 
 

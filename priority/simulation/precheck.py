@@ -10,6 +10,7 @@ from chain.nonces import stands_on_nonce
 from chain.transaction_error_text import transaction_error_text
 from chain.transactions import decode_wire
 from jsonrpc.errors import RpcError
+from priority.acceptance.foreseen import why_it_fails
 from priority.refusals import BlockhashNotFound, BundleSimulationFailed
 from priority.simulation.bundles import Bundle, try_now
 from priority.simulation.unknown_blockhash import is_of_no_block
@@ -53,4 +54,5 @@ def require_success(wires: Sequence[bytes], *, node: ConnectionPool, timeout_sec
         text=transaction_error_text(outcome.err),
         err=outcome.err,
         logs=outcome.logs,
+        why=why_it_fails(decode_wire(wires[index])),
     )

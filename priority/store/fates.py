@@ -59,14 +59,23 @@ _SELECTED = {
     "edge": "edge::text",
     "tier": "tier::text",
     "kind": "kind::text",
+    "will_fail": "will_fail::text",
     "err": "err::text",
     "only": "array_to_json(only)::text",
 }
 _MOMENTS = ("accepted_at", "sent_at", "seen_at", "settled_at")
 _COLUMNS = (
     *("id", "signature", "kind", "tier", "edge", "only", "max_retries", "tip_address"),
-    *("tip_lamports", "tip_instruction_index", "blockhash", "is_nonced", "accepted_at"),
-    *("accepted_slot", "last_valid_block_height", "state", "commitment", "reason", "slot"),
+    *("tip_lamports", "tip_instruction_index", "blockhash", "is_nonced", "will_fail"),
+    *(
+        "accepted_at",
+        "accepted_slot",
+        "last_valid_block_height",
+        "state",
+        "commitment",
+        "reason",
+        "slot",
+    ),
     *("transaction_index", "err", "tries", "sent_at", "seen_at", "settled_at"),
 )
 

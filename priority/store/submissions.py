@@ -46,6 +46,7 @@ class SubmissionRow(Standing, kw_only=True):
     tip_instruction_index: int | None
     blockhash: str
     is_nonced: bool
+    will_fail: str
     accepted_at: datetime
 
 

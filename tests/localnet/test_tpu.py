@@ -175,9 +175,9 @@ def test_another_protocol_is_refused() -> None:
 def test_too_large_a_transaction_closes_the_connection() -> None:
     async def trial(opened: tpu.Tpu, inbox: Inbox, faults: Faults) -> None:
         async with peer_of(opened.port) as peer:
-            peer.send(bytes(1232))
+            peer.send(bytes(4_096))
             await until(lambda: opened.counts["garbage"] == 1)
-            peer.send(bytes(1233))
+            peer.send(bytes(4_097))
             assert await peer.closed_with == tpu.INVALID_STREAM
         assert opened.counts == {"garbage": 1, "oversized": 1}
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0
+from solders.message import Message, MessageV0, MessageV1, TransactionConfig
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
@@ -19,6 +19,8 @@ PAYER = Keypair.from_seed(bytes([7]) * 32)
 MINIMUM = 1_000_000
 SENT = {"encoding": "base64", "skipPreflight": True}
 SYSTEM = Pubkey.default()
+# What a version 1 transaction must ask for to succeed.
+ASKED = TransactionConfig(compute_unit_limit=200_000, loaded_accounts_data_size_limit=1 << 20)
 
 
 def static_address() -> Pubkey:
@@ -47,6 +49,15 @@ def signed_v0(
 ) -> VersionedTransaction:
     message = MessageV0.try_compile(
         PAYER.pubkey(), list(instructions), list(tables), blockhash or Hash.new_unique()
+    )
+    return VersionedTransaction(message, [PAYER])
+
+
+def signed_v1(
+    *instructions: Instruction, blockhash: Hash | None = None, config: TransactionConfig = ASKED
+) -> VersionedTransaction:
+    message = MessageV1.try_compile(
+        PAYER.pubkey(), list(instructions), blockhash or Hash.new_unique(), config
     )
     return VersionedTransaction(message, [PAYER])
 

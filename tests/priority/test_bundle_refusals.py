@@ -56,7 +56,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "transaction_too_large",
         {"maximum": 1_232, "found": 1_233},
     ),
-    "version 1": ({"encodedTransactions": [text(NEWER)]}, "unsupported_version", {"found": 1}),
+    "version 2": (
+        {"encodedTransactions": [wire(b"\x82" + bytes(NEWER)[1:])]},
+        "unsupported_version",
+        {"found": 2, "maximum": 1},
+    ),
+    "version 1, too large": (
+        {"encodedTransactions": [wire(b"\x81" + bytes(4_096))]},
+        "transaction_too_large",
+        {"maximum": 4_096, "found": 4_097},
+    ),
     "base58 for base64": ({"transactionEncoding": "base58"}, "transaction_undecodable", {}),
     "no such encoding": ({"transactionEncoding": "hex"}, "invalid_params", {}),
     "texts that are none": ({"encodedTransactions": [7]}, "invalid_params", {}),

@@ -85,6 +85,7 @@ def test_a_landed_transaction_is_told_with_everything_that_was_done(
         "settledAt": row.settled_at and row.settled_at.timestamp(),
         "lastValidBlockHeight": 250,
         "durableNonce": False,
+        "willFail": None,
         "tip": {"address": str(tip), "lamports": 1_000_000, "instructionIndex": 3},
         "bundleId": None,
         "edge": "edge-1",

@@ -12,7 +12,7 @@ from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageV1
+from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
@@ -33,6 +33,7 @@ from tests.priority.sending import (
     result,
     signed,
     signed_v0,
+    signed_v1,
     static_address,
     text,
     tip,
@@ -112,8 +113,16 @@ def test_a_transaction_that_no_packet_holds(door: Door) -> None:
 
 
 def test_a_version_that_does_not_run_yet(door: Door) -> None:
-    message = MessageV1.try_compile(PAYER.pubkey(), [tip()], Hash.default())
-    assert refused(door, VersionedTransaction(message, [PAYER]))["reason"] == "unsupported_version"
+    later = b"\x82" + bytes(signed_v1(tip()))[1:]
+    error = refused(door, text(later))
+    assert (error["reason"], error["found"], error["maximum"]) == ("unsupported_version", 2, 1)
+
+
+def test_a_version_1_transaction_that_is_too_large(door: Door) -> None:
+    note = Instruction(Pubkey.new_unique(), b"x" * 4_000, [])
+    error = refused(door, signed_v1(tip(), note))
+    assert error["reason"] == "transaction_too_large"
+    assert error["maximum"] == 4_096 < error["found"]
 
 
 def test_every_signature_is_looked_at(door: Door) -> None:

@@ -144,7 +144,10 @@ def test_the_size_that_leaders_take() -> None:
         assert await outcome(client, address, bytes(1_232)) == "new"
         with pytest.raises(tpu_errors.TooLarge, match="1233 bytes; leaders take 1232"):
             await client.send(address, bytes(1_233))
-        assert opened.counts == {"garbage": 1}
+        assert await outcome(client, address, b"\x81" + bytes(4_095)) == "warm"
+        with pytest.raises(tpu_errors.TooLarge, match="4097 bytes; leaders take 4096"):
+            await client.send(address, b"\x81" + bytes(4_096))
+        assert opened.counts == {"garbage": 2}
 
     tried(trial)
 
@@ -154,13 +157,13 @@ def test_a_leader_that_minds_the_size_closes_the_connection() -> None:
         address = (HERE, opened.port)
         assert await outcome(client, address, wire(1)) == "new"
         with pytest.raises(tpu_errors.StreamInvalid, match="code 5: invalid_stream"):
-            await client.send(address, bytes(1_500))
+            await client.send(address, bytes(4_097))
         assert state_of(client, address).state == "closed"
         # It has served well before: the next transaction opens the next connection at once.
         assert await outcome(client, address, wire(2)) == "new"
         assert inbox.wires == [wire(1), wire(2)]
 
-    tried(trial, max_wire_bytes=2_000)
+    tried(trial, max_wire_bytes=5_000)
 
 
 def test_a_leader_that_refuses_us_is_left_alone_for_longer_and_longer() -> None:
@@ -191,12 +194,12 @@ def test_eight_connections_a_minute_are_enough() -> None:
         address = (HERE, opened.port)
         for number in range(8):
             assert await outcome(client, address, wire(number)) == "new"
-            assert await outcome(client, address, bytes(1_500)) == "invalid_stream"
+            assert await outcome(client, address, bytes(4_097)) == "invalid_stream"
         with pytest.raises(tpu_errors.Resting, match="connected 8 times within a minute"):
             await client.send(address, wire(8))
         assert len(inbox.wires) == 8
 
-    tried(trial, max_wire_bytes=2_000)
+    tried(trial, max_wire_bytes=5_000)
 
 
 def test_the_ninth_connection_of_an_identity_is_told_so() -> None:

@@ -8,16 +8,17 @@ from typing import Any
 from solders.account import Account
 from solders.compute_budget import set_compute_unit_limit
 from solders.hash import Hash
-from solders.message import MessageV1, from_bytes_versioned
+from solders.message import from_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
-from solders.transaction import Transaction
+from solders.transaction import SanitizeError, Transaction
 
 from chain.account_json import AccountEncoding, account_json
 from chain.commitment import Commitment
 from chain.encodings import b58decode, b64decode
 from chain.transaction_error_text import transaction_error_text
+from chain.transaction_texts import limits_of_text
 from chain.transactions import BadTransaction
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
@@ -31,17 +32,16 @@ from localnet.fees import fee_of
 from localnet.identities import FAUCET
 from localnet.ledger import QueueFull
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
-from localnet.submissions import MAX_WIRE_BYTES, SignatureFailure, Submitted, read_transaction
+from localnet.submissions import SignatureFailure, Submitted, Unsanitary, read_first
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
+_MESSAGE_TYPE = "solana_message::versions::VersionedMessage"
 # What a simulation says of a transaction whose signatures do not fit it.
 _UNSIGNED = Outcome(err="SignatureFailure", charged=False, fee=0)
 _BALANCES = ("postBalances", "postTokenBalances", "preBalances", "preTokenBalances")
 _NOT_IN_PREFLIGHT = (*_BALANCES, "loadedAddresses")
-# The longest texts that so many bytes can have in each encoding.
-_LONGEST = {"base58": 1_683, "base64": 1_644}
 
 
 class WireEncoding(Enum):
@@ -60,7 +60,8 @@ class SendConfig(Config, frozen=True, kw_only=True):
 @methods.add("sendTransaction")
 def send_transaction(call: Node, data: str, config: SendConfig = SendConfig()) -> str:
     """The transaction's signature, once it is queued for the next block."""
-    submitted = _read(_wire(data, config.encoding))
+    wire = _wire(data, config.encoding)
+    submitted = _read(wire)
     checked = all(submitted.transaction.verify_with_results())
     if not config.skip_preflight:
         context = ContextConfig(
@@ -81,7 +82,9 @@ def send_transaction(call: Node, data: str, config: SendConfig = SendConfig()) -
                 commitment=Commitment.PROCESSED, min_context_slot=config.min_context_slot
             ),
         )
-    if checked:  # a node sends what it did not check, and the leader drops it without a word
+    # A node sends what it did not check, and the leader drops it without a word: what has a wrong
+    # signature, and what other bytes follow.
+    if checked and submitted.wire == wire:
         _submit(call, submitted.wire)
     return str(Signature(submitted.signature))
 
@@ -168,15 +171,16 @@ def get_fee_for_message(
     call: Node, message: str, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
     """Null where the message's blockhash is none of late."""
-    wire = _decoded(message, WireEncoding.BASE64, "message")
+    wire = _decoded(message, WireEncoding.BASE64, _MESSAGE_TYPE)
     try:
         read = from_bytes_versioned(wire)
-        if isinstance(read, MessageV1):
-            raise BadTransaction("unsupported version 1")
-        fee = fee_of(read)
-    except Exception as error:  # solders raises several types that share no parent
-        raise BadParams(f"failed to deserialize message: {error}") from None
+    except ValueError as error:
+        raise BadParams(f"failed to deserialize {_MESSAGE_TYPE}: {error}") from None
     bank = bank_for(call, config)
+    try:
+        fee = fee_of(read)
+    except SanitizeError as error:
+        raise BadParams(f"invalid transaction message: {error}") from None
     return in_context(bank, fee if bank.accepts(read.recent_blockhash) else None)
 
 
@@ -188,31 +192,28 @@ def _blockhash(bank: Bank) -> dict[str, Any]:
 
 
 def _wire(data: str, encoding: WireEncoding | None) -> bytes:
-    wire = _decoded(data, encoding or WireEncoding.BASE58, _TYPE)
-    if len(wire) > MAX_WIRE_BYTES:
-        raise BadParams(
-            f"decoded {_TYPE} too large: {len(wire)} bytes (max: {MAX_WIRE_BYTES} bytes)"
-        )
-    return wire
+    return _decoded(data, encoding or WireEncoding.BASE58, _TYPE)
 
 
 def _decoded(data: str, encoding: WireEncoding, what: str) -> bytes:
-    name = encoding.value
-    if len(data) > _LONGEST[name]:
-        raise BadParams(
-            f"{name} encoded {what} too large: {len(data)} bytes"
-            f" (max: encoded/raw {_LONGEST[name]}/{MAX_WIRE_BYTES})"
-        )
+    limits = limits_of_text(data, is_base58=encoding is WireEncoding.BASE58)
+    if len(data) > limits.longest_text:
+        raise BadParams(limits.text_too_long(what, data))
     read: Callable[[str], bytes] = b58decode if encoding is WireEncoding.BASE58 else b64decode
     try:
-        return read(data)
+        found = read(data)
     except (ValueError, binascii.Error) as error:
-        raise BadParams(f"invalid {name} encoding: {error}") from None
+        raise BadParams(f"invalid {encoding.value} encoding: {error}") from None
+    if len(found) > limits.most_bytes:
+        raise BadParams(limits.too_large(what, len(found)))
+    return found
 
 
 def _read(wire: bytes) -> Submitted:
     try:
-        return read_transaction(wire, verify=False)
+        return read_first(wire)
+    except Unsanitary as error:
+        raise BadParams(f"invalid transaction: {error}") from None
     except BadTransaction as error:
         raise BadParams(f"failed to deserialize {_TYPE}: {error}") from None
 

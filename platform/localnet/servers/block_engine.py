@@ -10,6 +10,7 @@ from solders.signature import Signature
 
 from chain.commitment import Commitment
 from chain.encodings import b58decode, b64decode
+from chain.transaction_texts import limits_of_text
 from chain.transactions import BadTransaction
 from jsonrpc import dispatch
 from jsonrpc.errors import RpcError
@@ -20,7 +21,6 @@ from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.ledger import Ledger, QueueFull
 from localnet.submissions import (
-    MAX_WIRE_BYTES,
     Bundle,
     BundleState,
     SignatureFailure,
@@ -30,7 +30,6 @@ from localnet.submissions import (
 
 MOST_IDS = 5
 
-_LONGEST_TEXT = 1_800  # base58 of the largest transaction has 1,683 characters
 _MAX_BATCH = 100
 _MAX_BODY = 262_144
 
@@ -149,8 +148,9 @@ def _read(text: str, config: EncodingConfig, what: str) -> Submitted:
     encoding = config.encoding or "base58"
     if encoding not in ("base58", "base64"):
         raise BadParams(f"unsupported encoding: {encoding}. Supported encodings: base58, base64")
-    if len(text) > _LONGEST_TEXT:
-        raise BadParams(f"{what} could not be decoded: more than {MAX_WIRE_BYTES} bytes")
+    limits = limits_of_text(text, is_base58=encoding == "base58")
+    if len(text) > limits.longest_text:
+        raise BadParams(f"{what} could not be decoded: more than {limits.most_bytes} bytes")
     try:
         return read_transaction(b58decode(text) if encoding == "base58" else b64decode(text))
     except SignatureFailure:

@@ -24,10 +24,11 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from chain.transaction_limits import MOST_BYTES
 from chain.transactions import BadTransaction
 from localnet.faults import Faults
 from localnet.ledger import QueueFull
-from localnet.submissions import MAX_WIRE_BYTES, SignatureFailure
+from localnet.submissions import SignatureFailure
 from upstream.tpu_certificate import pubkey_of, tls_identity
 
 ALPN = "solana-tpu"
@@ -82,7 +83,7 @@ async def serve(
         private_key=key,
         idle_timeout=_IDLE_SECONDS,
         # A stream may send more than a transaction, so that it is refused instead of stuck.
-        max_stream_data=4 * MAX_WIRE_BYTES,
+        max_stream_data=2 * MOST_BYTES,
     )
     receiver = _Receiver(ledger, faults, tpu, chunk_seconds)
     transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
@@ -172,7 +173,7 @@ class _Connection(QuicConnectionProtocol):
             return
         stream = self._streams.setdefault(stream_id, bytearray())
         stream += data
-        if len(stream) > MAX_WIRE_BYTES:
+        if len(stream) > MOST_BYTES:  # of any version, as validators since 4.4
             receiver.counts["oversized"] += 1
             self._forget(stream_id)
             self.close(INVALID_STREAM, "invalid_stream")
