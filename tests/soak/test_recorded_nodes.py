@@ -4,8 +4,6 @@ every slot is proven, with exactly these hashes.
 
 import io
 import json
-import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,31 +22,12 @@ from rewind.models import ArchivedSlot
 from rewind.services import epochs, proving
 from rewind.store import slot_proofs
 from tests.ingest.test_snapshot_chains import no_node
+from tests.recordings import closed_slots
 from tests.rewind.test_running_proof import proven
-from upstream.geyser.assembly import Assembler
-from upstream.geyser.events import SlotClosed
-from upstream.geyser.updates import (
-    AccountUpdate,
-    BlockMetaUpdate,
-    SlotUpdate,
-    TransactionUpdate,
-    update_of,
-)
-from upstream.geyser.written_accounts import stores_untouched
 
 __all__ = ["no_node"]
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db]
-
-_ASSEMBLED = AccountUpdate | BlockMetaUpdate | SlotUpdate | TransactionUpdate
-
-
-def messages(recording: Path) -> Iterator[bytes]:
-    """Each behind its length: u32, little-endian."""
-    with (recording / "geyser.bin.zst").open("rb") as file:
-        plain = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file), 1 << 20)
-        while length := plain.read(4):
-            yield plain.read(*struct.unpack("<I", length))
 
 
 @pytest.mark.usefixtures("empty_redis", "empty_ledger")
@@ -71,15 +50,9 @@ def test_every_slot_behind_a_snapshot_is_proven_with_the_nodes_hashes(
     assert (baseline.slot, baseline.proven, baseline.whole) == (slot, True, True)
     assert str(baseline.bank_hash) == banks[str(slot)]["bankHash"]
 
-    assembler = Assembler(begin=Slot(slot + 1), stores_untouched=stores_untouched(version))
-    for packed in messages(recording):
-        update = update_of(packed)
-        if not isinstance(update, _ASSEMBLED):
-            continue
-        for event in assembler.feed(update):
-            if isinstance(event, SlotClosed):
-                slot_queue.offer([slot_queue.pack(event.closed, reason="", source="recording")])
-                ingest_waiting(now=timezone.now, seconds=60.0)
+    for closed in closed_slots(recording, begin=Slot(slot + 1)):
+        slot_queue.offer([slot_queue.pack(closed, reason="", source="recording")])
+        ingest_waiting(now=timezone.now, seconds=60.0)
     archived = list(ArchivedSlot.objects.order_by("slot").values_list("slot", flat=True))
     # Slots of which the stream saw the finalization.
     assert archived == [int(each) for each in blocks if slot < int(each) <= archived[-1]]
