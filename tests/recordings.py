@@ -4,12 +4,15 @@ slots that the follower makes of them.
 
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import zstandard
 
+from chain.accounts import AccountWrite
+from chain.blocks import SlotRecord
 from chain.units import Slot
+from upstream.archives.snapshots import Snapshot
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.closed_slots import ClosedSlot
 from upstream.geyser.events import SlotClosed
@@ -43,3 +46,18 @@ def closed_slots(recording: Path, *, begin: Slot | None = None) -> Iterator[Clos
             for event in assembler.feed(update):
                 if isinstance(event, SlotClosed):
                     yield event.closed
+
+
+def unwritten_accounts(recording: Path, records: Iterable[SlotRecord]) -> dict[bytes, AccountWrite]:
+    """What stood before the recording and was not written in it, such as programs: a snapshot from
+    within it has them as they were.
+    """
+    written = {write.pubkey for each in records for write in each.account_writes or ()}
+    path = min(recording.glob("snapshot-*.tar.zst"))
+    newest: dict[bytes, tuple[Slot, AccountWrite]] = {}
+    with Snapshot(path) as snapshot:
+        for slot, account in snapshot:
+            held = newest.get(account.pubkey)
+            if account.pubkey not in written and (held is None or held[0] <= slot):
+                newest[account.pubkey] = slot, account
+    return {key: account for key, (_, account) in newest.items() if account.lamports}

@@ -228,6 +228,29 @@ def test_a_version_1_that_asked_for_too_little_is_told_so(
     assert found.units_asked == config.get("computeUnitLimit")
 
 
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        (
+            "exceeded CUs meter at BPF instruction",
+            "It used all compute units that it asked for: ask for more.",
+        ),
+        ("Access violation", "The program stopped before its end"),
+    ],
+)
+def test_a_program_that_used_its_last_unit_is_told_so(end: str, sentence: str) -> None:
+    entry = _entry(
+        [{"programIdIndex": 0, "accounts": [], "data": ""}],
+        err={"InstructionError": [0, "ProgramFailedToComplete"]},
+        logMessages=[
+            f"Program {OTHER} invoke [1]",
+            f"Program {OTHER} consumed 300 of 300 compute units",
+            f"Program {OTHER} failed: {end}",
+        ],
+    )
+    assert explain(entry).sentence.startswith(sentence)
+
+
 def test_settings_are_those_of_the_instructions_in_older_versions() -> None:
     instructions = [
         {"programIdIndex": 3, "accounts": [], "data": b58encode(data)}

@@ -149,9 +149,17 @@ def _sentence(err: Any, call: FailedCall | None, keys: list[str] | None = None) 
         return (
             f"{whose} returned its own error {code} ({code:#x}): see the program's documentation."
         )
+    if problem == "ProgramFailedToComplete" and call is not None and _used_all_units(call):
+        problem = "ComputationalBudgetExceeded"
     named = programs.NAMED.get(problem) if isinstance(problem, str) else None
     text = transaction_error_text(err).partition(": ")[2]  # without the instruction's index
     return named or f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _used_all_units(call: FailedCall) -> bool:
+    """A program that uses its last unit ends with an error that says no more than that it ended."""
+    ended = f"Program {call.program_id} failed: {programs.NO_UNITS_LEFT}"
+    return any(line.startswith(ended) for line in call.logs)
 
 
 def _of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) -> str:
