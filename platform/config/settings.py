@@ -31,9 +31,8 @@ RUN_DIR = Path(env.text("TIDEMARK_RUN_DIR", str(ROOT / ".run")))
 
 # Tier hosts are {tier}.rpc.DOMAIN and {tier}.qos.DOMAIN.
 DOMAIN = env.host_name("DOMAIN", "localhost")
-# JSON-RPC calls in one body, and its bytes: a transaction of 1,232 bytes in base64 is 1.7 KB, one
-# of 4,096 is 5.5 KB, so that 256 KiB hold a hundred of the one and 47 of the other; both bound the
-# work one request can ask for.
+# JSON-RPC calls in one body, and its bytes: 256 KiB hold a hundred transactions of 1,232 bytes in
+# base64, or 47 of version 1 at its largest; both bound the work one request can ask for.
 MAX_BATCH = env.integer("MAX_BATCH", 100, minimum=1)
 MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 # Addresses or networks of the proxies whose X-Forwarded-For is trusted.
