@@ -7,8 +7,7 @@ does not get, and Compute Budget instructions in it mean nothing. Rules of Agave
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from solders.message import MessageV0, MessageV1, VersionedMessage
 
@@ -81,8 +80,7 @@ class BadSettings(Exception):
         self.err = err
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What a transaction asks for; None for what it does not. Units; micro-lamports for each unit
     (legacy and version 0 only); lamports for all of it (version 1 only); bytes.
     """
@@ -95,8 +93,7 @@ class Asked:
     heap_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What a transaction is given: compute units, heap and loaded accounts in bytes, and what it
     pays for its priority, in lamports. `unit_price` is what that comes to, in micro-lamports for
     each unit: where a fee was rounded up to a lamport, more than was asked for.
@@ -133,6 +130,9 @@ def settings_of(
         if program == COMPUTE_BUDGET:
             _read(index, data, asked)
         default_units += _default_units(program, builtins_take_less)
+    if not asked:  # as most transactions
+        units = min(default_units, MOST_UNITS)
+        return Settings(Asked(version), units, LEAST_HEAP, MOST_LOADED_BYTES, 0, 0)
     if _HEAP in asked and not _is_heap_size(asked[_HEAP][1]):
         raise BadSettings({"InstructionError": [asked[_HEAP][0], "InvalidInstructionData"]})
     if _LOADED_BYTES in asked and asked[_LOADED_BYTES][1] == 0:

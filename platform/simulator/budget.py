@@ -1,6 +1,6 @@
 """A transaction's limits, from its settings, and its fee."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from solders.message import MessageV1
 
@@ -14,8 +14,7 @@ LAMPORTS_PER_SIGNATURE = 5_000
 _PRECOMPILES = frozenset({SECP256K1, ED25519, SECP256R1})
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Limits in units and bytes, the heap's bytes, and the fee in lamports, of which
     `priority_fee` is for priority.
     """

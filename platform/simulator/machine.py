@@ -49,6 +49,7 @@ class Machine:
         self._sysvars: dict[Pubkey, Account] = {}
         self._named_sysvars: dict[Pubkey, Account] = {}
         self._staged: list[Pubkey] = []
+        self._limits: tuple[int, int] | None = None
         self.rent_minimum = self.vm.minimum_balance_for_rent_exemption
 
     def own(self, key: Pubkey) -> Account | None:
@@ -107,6 +108,9 @@ class Machine:
 
     def set_limits(self, units: int, heap: int) -> None:
         """Sets the limits of all further transactions, overriding their own."""
+        if self._limits == (units, heap):
+            return
+        self._limits = units, heap
         budget = ComputeBudget(self.rules.deeper_calls)
         budget.compute_unit_limit = units
         budget.heap_size = heap
