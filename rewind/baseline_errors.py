@@ -35,6 +35,18 @@ class WrongBankHash(BadBaseline):
         self.found = found
 
 
+class NoSum(BadBaseline):
+    """Nothing shows that all accounts are in the file: it neither names its storages nor declares a
+    sum that its accounts make.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its manifest names no storages, as since Agave 4.4, and its accounts do not sum to a"
+            " hash in its manifest, in its name or of its bank: one may be missing"
+        )
+
+
 class OtherAccounts(BadBaseline):
     """An account is recorded at the end of the slot with another state than the snapshot has, or
     one that the snapshot does not have; then `pubkey` is None.

@@ -41,6 +41,7 @@ _BUILTINS = frozenset(
 _HEAP, _UNITS, _PRICE, _LOADED_BYTES = 1, 2, 3, 4
 _SIZES = {_HEAP: 4, _UNITS: 4, _PRICE: 8, _LOADED_BYTES: 4}
 
+_ZK_PROOFS = b58decode("ZkE1Gama1Proof11111111111111111111111111111")
 # They use no units.
 _PRECOMPILES = frozenset(
     {
@@ -52,7 +53,9 @@ _PRECOMPILES = frozenset(
 
 # A program and an instruction's data.
 ProgramCall: TypeAlias = tuple[bytes, bytes]
-WillFail: TypeAlias = Literal["MaxLoadedAccountsDataSizeExceeded", "ComputationalBudgetExceeded"]
+WillFail: TypeAlias = Literal[
+    "MaxLoadedAccountsDataSizeExceeded", "ComputationalBudgetExceeded", "ProgramFailedToComplete"
+]
 
 
 class InLine(Protocol):
@@ -98,7 +101,8 @@ class Settings:
     pays for its priority, in lamports. `unit_price` is what that comes to, in micro-lamports for
     each unit: where a fee was rounded up to a lamport, more than was asked for.
     `will_fail`: the error that a version 1 transaction ends with whatever the accounts are, since
-    it asks for no size of its accounts (and then only pays), or for no units.
+    it asks for no size of its accounts (and then only pays), or for no units (its first instruction
+    that uses any then fails).
     """
 
     asked: Asked
@@ -194,8 +198,8 @@ def _in_line(calls: Iterable[ProgramCall], config: InLine | None) -> Settings:
     will_fail: WillFail | None = None
     if loaded_bytes == 0:
         will_fail = "MaxLoadedAccountsDataSizeExceeded"
-    elif units == 0 and any(program not in _PRECOMPILES for program, _ in calls):
-        will_fail = "ComputationalBudgetExceeded"
+    elif units == 0:
+        will_fail = _without_units(calls)
     return Settings(
         asked,
         units=units,
@@ -205,6 +209,15 @@ def _in_line(calls: Iterable[ProgramCall], config: InLine | None) -> Settings:
         unit_price=_unit_price(priority_fee, units),
         will_fail=will_fail,
     )
+
+
+def _without_units(calls: Iterable[ProgramCall]) -> WillFail | None:
+    """What the first instruction ends with that uses units; None if none does."""
+    for program, _ in calls:
+        if program not in _PRECOMPILES:
+            is_native = program in _BUILTINS or program == _ZK_PROOFS
+            return "ComputationalBudgetExceeded" if is_native else "ProgramFailedToComplete"
+    return None
 
 
 def _read(index: int, data: bytes, asked: dict[int, tuple[int, int]]) -> None:

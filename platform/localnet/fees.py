@@ -1,6 +1,6 @@
 """Fees of a transaction, and who receives them."""
 
-from solders.message import Message, MessageV0
+from solders.message import VersionedMessage
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
@@ -18,7 +18,7 @@ _PRECOMPILES = {
 }
 
 
-def signature_count(message: Message | MessageV0) -> int:
+def signature_count(message: VersionedMessage) -> int:
     """The signatures that are paid for."""
     count: int = message.header.num_required_signatures
     for instruction in message.instructions:
@@ -28,7 +28,7 @@ def signature_count(message: Message | MessageV0) -> int:
     return count
 
 
-def leader_share(fee: int, message: Message | MessageV0) -> int:
+def leader_share(fee: int, message: VersionedMessage) -> int:
     """What the leader receives of a fee: half of what the signatures cost and all the priority
     fee; the rest is burned.
     """
@@ -36,7 +36,7 @@ def leader_share(fee: int, message: Message | MessageV0) -> int:
     return fee - signatures // 2
 
 
-def fee_of(message: Message | MessageV0) -> int:
+def fee_of(message: VersionedMessage) -> int:
     """What a transaction with this message pays: for its signatures and for its priority.
     solders' SanitizeError where the message makes no sense.
     """

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from solders.message import Message, MessageV0
+from solders.message import VersionedMessage
 from solders.pubkey import Pubkey
 
 from chain.transaction_settings import BadSettings, settings_of_message
@@ -15,7 +15,7 @@ class BlockPrices:
     least: int | None = None
     by_account: dict[Pubkey, int] = field(default_factory=dict)
 
-    def add(self, message: Message | MessageV0) -> None:
+    def add(self, message: VersionedMessage) -> None:
         """Counts a transaction that stands in the block, by the writable ones of its own keys."""
         price = unit_price(message)
         self.least = price if self.least is None else min(self.least, price)
@@ -33,7 +33,7 @@ class BlockPrices:
         return max([self.least or 0, *(self.by_account.get(key, 0) for key in keys)])
 
 
-def unit_price(message: Message | MessageV0) -> int:
+def unit_price(message: VersionedMessage) -> int:
     """What the transaction offers for a compute unit, in micro-lamports; 0 where its settings
     cannot be read.
     """

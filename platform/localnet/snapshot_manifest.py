@@ -2,11 +2,12 @@
 
 One bincode value: the bank's fields, the accounts database's, then extras, with the order and the
 widths of `runtime/src/serde_snapshot.rs` (upstream.archives.snapshot_manifest reads the same). What
-localnet does not have (rent that is collected, inflation) is written as zeros.
+localnet does not have (rent that is collected, inflation) is written as zeros. Storages are not
+named, as Agave 4.4 does not: each ends where its file ends.
 """
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from solders.account import Account
@@ -24,9 +25,6 @@ TICKS_PER_SLOT = 64
 _SECONDS_PER_YEAR = 365.242_199 * 24 * 60 * 60
 _WARMUP_RATE = 0.25
 
-# A storage: a file accounts/<slot>.<id>, and how many bytes of it are accounts.
-Storages = Mapping[tuple[Slot, int], int]
-
 
 class Written(NamedTuple):
     """What a manifest says beside what its bank does: lamports of all accounts together and the
@@ -35,7 +33,6 @@ class Written(NamedTuple):
 
     capitalization: int
     data_bytes: int
-    storages: Storages
 
 
 def manifest(
@@ -45,7 +42,7 @@ def manifest(
     return b"".join(
         (
             _bank(bank, schedule, genesis_hash, slot_seconds, written),
-            _database(bank.slot, written.storages),
+            _database(bank.slot),
             _extras(bank),
         )
     )
@@ -152,13 +149,10 @@ def _stake_history(bank: Bank) -> bytes:
     return data[: 8 + 32 * int.from_bytes(data[:8], "little")] if data else _u64(0)
 
 
-def _database(slot: Slot, storages: Storages) -> bytes:
-    by_slot: dict[Slot, list[bytes]] = {}
-    for (of_slot, number), length in storages.items():
-        by_slot.setdefault(of_slot, []).append(_u64(number, length))
-    listed = _list(_u64(each) + _list(entries) for each, entries in sorted(by_slot.items()))
-    # Delta hash and hash of before lattice hashes, statistics, and two lists of roots.
-    return listed + _u64(0, slot) + bytes(64) + bytes(40) + _list([]) + _list([])
+def _database(slot: Slot) -> bytes:
+    # No storages, as since Agave 4.4; delta hash and hash of before lattice hashes, statistics, and
+    # two lists of roots.
+    return _list([]) + _u64(0, slot) + bytes(64) + bytes(40) + _list([]) + _list([])
 
 
 def _extras(bank: Bank) -> bytes:

@@ -52,14 +52,12 @@ def write_snapshot(ledger: Ledger, folder: Path, base_slot: int | None = None) -
     everything = dict(bank.everything())
     if base_slot is None:
         chosen: Iterable[tuple[Pubkey, Account]] = everything.items()
-        storages = {}
         number = _FULL_STORAGE
     else:
-        storages = {(Slot(base_slot), _FULL_STORAGE): _length_of_base(folder, base_slot)}
+        _require_full(folder, base_slot)
         chosen = _written_since(ledger, Slot(base_slot), everything)
         number = _INCREMENTAL_STORAGE
     storage = b"".join(_entry(key, account) for key, account in chosen)
-    storages[(bank.slot, number)] = len(storage)
     declared = manifest(
         bank,
         ledger.schedule,
@@ -68,7 +66,6 @@ def write_snapshot(ledger: Ledger, folder: Path, base_slot: int | None = None) -
         Written(
             sum(each.lamports for each in everything.values()),
             sum(len(each.data) for each in everything.values()),
-            storages,
         ),
     )
     checksum = Hash(LatticeHash(bank.accounts_lattice).checksum)
@@ -84,18 +81,9 @@ def write_snapshot(ledger: Ledger, folder: Path, base_slot: int | None = None) -
     return Snapshot(path, bank.slot, checksum, None if base_slot is None else Slot(base_slot))
 
 
-def _length_of_base(folder: Path, slot: int) -> int:
-    """The bytes of accounts in the full archive of the slot, by its storage's size."""
-    for path in folder.glob(f"snapshot-{slot}-*.tar.zst"):
-        if not _FULL.fullmatch(path.name):
-            continue
-        with path.open("rb") as file:
-            plain = zstandard.ZstdDecompressor().stream_reader(file)
-            with tarfile.open(fileobj=plain, mode="r|") as tar:
-                for member in tar:
-                    if member.name == f"accounts/{slot}.{_FULL_STORAGE}":
-                        return member.size
-    raise NoSnapshot(f"there is no full snapshot of slot {slot}")
+def _require_full(folder: Path, slot: int) -> None:
+    if not any(_FULL.fullmatch(path.name) for path in folder.glob(f"snapshot-{slot}-*.tar.zst")):
+        raise NoSnapshot(f"there is no full snapshot of slot {slot}")
 
 
 def _written_since(

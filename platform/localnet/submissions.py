@@ -5,7 +5,7 @@ from enum import Enum
 from functools import lru_cache
 from hashlib import sha256
 
-from solders.message import Message, MessageV0, MessageV1
+from solders.message import VersionedMessage
 from solders.signature import Signature
 from solders.transaction import SanitizeError, VersionedTransaction
 
@@ -33,7 +33,7 @@ class Submitted:
     """A transaction with its wire bytes and its first signature."""
 
     transaction: VersionedTransaction
-    message: Message | MessageV0 | MessageV1
+    message: VersionedMessage
     wire: bytes
     signature: bytes
 

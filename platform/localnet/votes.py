@@ -8,7 +8,7 @@ from typing import Any
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0
+from solders.message import VersionedMessage
 from solders.pubkey import Pubkey
 from solders.transaction import Transaction
 
@@ -62,7 +62,7 @@ def vote_account(bank: Bank, key: Pubkey) -> dict[str, Any] | None:
     return info
 
 
-def is_vote(message: Message | MessageV0) -> bool:
+def is_vote(message: VersionedMessage) -> bool:
     """Whether it is a vote and nothing else."""
     if len(message.instructions) != 1:
         return False

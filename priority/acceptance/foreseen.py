@@ -24,11 +24,11 @@ def why_it_fails(wire: Wire) -> str:
             "it asks for no loadedAccountsDataSizeLimit, and version 1 has no default: it fails at"
             " loading with MaxLoadedAccountsDataSizeExceeded, and pays the fee"
         )
-    if err is None or not wire.instructions:
+    if err is None:
         return ""
     return (
         "it asks for no computeUnitLimit, and version 1 has no default: it fails at its first"
-        " instruction with ComputationalBudgetExceeded, and pays the fee"
+        f" instruction with {err}, and pays the fee"
     )
 
 

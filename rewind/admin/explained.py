@@ -53,6 +53,7 @@ def explained_of(
         "fee": with_sol(found.fee, "not recorded"),
         "tip": _tip(tip_lamports, failed=bool(found.technical)) if is_submission else "",
         "units": _units(found),
+        "settings": found.settings,
         "balances": [_balance(each) for each in found.balances],
         "tokens": [_token(each) for each in found.tokens],
     }

@@ -120,8 +120,8 @@ def record_snapshot(
     all have been read. Where it builds on a base, accounts that are gone are recorded as such.
 
     With `again`, which reads them once more, the sum of all accounts is held against what the file
-    declares: raises WrongSum and WrongBankHash, OtherAccounts where a proven one contradicts what
-    is recorded, and OtherStakes unless its stakes replace others.
+    declares: raises WrongSum, WrongBankHash and NoSum, OtherAccounts where a proven one contradicts
+    what is recorded, and OtherStakes unless its stakes replace others. One that is proven is whole.
     """
     total = None if again is None else LatticeHash()
     with snapshots.Staging() as staging:
@@ -218,7 +218,8 @@ def _keep(
     found: _Found, proof: Proof, accounts: int, *, now: datetime, replace_stakes: bool
 ) -> None:
     origin, bank = found.origin, found.origin.declared.bank
-    whole = found.all_read and not found.owners
+    # The sum of all accounts leaves none out, whatever the file says of its storages.
+    whole = (found.all_read or proof.is_proven) and not found.owners
     values = {
         "accounts": accounts,
         "whole": whole,

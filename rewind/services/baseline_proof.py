@@ -14,7 +14,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.lattice import LatticeHash, account_lattice, bank_hash, lattice_of
 from chain.units import Slot
-from rewind.baseline_errors import FileChanged, OtherAccounts, WrongBankHash, WrongSum
+from rewind.baseline_errors import FileChanged, NoSum, OtherAccounts, WrongBankHash, WrongSum
 from rewind.positions import END_OF_SLOT, Position
 from rewind.store import baseline_rows, owners
 from rewind.store.slot_lookup import look_up_slot
@@ -64,12 +64,14 @@ class DeclaredBank:
 @dataclass(frozen=True, slots=True)
 class Declared:
     """What a file says of the sum of all accounts: the hash in its name, the lattice hash of its
-    manifest (2,048 bytes) and the bank's; None where it has none of it.
+    manifest (2,048 bytes) and the bank's; None where it has none of it. With `by_sum_alone` its
+    manifest names no storages, so that nothing else shows that none is missing.
     """
 
     named: bytes | None = None
     lattice: bytes | None = None
     bank: DeclaredBank | None = None
+    by_sum_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ def prove(
     staging: Staging, read: LatticeHash, declared: Declared, base: Base | None, again: ReadAgain
 ) -> Proof:
     """`read` is the sum of all that was staged, superseded states too. Raises WrongSum and
-    WrongBankHash where the file declares other accounts. Inside a transaction; it may take long.
+    WrongBankHash where the file declares other accounts, and NoSum where only a sum could show that
+    they are all there. Inside a transaction; it may take long.
     """
     total = read.copy()
     _take_superseded(total, staging, again)
@@ -126,6 +129,8 @@ def _why_unproven(total: LatticeHash, declared: Declared, base_slot: Slot | None
     made = None if bank is None else bank.hash_over(found)
     if declared.lattice is None:
         if total.checksum != declared.named and (bank is None or made != bank.hash):
+            if declared.by_sum_alone:
+                raise NoSum
             return OLD_KIND
     elif found != declared.lattice:
         raise WrongSum(LatticeHash(declared.lattice).checksum, total.checksum, base_slot=base_slot)

@@ -73,12 +73,25 @@ token_balance = st.builds(
     index,
     st.sampled_from(["0", "1.5"]),
 )
+setting = st.none() | st.integers(0, 2**32 - 1)
+in_line = st.fixed_dictionaries(
+    {
+        "computeUnitLimit": setting,
+        "heapSize": setting,
+        "loadedAccountsDataSizeLimit": setting,
+        "priorityFee": st.none() | number,
+    }
+)
 entries = st.builds(
-    lambda instructions, meta: {
-        "transaction": {"message": {"accountKeys": KEYS, "instructions": instructions}},
+    lambda instructions, config, meta: {
+        "transaction": {
+            "message": {"accountKeys": KEYS, "instructions": instructions}
+            | ({} if config is None else {"transactionConfig": config})
+        },
         "meta": meta,
     },
     st.lists(instruction, max_size=5),
+    st.none() | in_line,
     st.one_of(
         st.none(),
         st.fixed_dictionaries(
@@ -154,6 +167,107 @@ def test_the_inner_call_that_failed_is_named_with_what_its_log_says() -> None:
     )
     assert ("lamports", "1,000,000,000,000 (1,000 SOL)") in failed.details
     assert failed.logs[0] == f"Program {OTHER} invoke [1]", "the lines of this instruction only"
+
+
+NOTHING = dict.fromkeys(
+    ("computeUnitLimit", "heapSize", "loadedAccountsDataSizeLimit", "priorityFee")
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "err", "words", "asked"),
+    [
+        (
+            {},
+            "MaxLoadedAccountsDataSizeExceeded",
+            "It asks for no loaded accounts data size limit, and a version 1 transaction has no"
+            " default",
+            [
+                ("Compute unit limit", "0: none was asked for"),
+                ("Loaded data limit", "0: none was asked for"),
+            ],
+        ),
+        (
+            {"loadedAccountsDataSizeLimit": 100, "priorityFee": 7},
+            "MaxLoadedAccountsDataSizeExceeded",
+            "Its accounts hold more data than the 100 bytes that it asked for",
+            [
+                ("Compute unit limit", "0: none was asked for"),
+                ("Priority fee", "7 lamports (0.000000007 SOL)"),
+                ("Loaded data limit", "100 bytes"),
+            ],
+        ),
+        *(
+            (
+                {"loadedAccountsDataSizeLimit": 4_000},
+                {"InstructionError": [0, err]},
+                "It asks for no compute units, and a version 1 transaction has no default",
+                [
+                    ("Compute unit limit", "0: none was asked for"),
+                    ("Loaded data limit", "4,000 bytes"),
+                ],
+            )
+            for err in ("ComputationalBudgetExceeded", "ProgramFailedToComplete")
+        ),
+        (
+            {"computeUnitLimit": 300, "loadedAccountsDataSizeLimit": 4_000, "heapSize": 65_536},
+            {"InstructionError": [0, "ComputationalBudgetExceeded"]},
+            "It used all compute units that it asked for",
+            [("Loaded data limit", "4,000 bytes"), ("Heap size", "65,536 bytes")],
+        ),
+    ],
+)
+def test_a_version_1_that_asked_for_too_little_is_told_so(
+    config: dict[str, Any], err: Any, words: str, asked: list[tuple[str, str]]
+) -> None:
+    entry = _entry([{"programIdIndex": 1, "accounts": [], "data": ""}], err=err)
+    entry["transaction"]["message"]["transactionConfig"] = NOTHING | config
+    found = explain(entry)
+    assert found.sentence.startswith(words)
+    assert list(found.settings) == asked
+    assert found.units_asked == config.get("computeUnitLimit")
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        (
+            "exceeded CUs meter at BPF instruction",
+            "It used all compute units that it asked for: ask for more.",
+        ),
+        ("Access violation", "The program stopped before its end"),
+    ],
+)
+def test_a_program_that_used_its_last_unit_is_told_so(end: str, sentence: str) -> None:
+    entry = _entry(
+        [{"programIdIndex": 0, "accounts": [], "data": ""}],
+        err={"InstructionError": [0, "ProgramFailedToComplete"]},
+        logMessages=[
+            f"Program {OTHER} invoke [1]",
+            f"Program {OTHER} consumed 300 of 300 compute units",
+            f"Program {OTHER} failed: {end}",
+        ],
+    )
+    assert explain(entry).sentence.startswith(sentence)
+
+
+def test_settings_are_those_of_the_instructions_in_older_versions() -> None:
+    instructions = [
+        {"programIdIndex": 3, "accounts": [], "data": b58encode(data)}
+        for data in (
+            b"\2" + (90_000).to_bytes(4, "little"),
+            b"\3" + (50_000).to_bytes(8, "little"),
+            b"\4" + (2_000).to_bytes(4, "little"),
+        )
+    ]
+    found = explain(_entry(instructions, err="MaxLoadedAccountsDataSizeExceeded"))
+    assert found.sentence.startswith("Its accounts hold more data than the 2,000 bytes")
+    assert found.units_asked == 90_000
+    assert list(found.settings) == [
+        ("Compute unit price", "50,000 micro-lamports"),
+        ("Priority fee", "4,500 lamports (0.0000045 SOL)"),
+        ("Loaded data limit", "2,000 bytes"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ PROGRAM = Pubkey(bytes([7]) * 32)
 BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 ED25519 = Pubkey.from_string("Ed25519SigVerify111111111111111111111111111")
 CALL = Instruction(PROGRAM, b"abc", [])
+PAY = Instruction(Pubkey.default(), b"\2", [])
+VERIFY = Instruction(ED25519, b"\0\0", [])
 MIB = 1024 * 1024
 
 
@@ -123,15 +125,13 @@ def test_compute_budget_instructions_in_version_1_mean_nothing() -> None:
     ("calls", "config", "failing"),
     [
         ([CALL], TransactionConfig(compute_unit_limit=1), "MaxLoadedAccountsDataSizeExceeded"),
-        (
-            [CALL],
-            TransactionConfig(loaded_accounts_data_size_limit=1),
-            "ComputationalBudgetExceeded",
-        ),
-        ([CALL], TransactionConfig(None, 0, 1), "ComputationalBudgetExceeded"),
+        ([CALL], TransactionConfig(None, None, 1), "ProgramFailedToComplete"),
+        ([CALL], TransactionConfig(None, 0, 1), "ProgramFailedToComplete"),
+        ([PAY], TransactionConfig(None, None, 1), "ComputationalBudgetExceeded"),
+        ([VERIFY, PAY, CALL], TransactionConfig(None, 0, 1), "ComputationalBudgetExceeded"),
         ([CALL], TransactionConfig(None, 1, 1), None),
         ([], TransactionConfig(None, None, 1), None),
-        ([Instruction(ED25519, b"\0\0", [])], TransactionConfig(None, None, 1), None),
+        ([VERIFY], TransactionConfig(None, None, 1), None),
     ],
 )
 def test_a_version_1_that_can_only_fail_is_known(

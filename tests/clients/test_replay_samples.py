@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from solders.hash import Hash
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0
+from solders.message import Message, MessageV0, MessageV1, VersionedMessage
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from rewind.admin.replays.samples import samples_of
 from tests.localnet.wallets import SOL, pay
 from tests.localnet_process import Localnet
+from tests.simulator.world import ENOUGH
 
 from .chain_endpoints import localnet_of, until
 from .conftest import Node
@@ -32,11 +33,11 @@ def failed(
     tip = Pubkey.from_string(json.loads(text)["addresses"][0])
     pays = [pay(payer, Pubkey(bytes([77]) * 32), 2 * SOL), pay(payer, tip, 1_000_000)]
     latest = _latest(localnet)
-    message: Message | MessageV0 = (
-        Message.new_with_blockhash(pays, payer.pubkey(), latest)
-        if version < 0
-        else MessageV0.try_compile(payer.pubkey(), pays, [], latest)
-    )
+    message: VersionedMessage = {
+        -1: lambda: Message.new_with_blockhash(pays, payer.pubkey(), latest),
+        0: lambda: MessageV0.try_compile(payer.pubkey(), pays, [], latest),
+        1: lambda: MessageV1.try_compile(payer.pubkey(), pays, latest, ENOUGH),
+    }[version]()
     transaction = VersionedTransaction(message, [payer])
     wire = base64.b64encode(bytes(transaction)).decode()
     options = {"encoding": "base64", "skipPreflight": True}
@@ -60,7 +61,7 @@ def _status(localnet: Localnet, signature: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("language", ["python", "typescript"])
-@pytest.mark.parametrize("version", [-1, 0], ids=["legacy", "version 0"])
+@pytest.mark.parametrize("version", [-1, 0, 1], ids=["legacy", "version 0", "version 1"])
 def test_the_sample_lands_what_failed_once_the_payer_is_funded(
     followed: Service, node: Node, tmp_path: Path, language: str, version: int
 ) -> None:

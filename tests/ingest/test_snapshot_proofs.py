@@ -1,6 +1,7 @@
 """manage.py import_snapshot: accounts are those that a snapshot's hashes cover, or are refused."""
 
 import io
+import json
 import struct
 import tarfile
 from dataclasses import replace
@@ -19,6 +20,7 @@ from solders.pubkey import Pubkey
 
 from chain.lattice import LatticeHash, bank_hash
 from rewind.baseline_errors import (
+    NoSum,
     OtherAccounts,
     OtherStakes,
     WrongBankHash,
@@ -114,6 +116,7 @@ MORE = {
     + entry(account(4, lamports=7))
     + entry(account(3, lamports=2, executable=True)),
 }
+DECLARED: dict[str, Any] = {"lattice": lattice(BASE), "capitalization": held(BASE)}
 
 
 # Real ones
@@ -313,15 +316,92 @@ def test_where_the_name_was_changed_the_manifest_decides(tmp_path):
 
 def test_a_bank_hash_over_the_accounts_is_enough(tmp_path):
     """A tail that cannot be followed, under another name."""
-    whole = manifest({}, slot=90, lattice=lattice({}), capitalization=0, blockhashes=hashes(0, 90))
-    tail = b"\x01" + lattice({})
+    lengths = {name: len(content) for name, content in BASE.items()}
+    whole = manifest(lengths, slot=90, blockhashes=hashes(0, 90), **DECLARED)
+    tail = b"\x01" + lattice(BASE)
     assert tail in whole
     cut = whole[: whole.index(tail)] + b"\x02" + bytes(99)
-    path = write(tmp_path, "mine.tar", archive({}, slot=90, told=cut))
+    path = write(tmp_path, "mine.tar", archive(BASE, slot=90, told=cut))
     assert run(path).startswith("proven: all accounts sum to ")
     other = cut.replace(bytes([0xAA]) * 32, bytes([0xAB]) * 32)
-    path = write(tmp_path, "other.tar", archive({}, slot=90, told=other))
+    path = write(tmp_path, "other.tar", archive(BASE, slot=90, told=other))
     assert run(path).startswith("unproven: ")
+
+
+# Those that name no storages
+
+
+def unnamed(storages: dict[str, bytes], slot: int = 90, **declared: Any) -> bytes:
+    """An archive whose manifest names no storages, as since Agave 4.4."""
+    declared = {"lattice": lattice(storages), "capitalization": held(storages), **declared}
+    return archive(
+        storages, slot=slot, told=manifest({}, slot=slot, blockhashes=hashes(0, slot), **declared)
+    )
+
+
+@pytest.mark.parametrize("slot", [600, 700])
+def test_a_real_snapshot_that_names_no_storages_is_proven_and_whole(fixtures, slot):
+    (path,) = (fixtures / "agave-4.4.0").glob(f"snapshot-{slot}-*.tar.zst")
+    banks = json.loads((fixtures / "agave-4.4.0" / "banks.json").read_bytes())
+    named = path.name.removesuffix(".tar.zst").rpartition("-")[2]
+    found = banks[str(slot)]["bankHash"]
+    shown = run(path, "--genesis", banks["0"]["blockhash"])
+    assert shown == f"proven: all accounts sum to {named}, the bank's hash is {found}"
+    baseline = Baseline.objects.get()
+    assert (baseline.slot, baseline.whole, str(baseline.bank_hash)) == (slot, True, found)
+
+
+def test_a_full_one_and_an_increment_without_storages_are_whole(tmp_path):
+    base = write(tmp_path, "snapshot-90-x.tar", unnamed(BASE))
+    assert run(base).startswith("proven: ")
+    declared = {"lattice": lattice(BASE, MORE), "capitalization": held(BASE, MORE)}
+    more = write(tmp_path, "incremental-snapshot-90-95-x.tar", unnamed(MORE, 95, **declared))
+    assert run(more).startswith("proven: ")
+    assert [each.whole for each in Baseline.objects.all()] == [True, True]
+
+
+def test_some_accounts_of_a_proven_one_are_not_whole(tmp_path):
+    path = write(tmp_path, "snapshot-90-x.tar", unnamed(BASE))
+    assert run(path, "--owner", MINE).startswith("proven: ")
+    assert not Baseline.objects.get().whole
+    assert run(path).startswith("proven: ")
+    assert Baseline.objects.get().whole
+
+
+def test_without_storages_and_without_a_sum_nothing_is_imported(tmp_path):
+    for name in ("mine.tar", f"snapshot-90-{Hash.default()}.tar"):
+        assert isinstance(refused(write(tmp_path, name, unnamed(BASE, lattice=None))), NoSum)
+    # Its bank's hash is enough.
+    whole = manifest({}, slot=90, blockhashes=hashes(0, 90), **DECLARED)
+    cut = whole[: whole.index(b"\x01" + lattice(BASE))] + b"\x02" + bytes(99)
+    path = write(tmp_path, "mine.tar", archive(BASE, slot=90, told=cut))
+    assert run(path).startswith("proven: ")
+    assert Baseline.objects.get().whole
+
+
+@settings(
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(storages(80, 90), st.data())
+def test_without_storages_an_account_that_is_not_there_is_found(tmp_path, some, data):
+    """One left out, doubled with another state, or a storage that is away or cut short."""
+    declared = {"lattice": lattice(some), "capitalization": held(some)}
+    changed = {**some, "90.2": entry(account(99, lamports=7))}
+    whole = {name: content for name, content in some.items() if content}
+    if whole and data.draw(st.booleans()):
+        name = data.draw(st.sampled_from(sorted(whole)))
+        length = 136 + int.from_bytes(whole[name][8:16], "little")
+        cut = whole[name][length + -length % 8 :]
+        changed = {**some, name: data.draw(st.sampled_from([b"", cut]))}
+    path = write(tmp_path, "snapshot-90-x.tar", unnamed(changed, **declared))
+    with transaction.atomic():
+        if lattice(changed) == lattice(some):  # what is away had been superseded or closed
+            assert run(path).startswith("proven: ")
+        else:
+            refused(path)
+        transaction.set_rollback(True)
 
 
 @pytest.mark.parametrize("forks", [(), ((90, 2), (89, 1)), ((91, 1),)])

@@ -98,6 +98,10 @@ def test_without_units_it_fails_at_its_first_instruction() -> None:
     outcome = World().look(v1([PAY], config=asking(units=None)))
     assert outcome.err == {"InstructionError": [0, "ComputationalBudgetExceeded"]}
     assert (outcome.executed, outcome.fee, outcome.units_consumed) == (True, 5_000, 0)
+    world = World()
+    world.deploy(PROGRAM, elf.SUCCEEDS)
+    outcome = world.look(v1([call(PROGRAM)], config=asking(units=None)))
+    assert outcome.err == {"InstructionError": [0, "ProgramFailedToComplete"]}
 
 
 @pytest.mark.parametrize(("units", "err"), [(300, None), (299, [1, "ComputationalBudgetExceeded"])])

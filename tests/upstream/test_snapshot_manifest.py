@@ -153,6 +153,21 @@ def test_without_a_known_manifest_the_files_lengths_count_and_it_is_said(tmp_pat
         open_(tmp_path, archive({"95.8": HALF["95.8"]}, told=b"a manifest"))
 
 
+def test_where_the_manifest_names_no_storages_each_ends_where_its_file_ends(tmp_path):
+    path = tmp_path / "snapshot.tar"
+    path.write_bytes(archive(STORAGES, told=manifest({})))
+    with Snapshot(path) as snapshot:
+        assert (list(snapshot), snapshot.warning) == (TRUE, None)
+        assert snapshot.manifest is not None
+        assert (snapshot.names_storages, snapshot.is_whole) == (False, False)
+    for name, reason in (
+        ("90.7", r"90\.7, byte 280: the storage ends inside an account"),
+        ("95.8", r"95\.8, byte 136: no account stands here"),
+    ):
+        with pytest.raises(BadSnapshot, match=reason):
+            open_(tmp_path, archive({**STORAGES, name: HALF[name]}, told=manifest({})))
+
+
 def test_a_manifest_behind_the_storages_is_not_followed(tmp_path):
     members = [("version", b"1.2.0"), *((f"accounts/{name}", STORAGES[name]) for name in STORAGES)]
     late = tar_of([*members, ("snapshots/100/100", manifest(LIVE))])

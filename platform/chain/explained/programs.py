@@ -70,6 +70,7 @@ LOG_LINES = (
 )
 
 TOO_FEW_TOKENS = 1
+NO_UNITS_LEFT = "exceeded CUs meter"
 _TOKEN_CODES = {
     0: "The token account would not be rent-exempt: it needs more SOL.",
     TOO_FEW_TOKENS: "The token account has too few tokens for this.",

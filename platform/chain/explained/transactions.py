@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from chain.encodings import b58decode
 from chain.explained import programs
 from chain.explained.calls import FailedCall, failed_call
 from chain.explained.funding import RentShortfall, Shortfall, rent_shortfall, shortfall
 from chain.explained.instructions import all_keys, decode, program_name, sol
+from chain.explained.limits import settings_in_words, settings_of_entry, want_of_settings
 from chain.transaction_error_text import transaction_error_text
 
 Entry = dict[str, Any]
-_SET_UNIT_LIMIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,8 @@ class TokenBalance:
 class Explanation:
     """What a transaction came to. `sentence` and `technical` are empty where it succeeded; lamports
     in `fee`, compute units in `units_used` and `units_asked` (None: not recorded, or none asked).
-    `short` has the figures of an error for want of lamports, where they are known.
+    `short` has the figures of an error for want of lamports, where they are known. `settings` are
+    names and values of what it asked for, of version 1 also that it asked for no units or no size.
     """
 
     sentence: str
@@ -72,6 +72,7 @@ class Explanation:
     units_used: int | None
     units_asked: int | None
     short: Shortfall | RentShortfall | None
+    settings: tuple[tuple[str, str], ...]
 
 
 def explain(entry: Entry) -> Explanation:
@@ -83,8 +84,13 @@ def explain(entry: Entry) -> Explanation:
     keys = all_keys(entry)
     err = meta.get("err")
     call = None if err is None else failed_call(message["instructions"], keys, meta)
+    settings = settings_of_entry(entry)
     return Explanation(
-        sentence="" if err is None else _of_tokens(call, keys, meta) or _sentence(err, call, keys),
+        sentence=""
+        if err is None
+        else want_of_settings(err, settings)
+        or _of_tokens(call, keys, meta)
+        or _sentence(err, call, keys),
         technical="" if err is None else transaction_error_text(err),
         failed=None if call is None else _failed(call),
         balances=tuple(
@@ -96,8 +102,9 @@ def explain(entry: Entry) -> Explanation:
         tokens=_tokens(keys, meta),
         fee=meta.get("fee"),
         units_used=meta.get("computeUnitsConsumed"),
-        units_asked=_units_asked(message["instructions"], keys),
+        units_asked=None if settings is None else settings.asked.compute_unit_limit,
         short=_short(call, err, message["instructions"], keys, meta),
+        settings=() if settings is None else settings_in_words(settings),
     )
 
 
@@ -142,9 +149,17 @@ def _sentence(err: Any, call: FailedCall | None, keys: list[str] | None = None) 
         return (
             f"{whose} returned its own error {code} ({code:#x}): see the program's documentation."
         )
+    if problem == "ProgramFailedToComplete" and call is not None and _used_all_units(call):
+        problem = "ComputationalBudgetExceeded"
     named = programs.NAMED.get(problem) if isinstance(problem, str) else None
     text = transaction_error_text(err).partition(": ")[2]  # without the instruction's index
     return named or f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _used_all_units(call: FailedCall) -> bool:
+    """A program that uses its last unit ends with an error that says no more than that it ended."""
+    ended = f"Program {call.program_id} failed: {programs.NO_UNITS_LEFT}"
+    return any(line.startswith(ended) for line in call.logs)
 
 
 def _of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) -> str:
@@ -201,16 +216,6 @@ def _failed(call: FailedCall) -> FailedInstruction:
         data=decoded.data,
         logs=call.logs,
     )
-
-
-def _units_asked(instructions: list[Entry], keys: list[str]) -> int | None:
-    for each in instructions:
-        index = each["programIdIndex"]
-        if index < len(keys) and keys[index] == programs.COMPUTE_BUDGET:
-            data = b58decode(each["data"])
-            if len(data) >= 5 and data[0] == _SET_UNIT_LIMIT:
-                return int.from_bytes(data[1:5], "little")
-    return None
 
 
 def _tokens(keys: list[str], meta: Entry) -> tuple[TokenBalance, ...]:

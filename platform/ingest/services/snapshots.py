@@ -135,7 +135,10 @@ class _CheckedSnapshot:
         bank = manifest.bank
         return Origin(
             *(manifest.blockhash, bank.block_height, bank.capitalization, self.base),
-            Declared(named, manifest.lattice, _declared_bank(manifest, self._snapshot.slot)),
+            Declared(
+                *(named, manifest.lattice, _declared_bank(manifest, self._snapshot.slot)),
+                by_sum_alone=not self._snapshot.names_storages,
+            ),
             {each.epoch: _stakes(each) for each in manifest.epoch_stakes},
         )
 

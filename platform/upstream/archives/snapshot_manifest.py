@@ -5,7 +5,7 @@ wrote some more. The order and the widths are those of `runtime/src/serde_snapsh
 types it names, as solana-labs/solana and anza-xyz/agave had them in the years of version 1.2.0 (1.x
 to 4.x); they were held against the states of firedancer's `fd_ssmanifest_parser.c`, which reads the
 same bytes. In all of them the bank's fields take the same bytes under changing names: epoch stakes
-became a map that is always empty, and only the tail grew.
+became a map that is always empty, so did the storages with Agave 4.4, and only the tail grew.
 """
 
 from typing import NamedTuple
@@ -67,9 +67,10 @@ class Bank(NamedTuple):
 class Manifest(NamedTuple):
     """What a manifest says of its chain: blockhashes by their number (of the newest 301 blocks),
     the newest of them, the bank, how many bytes of each storage are accounts (what is behind them
-    is nothing), the stakes of the epochs that it knows, lowest first, and the lattice hash of all
-    accounts, 2,048 bytes, None where it has none. `tail_fault` says why what is behind the
-    storages could not be followed: then it has no lattice hash, and stakes perhaps.
+    is nothing; empty since Agave 4.4), the stakes of the epochs that it knows, lowest first, and
+    the lattice hash of all accounts, 2,048 bytes, None where it has none. `tail_fault` says why
+    what is behind the storages could not be followed: then it has no lattice hash, and stakes
+    perhaps.
     """
 
     blockhashes: dict[int, bytes]

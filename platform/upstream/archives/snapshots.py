@@ -1,9 +1,9 @@
 """Snapshot archives of a validator: every account as it stood at one slot.
 
 A tar of `version`, `snapshots/<slot>/<slot>` and `accounts/<slot>.<id>`: the last are storages,
-accounts one after another, each behind 136 bytes of head and at a multiple of 8. How far a storage
-goes is declared by the manifest (see snapshot_manifest); behind that a file may hold anything.
-Written from the sources named there, and tried on archives of our own making alone.
+accounts one after another, each behind 136 bytes of head and at a multiple of 8. Up to Agave 4.3
+the manifest declares how far a storage goes (see snapshot_manifest), and behind that a file may
+hold anything. Since 4.4 it names no storages: each ends where its file ends.
 """
 
 import re
@@ -53,7 +53,8 @@ class Snapshot:
 
     `slot` is what the archive says its slot is, known once iteration is over; so is `warning`:
     that the manifest could not be followed, so that every storage was read to its file's end. The
-    `manifest` is there before the first account, None where it cannot be followed.
+    `manifest` is there before the first account, None where it cannot be followed; without it, or
+    if it names no storages, `names_storages` is False.
     """
 
     def __init__(self, path: Path, progress: Progress = lambda position, size: None) -> None:
@@ -96,9 +97,14 @@ class Snapshot:
     @property
     def is_whole(self) -> bool:
         """All has been read, and every storage that the manifest names was there: no incremental
-        archive. False where the manifest cannot be followed.
+        archive. False where the manifest cannot be followed or names none: then only the sum of
+        all accounts shows that none is missing.
         """
         return self._lengths == {}
+
+    @property
+    def names_storages(self) -> bool:
+        return self._lengths is not None
 
     def __iter__(self) -> Iterator[StoredAccount]:
         """Every stored account; raises BadSnapshot where the archive cannot be read."""
@@ -148,7 +154,8 @@ class Snapshot:
             if self._lowest is not None:
                 raise Misfit("it comes after the first storage")
             self.manifest = read_manifest(member, member.left, slot)
-            self._lengths = dict(self.manifest.lengths)
+            # None named: each is read to the end of its file, as since Agave 4.4.
+            self._lengths = dict(self.manifest.lengths) or None
         except Misfit as misfit:
             self.warning = (
                 f"the manifest cannot be followed ({misfit}); each storage is read to the end of"

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Sequence
 
+from chain.encodings import b64decode
+
 _PYTHON = '''\
 import base64
 import json
@@ -11,7 +13,7 @@ import urllib.request
 
 from solders.hash import Hash
 from solders.keypair import Keypair
-from solders.message import Message, MessageV0
+from solders.message import Message, MessageV0, MessageV1, VersionedMessage
 from solders.transaction import VersionedTransaction
 
 URL = os.environ.get("URL", {url})
@@ -29,8 +31,12 @@ def call(path: str, method: str, *params: object) -> dict:
     return answer["result"]
 
 
-def renewed(message: Message | MessageV0, blockhash: Hash) -> Message | MessageV0:
+def renewed(message: VersionedMessage, blockhash: Hash) -> VersionedMessage:
     """The same message on another blockhash."""
+    if isinstance(message, MessageV1):
+        return MessageV1(
+            message.header, message.config, blockhash, message.account_keys, message.instructions
+        )
     if isinstance(message, MessageV0):
         return MessageV0(
             message.header,
@@ -64,8 +70,8 @@ _SEND_ONE = """options = {"encoding": "base64", "skipPreflight": True}
 print(call("/priority", "sendTransaction", again[0], options))"""
 _SEND_ALL = """print(call("/priority", "sendBundle", again, {"encoding": "base64"}))"""
 _TYPESCRIPT = """\
-import {{ Connection, Keypair, VersionedTransaction }} from "@solana/web3.js";
-import {{ readFileSync }} from "node:fs";
+import {{ {classes}, VersionedTransaction }} from "@solana/web3.js";
+import {{ readFileSync }} from "node:fs";{imports}
 
 const url = process.env.URL ?? {url};
 const headers = {{ Authorization: process.env.KEY, "Content-Type": "application/json" }};
@@ -75,14 +81,37 @@ const sent = {wires};
 
 const chain = new Connection(`${{url}}/`, {{ httpHeaders: headers }});
 const {{ blockhash }} = await chain.getLatestBlockhash();
-const again = sent.map((text) => {{
-  const transaction = VersionedTransaction.deserialize(Buffer.from(text, "base64"));
+{version_1}const again = sent.map((text) => {{
+{is_version_1}  const transaction = VersionedTransaction.deserialize(Buffer.from(text, "base64"));
   transaction.message.recentBlockhash = blockhash;
   transaction.sign(signers);
   return Buffer.from(transaction.serialize()).toString("base64");
 }});
 const body = JSON.stringify({{ jsonrpc: "2.0", id: 1, {call} }});
 console.log(await (await fetch(`${{url}}/priority`, {{ method: "POST", headers, body }})).json());
+"""
+# web3.js does not read version 1.
+_IMPORTS_OF_V1 = """
+import { createPrivateKey, sign } from "node:crypto";"""
+_V1_TS = """\
+// Version 1 (SIMD-0385): the blockhash at byte 8, keys from byte 42 on, signatures at the end.
+function signedAgain(bytes) {
+  const count = bytes[1], end = bytes.length - 64 * count;
+  bytes.set(new PublicKey(blockhash).toBytes(), 8);
+  for (let at = 0; at < count; at++) {
+    const key = new PublicKey(bytes.subarray(42 + 32 * at, 74 + 32 * at));
+    const seed = signers.find((each) => each.publicKey.equals(key)).secretKey.slice(0, 32);
+    const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+    const der = Buffer.concat([prefix, seed]);
+    const secret = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+    bytes.set(sign(null, bytes.subarray(0, end), secret), end + 64 * at);
+  }
+  return bytes.toString("base64");
+}
+"""
+_IS_V1_TS = """\
+  const bytes = Buffer.from(text, "base64");
+  if (bytes[0] === 0x81) return signedAgain(bytes);
 """
 _ONE_TS = (
     'method: "sendTransaction", params: [again[0], { encoding: "base64", skipPreflight: true }]'
@@ -96,8 +125,15 @@ def samples_of(wires: Sequence[str], *, base: str) -> list[dict[str, str]]:
     python = _PYTHON.format(
         url=url, wires=json.dumps(list(wires), indent=4), send=_SEND_ALL if many else _SEND_ONE
     )
+    has_version_1 = any(b64decode(wire)[:1] == b"\x81" for wire in wires)
     typescript = _TYPESCRIPT.format(
-        url=url, wires=json.dumps(list(wires), indent=2), call=_ALL_TS if many else _ONE_TS
+        classes="Connection, Keypair, PublicKey" if has_version_1 else "Connection, Keypair",
+        imports=_IMPORTS_OF_V1 if has_version_1 else "",
+        version_1=_V1_TS if has_version_1 else "",
+        is_version_1=_IS_V1_TS if has_version_1 else "",
+        url=url,
+        wires=json.dumps(list(wires), indent=2),
+        call=_ALL_TS if many else _ONE_TS,
     )
     return [
         {"id": "python", "title": "Python", "text": python},
