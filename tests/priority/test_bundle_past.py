@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from solders.instruction import CompiledInstruction
 from solders.keypair import Keypair
+from solders.message import MessageHeader, MessageV1, TransactionConfig
 from solders.transaction import VersionedTransaction
 
+from simulator.addresses import COMPUTE_BUDGET
 from tests.priority.bundling import Answer, Post, answer, asking, flat
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.round_trips import counted
@@ -183,3 +186,64 @@ def test_a_bundle_that_comes_again_reads_in_one_round_trip(
     with counted(tmp_path) as trips:
         assert shown(post, chain, slot=2) == first[0] == first[1]
     assert trips == [1]
+
+
+def test_version_1_runs_with_what_it_asks_for(post: Post, chain: LittleChain) -> None:
+    """In both forms, beside an older version; without a size it fails at loading."""
+    target, payer = TARGET.pubkey(), chain.payers[0].pubkey()
+
+    def asks(config: TransactionConfig) -> VersionedTransaction:
+        calls = [transfer(target, payer, 1 + each) for each in range(50)]
+        message = MessageV1.try_compile(target, calls, chain.blockhash, config)
+        return VersionedTransaction(message, [TARGET])
+
+    good = asks(TransactionConfig(3, 50 * 150, 1_000_000))
+    assert len(bytes(good)) < 1_232 < len(bytes(asks_more(good)))
+    configs = [{"addresses": [str(target)]}] * 3
+    told = flat(
+        post,
+        [there(chain, 7), good, asks_more(good)],
+        slot=2,
+        skipSigVerify=True,
+        replaceRecentBlockhash=True,
+        preExecutionAccountsConfigs=configs,
+        postExecutionAccountsConfigs=configs,
+    )
+    assert told["err"] is None, told
+    after = [3 * SOL - 7 - 5_000]
+    after += [after[0] - 50 * 51 // 2 - 5_003]
+    after += [after[1] - 50 * 51 // 2 - 5_003]
+    assert had(told)[1::2] == after
+
+    def nested(*transactions: VersionedTransaction) -> list[Any]:
+        config = {"replaceRecentBlockhash": True, "slot": 2}
+        value = answer(post, asking(list(transactions)), config)["result"]["value"]
+        return [(each["err"], each["unitsConsumed"]) for each in value["transactionResults"]]
+
+    assert nested(good, asks_more(good)) == [(None, 50 * 150), (None, 51 * 150)]
+    (failed,) = nested(asks(TransactionConfig()))
+    assert failed == ("MaxLoadedAccountsDataSizeExceeded", 0)
+
+
+def asks_more(transaction: VersionedTransaction) -> VersionedTransaction:
+    """The same with one more instruction of 900 bytes that means nothing."""
+    message = transaction.message
+    assert isinstance(message, MessageV1)
+    asked = message.config
+    keys, header = message.account_keys, message.header
+    more = CompiledInstruction(len(keys), b"\xff" * 900, b"")
+    config = TransactionConfig(
+        asked.priority_fee, 51 * 150, asked.loaded_accounts_data_size_limit, asked.heap_size
+    )
+    larger = MessageV1(
+        MessageHeader(
+            header.num_required_signatures,
+            header.num_readonly_signed_accounts,
+            header.num_readonly_unsigned_accounts + 1,
+        ),
+        config,
+        message.recent_blockhash,
+        [*keys, COMPUTE_BUDGET],
+        [*message.instructions, more],
+    )
+    return VersionedTransaction(larger, [TARGET])
