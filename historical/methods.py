@@ -65,7 +65,7 @@ class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
     """How a transaction is written.
 
     encoding: `json` by default; `jsonParsed` reads what known programs were asked
-    max_supported_transaction_version: the newest version that you can read: 0 today. Without it
+    max_supported_transaction_version: the newest version that you can read: 1 today. Without it
         only legacy transactions are answered
     form: `current` (the default) writes a transaction of any age as a node of today does; `source`
         as the source that it was recorded from did, without the fields that it did not know. No

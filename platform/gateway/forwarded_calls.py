@@ -77,7 +77,7 @@ class Handing:
                 chunks, encoding = compress(chunks, self.accepted)
             else:
                 chunks, encoding = await _in_thread(partial(compress, chunks, self.accepted))
-        answered = Answered(chunks, encoding=encoding)
+        answered = Answered(chunks, encoding=encoding, headers=self.call.headers)
         lines = answered.lines(self.call.request_id, self.taken)
         return Response(200, (), chunks, lines=lines)
 

@@ -98,7 +98,7 @@ def read_signed(text: str, encoding: TransactionText, *, at: str) -> Signed:
     Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion, SignatureMissing,
     SignatureInvalid.
     """
-    data, wire = _read(text, encoding, at)
+    data, wire = read_wire(text, encoding, at=at)
     try:
         sanitize(wire)
         _require_runnable(wire)
@@ -156,14 +156,17 @@ def read_transaction(text: str, encoding: TransactionText, *, at: str) -> Versio
     """A transaction with a signature for each key that must sign, none of them verified.
     Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
     """
-    data, _ = _read(text, encoding, at)
+    data, _ = read_wire(text, encoding, at=at)
     try:
         return VersionedTransaction.from_bytes(data)
     except ValueError as fault:
         raise TransactionUndecodable(f"failed to deserialize {_TYPE}: {fault}", at) from None
 
 
-def _read(text: str, encoding: TransactionText, at: str) -> tuple[bytes, Wire]:
+def read_wire(text: str, encoding: TransactionText, *, at: str) -> tuple[bytes, Wire]:
+    """A transaction's bytes and parts, neither verified nor checked any further.
+    Raises TransactionUndecodable, TransactionTooLarge, UnsupportedVersion.
+    """
     data = _wire(text, encoding, at)
     version = later_version(data)
     if version is not None:

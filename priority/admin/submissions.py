@@ -63,7 +63,7 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     )
     change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (
-        (None, {"fields": ("whole_name", "error")}),
+        (None, {"fields": ("whole_name", "error", "known_to_fail")}),
         (
             "Sender and options",
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
@@ -87,6 +87,7 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     name = column("transaction", lambda row: shortened(row.signature))
     whole_name = column("signature", lambda row: in_full(row.signature))
     standing = column("state", state_label)
+    known_to_fail = column("known to fail", lambda row: row.will_fail or "no")
     error = column("error", lambda row: "none" if row.err is None else in_full(json.dumps(row.err)))
     by_key = column("key", key_link)
 

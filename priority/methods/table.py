@@ -16,6 +16,7 @@ from priority.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
+from priority.proxy.advising import advice_headers
 from priority.proxy.forwarding import forward
 from priority.proxy.streaming import stream_result
 from upstream.async_connection_pool import AsyncConnectionPool, async_pool_for
@@ -39,6 +40,8 @@ class _Node:
         return name in settings.PROXY_METHODS
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
+        for each in calls:
+            call.headers.update(advice_headers(*each))
         return forward(
             calls,
             node=upstream_node(),
@@ -47,6 +50,7 @@ class _Node:
         )
 
     async def ask(self, call: Any, method: str, params: bytes) -> Encoded | Pieces:
+        call.headers.update(advice_headers(method, params))
         return await stream_result(
             (method, params),
             node=upstream_node_of_loop(),

@@ -22,6 +22,7 @@ from solders.transaction import VersionedTransaction
 from tests.patience import PATIENCE_SECONDS
 
 from .chain_endpoints import localnet_of, of_service, until
+from .conftest import Node
 from .service import Service
 
 SOL = 1_000_000_000
@@ -267,3 +268,14 @@ def error_of(service: Service, path: str, method: str, *params: Any) -> dict[str
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         error: dict[str, Any] = json.load(response)["error"]
     return error
+
+
+def test_kits_lands_unchanged(followed: Service, node: Node) -> None:
+    given = json.dumps({"url": followed.base_url, "key": followed.key})
+    assert json.loads(node("version-1.mjs", given)) == {
+        "size": 4_096,
+        "fate": {"state": "landed", "err": None},
+        "isUnchanged": True,
+        "version": 1,
+        "fee": "5007",
+    }

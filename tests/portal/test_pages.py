@@ -164,6 +164,10 @@ def test_a_fate_is_told_in_words_with_what_to_do(
     assert "it is in a block with an error" in text and "InstructionError" in text
     assert "Seen in slot 332254860" in text and "What to do:" in text
     assert "HWfQ3cT8y7c5VJm3zFbrM2p4kq5nYt9sDqGg6uEw1bQa" in text, "its tries"
+    assert "Known to fail" not in text
+    Submission.objects.filter(pk=failed.pk).update(will_fail="it asks for no units")
+    text = text_of(client, f"/portal/fates/{failed.signature}/")
+    assert "Known to fail It asks for no units." in text
     expired = mine.get(state="expired")
     Submission.objects.filter(pk=expired.pk).update(reason="blockhash_expired: told by a node")
     text = text_of(client, f"/portal/fates/{expired.signature}/")

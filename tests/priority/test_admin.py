@@ -101,7 +101,10 @@ def test_a_submission_tells_its_fate_and_every_try(admin_client: Any, ids: dict[
     refused = text_of(admin_client, f"{SUBMISSIONS}{ids['refused']}/change/")
     assert "no upstream accepted it. Reason: refused by all" in refused
     failed = text_of(admin_client, f"{SUBMISSIONS}{ids['failed']}/change/")
-    assert "6001" in failed
+    assert "6001" in failed and "asks for no units" not in failed
+    Submission.objects.filter(pk=ids["failed"]).update(will_fail="it asks for no units")
+    failed = text_of(admin_client, f"{SUBMISSIONS}{ids['failed']}/change/")
+    assert "it asks for no units" in failed
 
 
 def test_a_submission_leads_to_the_address_that_it_tips(

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 import zstandard
+from solders.message import TransactionConfig
 
 from access import usage
 from access.models import UsageMinute
 from access.tasks import roll_up_usage
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode, Write, odd_node, raw_node
+from tests.priority.sending import SENT, signed_v1, text, tip
 from tests.web_server import service_worker, serving
 from tests.webserver.client import Client, get, post
 
@@ -89,6 +91,16 @@ def counted() -> set[tuple[str, str]]:
     usage.flush()
     roll_up_usage()
     return {(row.method, row.status) for row in UsageMinute.objects.all()}
+
+
+def test_a_transaction_that_will_fail_is_told_so(raw: RawNode, front: Any, ask: Ask) -> None:
+    raw(plain(b'{"jsonrpc":"2.0","result":"sent","id":0}'))
+    wire = text(signed_v1(tip(), config=TransactionConfig()))
+    with Client(front()) as client:
+        for options, is_told in ((SENT, True), ({"encoding": "base64"}, False)):
+            reply = client.send(ask("sendTransaction", wire, options)).reply()
+            assert reply.json["result"] == "sent"
+            assert ("x-advice" in reply.headers) is is_told
 
 
 def test_calls_of_one_connection_use_one_connection_to_the_node(

@@ -1,5 +1,6 @@
 """Version 1 transactions at /priority and /bundle: accepted whole; told where they will fail."""
 
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from priority.store.submissions import insert_submissions
 from priority.submissions import Tip, pending_key
 from shared_state.redis_client import client
 from tests.conftest import Rpc
+from tests.priority.odd_nodes import OddNode
 from tests.priority.sending import (
     ASKED,
     MINIMUM,
@@ -138,3 +140,40 @@ def test_what_asks_for_enough_has_no_such_word(door: Door, rpc: Rpc) -> None:
         insert_submissions(submission_rows(active_submission(b"1-0", queued()[-1])))
         fate = rpc("/priority", "getTransactionFate", signature(transaction))["result"]
         assert fate["willFail"] is None
+
+
+@pytest.mark.parametrize("case", [*TOLD, "enough"])
+def test_what_is_passed_on_to_the_node_is_told_too(
+    node: Callable[..., OddNode], door: Door, case: str
+) -> None:
+    node(lambda body: (200, json.dumps({"jsonrpc": "2.0", "id": 0, "result": "sent"}).encode()))
+    config, why = TOLD.get(case, (ASKED, ""))
+    transaction = signed_v1(tip(), config=config)
+    for written, encoding in ((text(transaction), "base64"), (b58encode(bytes(transaction)), None)):
+        options = {"encoding": encoding, "skipPreflight": True}
+        response = door("/", "sendTransaction", written, options)
+        assert result(response) == "sent"
+        assert response.headers.get("X-Advice", "").startswith(f"will_fail: {why}" if why else "")
+        assert ("X-Advice" in response.headers) is bool(why)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        [],
+        ["gQ"],
+        [7, {"skipPreflight": True}],
+        ["gQ", {"skipPreflight": True}],
+        ["gQ", {"skipPreflight": "yes"}],
+        ["gQ", {"skipPreflight": True, "encoding": "hex"}],
+        ["gQ", {"skipPreflight": True}, None],
+        [text(signed_v1(tip(), config=TransactionConfig())), {"encoding": "base64"}],
+        [text(signed(tip())), {"encoding": "base64", "skipPreflight": True}],
+    ],
+)
+def test_what_the_node_judges_is_left_to_it(
+    node: Callable[..., OddNode], door: Door, params: list[Any]
+) -> None:
+    node(lambda body: (200, json.dumps({"jsonrpc": "2.0", "id": 0, "result": "sent"}).encode()))
+    response = door("/", "sendTransaction", *params)
+    assert result(response) == "sent" and "X-Advice" not in response.headers
