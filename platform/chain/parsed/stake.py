@@ -131,20 +131,23 @@ def _lockup(cursor: Cursor) -> dict[str, Any]:
 def _set_lockup(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 2)
     lockup = _lockup(cursor)
-    custodian = cursor.optional_pubkey()
-    if custodian is not None:
-        lockup["custodian"] = custodian
-    info: Info = {"stakeAccount": accounts[0], "custodian": accounts[1], "lockup": lockup}
-    return "setLockup", info
+    return "setLockup", _with_lockup(accounts, lockup, cursor.optional_pubkey())
 
 
 def _set_lockup_checked(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 2)
-    lockup = _lockup(cursor)
-    if len(accounts) >= 3:
-        lockup["custodian"] = accounts[2]
-    info: Info = {"stakeAccount": accounts[0], "custodian": accounts[1], "lockup": lockup}
-    return "setLockupChecked", info
+    new = accounts[2] if len(accounts) >= 3 else None
+    return "setLockupChecked", _with_lockup(accounts, _lockup(cursor), new)
+
+
+def _with_lockup(accounts: list[str], lockup: dict[str, Any], new: str | None) -> Info:
+    if new is not None:
+        lockup["custodian"] = new
+    return {
+        "stakeAccount": accounts[0],
+        "custodian": accounts[1],
+        "lockup": dict(sorted(lockup.items())),
+    }
 
 
 def _authorize_with_seed(accounts: list[str], cursor: Cursor) -> Typed:

@@ -30,8 +30,8 @@ def shown(case: Instruction | Account) -> Any:
 
 
 def text(answer: Any) -> str:
-    """In one form: members in any order, but a number's kind and sign as they are."""
-    return json.dumps(answer, sort_keys=True)
+    """As JSON: what is parsed in the order it has, which is sorted in the node."""
+    return json.dumps(dict(sorted(answer.items())) if isinstance(answer, dict) else answer)
 
 
 def _load(case: Account, key: Pubkey) -> LoadedAccount | None:
