@@ -19,11 +19,6 @@ from chain.parsed_accounts.sysvars import CLOCK, clock_timestamp
 from chain.parsed_accounts.token import is_mint
 
 LONGEST_BASE58 = 128
-_MINT_PROGRAMS = {
-    Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
-    Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
-}
-_DECIMALS = 44
 _CLOCK = Pubkey.from_string(CLOCK)
 # Wrapped SOL: known to every node, so that its accounts are shown without its mint.
 _NATIVE_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
@@ -68,7 +63,7 @@ def account_json(
             None if pubkey is None else str(pubkey),
             str(account.owner),
             data,
-            lambda mint: _amounts_of(Pubkey.from_string(mint), load),
+            lambda mint: amounts_of(Pubkey.from_string(mint), load),
         )
     if shown is None:
         shown = _written(data, encoding, part, longest_base58)
@@ -82,24 +77,16 @@ def account_json(
     }
 
 
-def mint_decimals(key: Pubkey, load: Loader) -> int | None:
-    """The decimals of a mint; None if the account is not a mint."""
-    data = _mint_data(key, load)
-    return None if data is None else data[_DECIMALS]
-
-
-def _amounts_of(key: Pubkey, load: Loader) -> Shown | None:
-    if key == _NATIVE_MINT:
+def amounts_of(mint: Pubkey, load: Loader) -> Shown | None:
+    """How raw amounts of a mint's tokens are shown; None if its account is not a mint's. As in the
+    node, any program may own it.
+    """
+    if mint == _NATIVE_MINT:
         return partial(ui_amount, decimals=_NATIVE_DECIMALS)
-    data = _mint_data(key, load)
-    return None if data is None else amounts_of_mint(data, lambda: _now(load))
-
-
-def _mint_data(key: Pubkey, load: Loader) -> bytes | None:
-    account = load(key)
-    if account is None or account.owner not in _MINT_PROGRAMS or not is_mint(account.data):
+    account = load(mint)
+    if account is None or not is_mint(account.data):
         return None
-    return account.data
+    return amounts_of_mint(account.data, lambda: _now(load))
 
 
 def _now(load: Loader) -> int | None:

@@ -160,7 +160,7 @@ def test_a_vote_account_of_the_fourth_version_shows_its_collectors() -> None:
             blockRevenueCollector=D58,
             blockRevenueCommissionBps=500,
             blsPubkeyCompressed=key,
-            commission=12,
+            commission=13,  # any part of a percent is a whole one
             inflationRewardsCollector=C58,
             inflationRewardsCommissionBps=1_250,
             pendingDelegatorRewards="77",
@@ -279,7 +279,8 @@ def test_each_sysvar_is_known_by_its_pubkey() -> None:
         "type": "fees",
     }
     for value, shown in ((0.5, 0.5), (float("nan"), None), (float("-inf"), None)):
-        assert sysvar("SysvarRewards111111111111111111111111111111", struct.pack("<d", value)) == {
+        data = struct.pack("<dd", value, 0.0)
+        assert sysvar("SysvarRewards111111111111111111111111111111", data) == {
             "info": {"validatorPointValue": shown},
             "type": "rewards",
         }

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.blocks import Form
 from chain.encodings import b58decode
 from chain.parsed.instructions import parse_instruction
+from chain.parsed.transactions import parsed_meta, parsed_transaction
 
 FIXTURES = Path(__file__).resolve().parents[3] / "shared" / "fixtures"
 
@@ -269,3 +272,26 @@ def test_what_modern_nodes_show_is_what_its_bytes_are_parsed_to(
             names, rebuild = REBUILD[instruction["program"], parsed["type"]]
             accounts, data = [info[name] for name in names], rebuild(info)
         assert parse_instruction(program, accounts, data) == expected(instruction)
+
+
+def test_transactions_of_version_1_are_shown_as_the_node_showed_them() -> None:
+    """Their settings, keys, instructions and inner instructions, from the same node's `json`."""
+    with zstandard.open(FIXTURES / "agave-4.4.0" / "version-1.json.zst", "rt") as file:
+        calls = json.load(file)
+    shown: dict[str, dict[str, Any]] = {"json": {}, "jsonParsed": {}}
+    for call in calls:
+        method, params = call["request"]["method"], call["request"]["params"]
+        if method == "getTransaction" and call["answer"].get("result"):
+            encoding = params[1]["encoding"]
+            if encoding in shown:
+                shown[encoding][params[0]] = call["answer"]["result"]
+    with_settings = 0
+    for signature, entry in shown["json"].items():
+        ours = {
+            **entry,
+            "transaction": parsed_transaction(entry, Form.STACK_HEIGHT),
+            "meta": parsed_meta(entry, Form.STACK_HEIGHT),
+        }
+        assert ours == shown["jsonParsed"][signature]
+        with_settings += "transactionConfig" in ours["transaction"]["message"]
+    assert (len(shown["json"]), with_settings) == (40, 38)

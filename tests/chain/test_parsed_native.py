@@ -328,20 +328,6 @@ UPGRADEABLE_VECTORS: list[Vector] = [
         "setAuthorityChecked",
         {"account": K[0], "authority": K[1], "newAuthority": K[2]},
     ),
-    (u32(8), K[:3], 3, "migrate", {**PROGRAM, "authority": K[2]}),
-    (
-        u32(9) + u32(42),
-        K[:4],
-        4,
-        "extendProgramChecked",
-        {
-            **PROGRAM,
-            "authority": K[2],
-            "additionalBytes": 42,
-            "systemProgram": K[3],
-            "payerAccount": None,
-        },
-    ),
 ]
 
 SOME, NONE = b"\1", b"\0"
@@ -407,19 +393,6 @@ STAKE_VECTORS: list[Vector] = [
             "clockSysvar": CLOCK,
             "stakeHistorySysvar": HISTORY,
             "stakeConfigAccount": CONFIG,
-            "stakeAuthority": K[5],
-        },
-    ),
-    (
-        u32(2),
-        [K[0], K[1], CLOCK, HISTORY, K[5]],
-        5,
-        "delegate",
-        {
-            "stakeAccount": K[0],
-            "voteAccount": K[1],
-            "clockSysvar": CLOCK,
-            "stakeHistorySysvar": HISTORY,
             "stakeAuthority": K[5],
         },
     ),
@@ -794,19 +767,21 @@ VOTE_VECTORS: list[Vector] = [
         {**UPDATED, "towerSync": {**NO_ROOT, "blockId": K[9]}, "hash": K[8]},
     ),
     (
-        u32(16) + KEY[1] + KEY[4] + bytes(144) + KEY[5] + u16(500) + KEY[6] + u16(10_000) + KEY[7],
-        K[:2],
-        2,
+        u32(16) + KEY[1] + KEY[4] + b"\1" * 48 + bytes(96) + KEY[5] + u16(500) + u16(10_000),
+        K[:4],
+        4,
         "initializeV2",
         {
             "voteAccount": K[0],
             "node": K[1],
+            "inflationRewardsCollector": K[2],
+            "blockRevenueCollector": K[3],
             "authorizedVoter": K[4],
+            "authorizedVoterBlsPubkey": "AQEB" * 16,
+            "authorizedVoterBlsProofOfPossession": "AAAA" * 32,
             "authorizedWithdrawer": K[5],
             "inflationRewardsCommissionBps": 500,
-            "inflationRewardsCollector": K[6],
             "blockRevenueCommissionBps": 10_000,
-            "blockRevenueCollector": K[7],
         },
     ),
     (

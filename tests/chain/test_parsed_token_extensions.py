@@ -398,9 +398,14 @@ FIXED: list[tuple[bytes, int, str, dict[str, Any]]] = [
         "initializeScaledUiAmountConfig",
         {**MINT, "authority": K[5], "multiplier": "2"},
     ),
-    (bytes([44, 0]) + NO_KEY, 1, "initializePausableConfig", {**MINT, "authority": None}),
     (bytes([44, 0]) + KEY[5], 1, "initializePausableConfig", {**MINT, "authority": K[5]}),
     # No one is meant by no key here: the node shows it.
+    (
+        bytes([44, 0]) + NO_KEY,
+        1,
+        "initializePausableConfig",
+        {**MINT, "authority": "11111111111111111111111111111111"},
+    ),
     (
         bytes([46, 0]) + NO_KEY,
         1,

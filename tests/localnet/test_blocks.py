@@ -183,7 +183,7 @@ KEY = str(Pubkey.new_unique())
             "getTokenAccountsByOwner",
             [KEY, {"mint": str(Pubkey.default())}],
             -32602,
-            "Invalid param: not a Token mint",
+            "Invalid param: Token mint could not be unpacked",
         ),
         (
             "getTokenSupply",

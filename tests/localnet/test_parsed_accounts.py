@@ -1,17 +1,23 @@
 """getAccountInfo and its kin in jsonParsed, for accounts of every program that is parsed."""
 
 import json
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+from solders.pubkey import Pubkey
+
+from chain.encodings import b64encode
 from tests.localnet_process import Localnet, running_localnet
 
 CLOCK = "SysvarC1ock11111111111111111111111111111111"
 RENT = "SysvarRent111111111111111111111111111111111"
 SLOT_HISTORY = "SysvarS1otHistory11111111111111111111111111"
 SYSVARS = "Sysvar1111111111111111111111111111111111111"
+TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 PARSED = {"encoding": "jsonParsed"}
 
 
@@ -66,3 +72,43 @@ def test_accounts_of_every_program_are_parsed(fixtures: Path) -> None:
         assert (amount["uiAmount"], amount["uiAmountString"]) == (0.0, "0")
         vote = found["vote-account"]["parsed"]["info"]
         assert vote["inflationRewardsCollector"] == keys["vote-account"]
+
+
+def test_balances_and_supply_have_their_mints_multiplier(tmp_path: Path) -> None:
+    """And the node's words for a mint that cannot be read, whoever owns it."""
+    mint, holder, broken, orphan = (Pubkey(bytes([number]) * 32) for number in (1, 2, 3, 4))
+    mint_data = bytes(36) + struct.pack("<QBB", 5_000, 2, 1) + bytes(36)
+    doubled = struct.pack("<HH32sdqd", 25, 56, bytes(32), 2.0, 2**62, 9.0)
+    holding = bytes(32) + struct.pack("<Q", 1_250) + bytes(36) + b"\1" + bytes(56)
+    datas = {
+        mint: mint_data + bytes(83) + b"\1" + doubled,
+        holder: bytes(mint) + holding,
+        broken: bytes(82),
+        orphan: bytes(broken) + holding,
+    }
+    for key, data in datas.items():
+        account = {
+            "lamports": 10**9,
+            "data": [b64encode(data), "base64"],
+            "owner": TOKEN_2022,
+            "executable": False,
+            "rentEpoch": 2**64 - 1,
+        }
+        (tmp_path / f"{key}.json").write_text(json.dumps({"pubkey": str(key), "account": account}))
+    with loaded(tmp_path) as (localnet, _):
+        balance = {"amount": "1250", "decimals": 2, "uiAmount": 25.0, "uiAmountString": "25"}
+        found = localnet.call("getAccountInfo", str(holder), PARSED)["value"]["data"]["parsed"]
+        assert found["info"]["tokenAmount"] == balance
+        assert localnet.call("getTokenAccountBalance", str(holder))["value"] == balance
+        largest = localnet.call("getTokenLargestAccounts", str(mint))["value"]
+        assert largest == [{"address": str(holder), **balance}]
+        supply = localnet.call("getTokenSupply", str(mint))["value"]
+        assert supply["uiAmountString"] == "100"
+        for method, key, words in (
+            ("getTokenAccountBalance", orphan, "Token mint could not be unpacked"),
+            ("getTokenLargestAccounts", broken, "Token mint could not be unpacked"),
+            ("getTokenLargestAccounts", Pubkey.default(), "Token mint could not be unpacked"),
+            ("getTokenSupply", broken, "mint could not be unpacked"),
+        ):
+            with pytest.raises(AssertionError, match=f"Invalid param: {words}"):
+                localnet.call(method, str(key))

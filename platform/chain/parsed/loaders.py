@@ -96,13 +96,4 @@ _UPGRADEABLE: dict[int, Parser] = {
         ("systemProgram", "payerAccount"),
     ),
     7: Layout("setAuthorityChecked", ("account", "authority", "newAuthority")),
-    8: Layout("migrate", ("programDataAccount", "programAccount", "authority")),
-    9: _WithOptional(
-        Layout(
-            "extendProgramChecked",
-            ("programDataAccount", "programAccount", "authority"),
-            _ADDITIONAL,
-        ),
-        ("systemProgram", "payerAccount"),
-    ),
 }

@@ -12,7 +12,6 @@ from chain.parsed.layouts import Info, Layout, Parser, Typed, at_least, variant
 
 _CLOCK = "SysvarC1ock11111111111111111111111111111111"
 _RENT = "SysvarRent111111111111111111111111111111111"
-_CONFIG = "StakeConfig11111111111111111111111111111111"
 
 
 def parse_stake(accounts: list[str], data: bytes) -> Typed:
@@ -67,20 +66,17 @@ def _delegate(accounts: list[str], cursor: Cursor) -> Typed:
     if accounts[2] != _CLOCK:
         info["stakeAuthority"] = accounts[2]
         return "delegate", info
-    at_least(accounts, 5)
-    _put(info, accounts, 2, "clockSysvar", "stakeHistorySysvar")
-    # The config account is never read, so the authority may be at its index.
-    if accounts[4] == _CONFIG:
-        _put(info, accounts, 4, "stakeConfigAccount", "stakeAuthority")
-    else:
-        info["stakeAuthority"] = accounts[4]
+    at_least(accounts, 6)
+    _put(
+        info,
+        accounts,
+        2,
+        "clockSysvar",
+        "stakeHistorySysvar",
+        "stakeConfigAccount",
+        "stakeAuthority",
+    )
     return "delegate", info
-
-
-def _split(accounts: list[str], cursor: Cursor) -> Typed:
-    info: Info = {"lamports": cursor.u64()}
-    _put(info, accounts, 0, "stakeAccount", "newSplitAccount", "stakeAuthority")
-    return "split", info
 
 
 def _withdraw(accounts: list[str], cursor: Cursor) -> Typed:
@@ -109,6 +105,7 @@ def _deactivate(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 2)
     info: Info = {"stakeAccount": accounts[0]}
     if accounts[1] == _CLOCK:
+        at_least(accounts, 3)
         _put(info, accounts, 1, "clockSysvar", "stakeAuthority")
     else:
         info["stakeAuthority"] = accounts[1]
@@ -119,6 +116,7 @@ def _merge(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 3)
     info: Info = {"destination": accounts[0], "source": accounts[1]}
     if accounts[2] == _CLOCK:
+        at_least(accounts, 5)
         _put(info, accounts, 2, "clockSysvar", "stakeHistorySysvar", "stakeAuthority")
     else:
         info["stakeAuthority"] = accounts[2]
@@ -133,20 +131,23 @@ def _lockup(cursor: Cursor) -> dict[str, Any]:
 def _set_lockup(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 2)
     lockup = _lockup(cursor)
-    custodian = cursor.optional_pubkey()
-    if custodian is not None:
-        lockup["custodian"] = custodian
-    info: Info = {"stakeAccount": accounts[0], "custodian": accounts[1], "lockup": lockup}
-    return "setLockup", info
+    return "setLockup", _with_lockup(accounts, lockup, cursor.optional_pubkey())
 
 
 def _set_lockup_checked(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 2)
-    lockup = _lockup(cursor)
-    if len(accounts) >= 3:
-        lockup["custodian"] = accounts[2]
-    info: Info = {"stakeAccount": accounts[0], "custodian": accounts[1], "lockup": lockup}
-    return "setLockupChecked", info
+    new = accounts[2] if len(accounts) >= 3 else None
+    return "setLockupChecked", _with_lockup(accounts, _lockup(cursor), new)
+
+
+def _with_lockup(accounts: list[str], lockup: dict[str, Any], new: str | None) -> Info:
+    if new is not None:
+        lockup["custodian"] = new
+    return {
+        "stakeAccount": accounts[0],
+        "custodian": accounts[1],
+        "lockup": dict(sorted(lockup.items())),
+    }
 
 
 def _authorize_with_seed(accounts: list[str], cursor: Cursor) -> Typed:
@@ -215,7 +216,7 @@ _VARIANTS: dict[int, Parser] = {
     0: _initialize,
     1: _authorize,
     2: _delegate,
-    3: _split,
+    3: Layout("split", ("stakeAccount", "newSplitAccount", "stakeAuthority"), _LAMPORTS),
     4: _withdraw,
     5: _deactivate,
     6: _set_lockup,

@@ -248,7 +248,7 @@ _PAUSABLE: dict[int, Parser] = {
     0: Layout(
         "initializePausableConfig",
         ("mint",),
-        (("authority", Cursor.nullable_pubkey),),
+        (("authority", Cursor.pubkey),),
         exact=True,
     ),
     1: Layout("pause", ("mint",), (), _AUTHORITY),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.layouts import Layout, Parser, Typed, variant
 from chain.units import U64_MAX
@@ -165,16 +166,15 @@ _VARIANTS: dict[int, Parser] = {
     15: Layout("towersyncswitch", _UPDATED, (("towerSync", _tower_sync), _HASH)),
     16: Layout(
         "initializeV2",
-        ("voteAccount", "node"),
+        ("voteAccount", "node", "inflationRewardsCollector", "blockRevenueCollector"),
         (
             (None, Cursor.pubkey),
             ("authorizedVoter", Cursor.pubkey),
-            (None, lambda cursor: cursor.take(48 + 96)),  # the BLS key and its proof of possession
+            ("authorizedVoterBlsPubkey", lambda cursor: b64encode(cursor.take(48))),
+            ("authorizedVoterBlsProofOfPossession", lambda cursor: b64encode(cursor.take(96))),
             ("authorizedWithdrawer", Cursor.pubkey),
             ("inflationRewardsCommissionBps", Cursor.u16),
-            ("inflationRewardsCollector", Cursor.pubkey),
             ("blockRevenueCommissionBps", Cursor.u16),
-            ("blockRevenueCollector", Cursor.pubkey),
         ),
     ),
     17: Layout(

@@ -12,6 +12,8 @@ _I64_MIN = -(2**63)
 # The node's parser goes no deeper; and its program gives an info less than a kilobyte.
 _DEEPEST = 127
 _LONGEST_INFO = 65_536
+_MOST_TENS = 308
+_TENS = [float(f"1e{exponent}") for exponent in range(_MOST_TENS + 1)]
 
 
 def parse_config_account(raw: RawAccount) -> dict[str, Any]:
@@ -43,7 +45,7 @@ def _json(text: str) -> Any:
 
 def _sorted(value: Any, depth: int) -> Any:
     """The value with its keys in order; ValueError for what is JSON to Python only."""
-    if depth > _DEEPEST:
+    if depth >= _DEEPEST and isinstance(value, dict | list):
         raise ValueError("too deep")
     if isinstance(value, dict):
         return {_text(key): _sorted(value[key], depth + 1) for key in sorted(value)}
@@ -67,7 +69,45 @@ def _integer(digits: str) -> int | float:
 
 
 def _float(digits: str) -> float:
-    number = float(digits)
+    """The number as serde_json computes it, which may differ in the last digit from the nearest:
+    from the digits that a u64 can hold and a power of ten.
+    """
+    sign = -1.0 if digits[0] == "-" else 1.0
+    mantissa, _, exponent_text = digits.lstrip("-").lower().partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    significand, read = _significand(0, whole)
+    exponent = len(whole) - read
+    significand, read = _significand(significand, fraction)
+    return sign * _scaled(significand, exponent - read + _exponent(exponent_text))
+
+
+def _exponent(text: str) -> int:
+    # More digits would be out of range as well, and are more than int() reads.
+    number = int(text.lstrip("+-").lstrip("0")[:10] or "0")
+    return -number if text.startswith("-") else number
+
+
+def _significand(start: int, digits: str) -> tuple[int, int]:
+    """The number with digits appended for as long as a u64 holds it, and how many these were."""
+    number = start
+    for read, digit in enumerate(digits):
+        longer = number * 10 + int(digit)
+        if longer > U64_MAX:
+            return number, read
+        number = longer
+    return number, len(digits)
+
+
+def _scaled(significand: int, exponent: int) -> float:
+    number = float(significand)
+    while exponent < -_MOST_TENS and number:
+        number /= _TENS[_MOST_TENS]
+        exponent += _MOST_TENS
+    if not number:
+        return number
+    if exponent > _MOST_TENS:
+        raise ValueError("out of range")
+    number = number * _TENS[exponent] if exponent >= 0 else number / _TENS[-exponent]
     if finite(number) is None:
         raise ValueError("out of range")
     return number

@@ -57,8 +57,9 @@ def _multiplier(cursor: Cursor, now: int) -> _Scale:
 
     def scale(amount: float, ten: float) -> float:
         scaled = amount * multiplier
-        # Fractions of the smallest unit are not shown.
-        return (float(math.trunc(scaled)) if math.isfinite(scaled) else scaled) / ten
+        # Fractions of the smallest unit are not shown; what is left of a negative one is -0.
+        whole = float(math.trunc(scaled)) if math.isfinite(scaled) else scaled
+        return math.copysign(whole, scaled) / ten
 
     return scale
 

@@ -87,7 +87,9 @@ def _rent(cursor: Cursor) -> dict[str, Any]:
 
 
 def _rewards(cursor: Cursor) -> dict[str, Any]:
-    return {"validatorPointValue": finite(cursor.f64())}
+    value = finite(cursor.f64())
+    cursor.f64()  # unused
+    return {"validatorPointValue": value}
 
 
 def _slot_hashes(cursor: Cursor) -> list[dict[str, Any]]:

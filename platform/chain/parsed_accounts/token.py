@@ -23,7 +23,7 @@ def parse_token_account(raw: RawAccount) -> dict[str, Any]:
         return {"info": _multisig(Cursor(data)), "type": "multisig"}
     if is_account(data):
         info, kind = _account(Cursor(data), raw.amounts_of), "account"
-    elif is_mint(data) and not any(data[MINT_SIZE:ACCOUNT_SIZE]):
+    elif is_mint(data):
         info, kind = _mint(Cursor(data)), "mint"
     else:
         raise UnreadableError
@@ -34,7 +34,7 @@ def parse_token_account(raw: RawAccount) -> dict[str, Any]:
 
 
 def is_account(data: bytes) -> bool:
-    """Whether the bytes are a token account's."""
+    """Whether the bytes are a token account's, by their size and kind."""
     size = len(data)
     return size == ACCOUNT_SIZE or (
         size > ACCOUNT_SIZE and size != MULTISIG_SIZE and data[ACCOUNT_SIZE] == _KIND_ACCOUNT
@@ -42,11 +42,20 @@ def is_account(data: bytes) -> bool:
 
 
 def is_mint(data: bytes) -> bool:
-    """Whether the bytes are a mint's."""
+    """Whether the bytes are an initialized mint's."""
     size = len(data)
-    return size == MINT_SIZE or (
-        size > ACCOUNT_SIZE and size != MULTISIG_SIZE and data[ACCOUNT_SIZE] == _KIND_MINT
-    )
+    if size != MINT_SIZE and (
+        size <= ACCOUNT_SIZE
+        or size == MULTISIG_SIZE
+        or data[ACCOUNT_SIZE] != _KIND_MINT
+        or any(data[MINT_SIZE:ACCOUNT_SIZE])
+    ):
+        return False
+    try:
+        _mint(Cursor(data))
+    except UnreadableError:
+        return False
+    return True
 
 
 def _mint(cursor: Cursor) -> dict[str, Any]:

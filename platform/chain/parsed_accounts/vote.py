@@ -10,7 +10,8 @@ _V1_14_11, _V3, _V4 = 1, 2, 3
 _BPS_PER_PERCENT = 100
 _WHOLE_BPS = 10_000
 _BLS_PUBKEY_SIZE = 48
-_PRIOR_VOTERS_SIZE = 32 * (32 + 8 + 8) + 8
+# The voters, the place of the last one, and whether there is none: skipped, whatever they are.
+_PRIOR_VOTERS_SIZE = 32 * (32 + 8 + 8) + 8 + 1
 
 
 def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
@@ -26,13 +27,12 @@ def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
     voters = _authorized_voters(cursor)
     if version != _V4:
         cursor.take(_PRIOR_VOTERS_SIZE)
-        cursor.flag()
     info = {
         **income,
         "authorizedVoters": voters,
         "authorizedWithdrawer": withdrawer,
-        # A u8 in the node, whatever the basis points.
-        "commission": income["inflationRewardsCommissionBps"] // _BPS_PER_PERCENT & 0xFF,
+        # A u8 in the node, whatever the basis points; a part of a percent is a whole one.
+        "commission": min(-(-income["inflationRewardsCommissionBps"] // _BPS_PER_PERCENT), 0xFF),
         "epochCredits": _epoch_credits(cursor),
         "lastTimestamp": {"slot": cursor.u64(), "timestamp": cursor.i64()},
         "nodePubkey": node,

@@ -5,8 +5,8 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from chain.account_json import mint_decimals
-from chain.parsed.amounts import ui_amount
+from chain.account_json import amounts_of
+from chain.parsed_accounts.raw import Shown
 from chain.parsed_accounts.token import is_account, is_mint
 from jsonrpc.params import Config
 from localnet.bank import Bank
@@ -32,8 +32,6 @@ _DELEGATE_TAG = slice(72, 76)
 _DELEGATE = slice(76, 108)
 _SUPPLY = slice(36, 44)
 _MOST_LARGEST = 20
-# What a node says of a mint that is absent, and of one that cannot be read.
-_MINT_ERRORS = ("could not find mint", "Token mint could not be unpacked")
 
 
 class TokenFilter(Config, frozen=True, kw_only=True):
@@ -53,10 +51,8 @@ def get_token_account_balance(
         raise BadParams("Invalid param: could not find account")
     if account.owner not in TOKEN_PROGRAMS or not is_account(account.data):
         raise BadParams("Invalid param: not a Token account")
-    decimals = mint_decimals(Pubkey(account.data[_MINT]), bank.load)
-    if decimals is None:
-        raise BadParams("Invalid param: could not find mint")
-    return in_context(bank, ui_amount(_u64(account.data[_AMOUNT]), decimals))
+    shown = _amounts_of(bank, Pubkey(account.data[_MINT]))
+    return in_context(bank, shown(_u64(account.data[_AMOUNT])))
 
 
 @methods.add("getTokenSupply")
@@ -64,8 +60,15 @@ def get_token_supply(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
     bank = bank_for(call, config or ContextConfig())
-    account, decimals = _mint(bank, mint, "could not find account", "mint could not be unpacked")
-    return in_context(bank, ui_amount(_u64(account.data[_SUPPLY]), decimals))
+    account = bank.load(mint)
+    if account is None:
+        raise BadParams("Invalid param: could not find account")
+    if account.owner not in TOKEN_PROGRAMS:
+        raise BadParams("Invalid param: not a Token mint")
+    shown = amounts_of(mint, bank.load) if is_mint(account.data) else None
+    if shown is None:
+        raise BadParams("Invalid param: mint could not be unpacked")
+    return in_context(bank, shown(_u64(account.data[_SUPPLY])))
 
 
 @methods.add("getTokenLargestAccounts")
@@ -73,21 +76,18 @@ def get_token_largest_accounts(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
     bank = bank_for(call, config or ContextConfig())
-    account, decimals = _mint(bank, mint, *_MINT_ERRORS)
+    shown, program = _amounts_of(bank, mint), _token_program(bank, mint)
     holdings = sorted(
         (
             (_u64(each.data[_AMOUNT]), str(key))
-            for key, each in bank.owned_by(account.owner)
+            for key, each in bank.owned_by(program)
             if is_account(each.data) and each.data[_MINT] == bytes(mint)
         ),
         reverse=True,
     )
     return in_context(
         bank,
-        [
-            {"address": key, **ui_amount(amount, decimals)}
-            for amount, key in holdings[:_MOST_LARGEST]
-        ],
+        [{"address": key, **shown(amount)} for amount, key in holdings[:_MOST_LARGEST]],
     )
 
 
@@ -115,17 +115,23 @@ def get_token_accounts_by_delegate(
     return in_context(bank, keyed(bank, mine, config))
 
 
-def _mint(bank: Bank, mint: Pubkey, absent: str, unreadable: str) -> tuple[Account, int]:
+def _amounts_of(bank: Bank, mint: Pubkey) -> Shown:
+    """How the node shows amounts of the mint: with its interest or multiplier, if it has one."""
+    shown = amounts_of(mint, bank.load)
+    if shown is not None:
+        return shown
+    if bank.load(mint) is None:
+        raise BadParams("Invalid param: could not find mint")
+    raise BadParams("Invalid param: Token mint could not be unpacked")
+
+
+def _token_program(bank: Bank, mint: Pubkey) -> Pubkey:
     account = bank.load(mint)
-    if account is None:
-        raise BadParams(f"Invalid param: {absent}")
-    if account.owner not in TOKEN_PROGRAMS:
+    # Wrapped SOL's mint need not exist.
+    program = TOKEN_PROGRAMS[0] if account is None else account.owner
+    if program not in TOKEN_PROGRAMS:
         raise BadParams("Invalid param: not a Token mint")
-    if not is_mint(account.data):
-        raise BadParams(f"Invalid param: {unreadable}")
-    decimals = mint_decimals(mint, bank.load)
-    assert decimals is not None
-    return account, decimals
+    return program
 
 
 def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
@@ -138,8 +144,8 @@ def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
             raise BadParams("Invalid param: unrecognized Token program id")
     else:
         assert wanted.mint is not None
-        mint, _ = _mint(bank, wanted.mint, *_MINT_ERRORS)
-        program = mint.owner
+        _amounts_of(bank, wanted.mint)
+        program = _token_program(bank, wanted.mint)
     return [
         (key, account)
         for key, account in bank.owned_by(program)
