@@ -266,6 +266,8 @@ def test_the_log_is_filtered_searched_and_exported(
     lines = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]
     assert [line["who"] for line in lines] == ["grace"]
     assert viewer.get(f"{LOG}file/xml/").status_code == 404
+    for unknown in ({"nothing": "1"}, {"pk__in": "x"}, {"user__password__startswith": "a"}):
+        assert viewer.get(f"{LOG}file/csv/", unknown).status_code == 400, unknown
     exported = AuditEntry.objects.filter(verb="exported").first()
     assert exported is not None
     assert "verb calmed" in exported.text
