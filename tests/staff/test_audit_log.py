@@ -217,12 +217,12 @@ def test_the_address_is_the_callers_behind_a_trusted_proxy(
     from staff.models import AuditEntry
 
     settings.TRUSTED_PROXIES = (ip_network("127.0.0.1"),)
-    addresses._is_trusted.cache_clear()
+    addresses.is_trusted.cache_clear()
     try:
         sent = {"username": "eve", "password": "guess"}
         client.post("/admin/login/", sent, headers={"X-Forwarded-For": "203.0.113.9"})
     finally:
-        addresses._is_trusted.cache_clear()
+        addresses.is_trusted.cache_clear()
     entry = AuditEntry.objects.get(verb="failed to sign in")
     assert (entry.address, entry.who, entry.subject) == ("203.0.113.9", "nobody", "eve")
 
