@@ -147,6 +147,11 @@ def test_each_advisory_lock_has_a_number_of_its_own() -> None:
             for number in map(int, re.findall(r"\b7_\d[\d_]*", line)):
                 assert number not in found, f"{name} is {found[number]} too"
                 found[number] = name
+        # As part of a statement, too.
+        for line in re.findall(r'^_[A-Z_]+ = "7\d+, \d+"$', text, re.MULTILINE):
+            number = int(re.findall(r"7\d+", line)[0])
+            assert number not in found, f"{file.relative_to(ROOT)}: {line} is {found[number]} too"
+            found[number] = line
     assert len(found) >= 15
 
 

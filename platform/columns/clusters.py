@@ -20,7 +20,7 @@ def is_clustered() -> bool:
 
 # Nodes commit one after the other, the coordinator first. A transaction that writes to several
 # holds this advisory lock until all have; reads share it, and see all of a transaction or nothing.
-_FENCE = "7344, 0"
+_FENCE = "7390, 0"
 READ_FENCE = f"SELECT pg_advisory_xact_lock_shared({_FENCE}) IS NULL"
 COMMIT_FENCE = f"SELECT pg_advisory_xact_lock({_FENCE})"
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import Max, QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
@@ -124,7 +125,12 @@ class AuditEntryAdmin(LongListAdmin):
             raise PermissionDenied
         if form not in audit_files.FORMS:
             raise Http404
-        entries = self.get_changelist_instance(request).get_queryset(request).order_by("-pk")
+        try:
+            listed = self.get_changelist_instance(request).get_queryset(request)
+        except IncorrectLookupParameters as error:
+            # Not everything instead: the reader would take it for what they filtered.
+            raise BadRequest("The audit log has no such filter") from error
+        entries = listed.order_by("-pk")
         # Up to now: the entry of this very export is not among them.
         newest = AuditEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
         audit.record(request, "exported", "the audit log", text=f"As {form}: {_filters(request)}.")

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from io import TextIOBase
 from typing import TextIO
 
 from honcho.printer import Message
@@ -12,7 +13,7 @@ from config.json_lines import time_of
 class JsonPrinter:
     """The supervisor's printer: objects pass as they are, any other line becomes one."""
 
-    def __init__(self, output: TextIO) -> None:
+    def __init__(self, output: TextIO | TextIOBase) -> None:
         self.output = output
 
     def write(self, message: Message) -> None:

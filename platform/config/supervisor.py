@@ -22,6 +22,7 @@ from honcho.printer import Message, Printer
 
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
+from config.log_output import LogOutput
 from config.preloaded import Image, Running
 from config.procfile_commands import argv_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
@@ -125,9 +126,11 @@ def supervise(
         for number, (name, command) in enumerate(commands.items())
         if name not in left_out
     ]
-    printer: Printer | JsonPrinter = JsonPrinter(sys.stdout)
+    output = LogOutput(sys.stdout.fileno())
+    sys.stdout = output
+    printer: Printer | JsonPrinter = JsonPrinter(output)
     if not in_json:
-        printer = Printer(sys.stdout, width=max(map(len, [*commands, _OURSELVES])))
+        printer = Printer(output, width=max(map(len, [*commands, _OURSELVES])))
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
     supervisor = Supervisor(
         *(procfile.parent, environment, servers, programs, printer),
@@ -144,7 +147,8 @@ def supervise(
     woken = _wake_by_signals(supervisor.selector)
     supervisor.prober.start()
     try:
-        while not supervisor.stop_asked:
+        # Where the reader of our output is gone (make run | head), all stops in order.
+        while not supervisor.stop_asked and not output.has_left:
             _start_what_is_due(supervisor)
             _tend_servers(supervisor)
             on_tick()
@@ -155,10 +159,6 @@ def supervise(
             _reap(supervisor)
             _publish(supervisor)
         _say(supervisor, "stopping")
-    except BrokenPipeError:
-        # The reader of our output is gone (make run | head): stop in order, without output.
-        supervisor.printer.output = silence = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-        sys.stdout = silence
     finally:
         supervisor.prober.stop()
         supervisor.state.remove()
@@ -167,6 +167,7 @@ def supervise(
             program.watched.close()
         signal.set_wakeup_fd(-1)
         woken.close()
+        output.finish()
 
 
 def _wake_by_signals(selector: selectors.BaseSelector) -> socket.socket:

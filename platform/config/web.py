@@ -8,11 +8,11 @@ from socket import socket
 from django.conf import settings
 from django.urls import reverse
 
-from access.networks import contains
 from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge, known_heads
+from gateway.addresses import is_trusted
 from operations.services.watching import stand_in
 from portal.services.uploading import member_sending, staff_sending
 from shared_state import heartbeats
@@ -30,7 +30,7 @@ def limits(workers: int) -> Limits:
         head_seconds=settings.REQUEST_HEAD_SECONDS,
         body_seconds=settings.REQUEST_BODY_SECONDS,
         body=settings.MAX_BODY,
-        is_proxy=lambda address: contains(settings.TRUSTED_PROXIES, address),
+        is_proxy=is_trusted,
     )
 
 

@@ -17,7 +17,7 @@ def client_address(meta: dict[str, Any]) -> str:
     """
     peer: str = meta.get("REMOTE_ADDR") or ""
     forwarded = meta.get("HTTP_X_FORWARDED_FOR")
-    if not forwarded or not _is_trusted(peer):
+    if not forwarded or not is_trusted(peer):
         return peer
     found = peer
     for text in reversed(forwarded.split(",")):
@@ -25,11 +25,12 @@ def client_address(meta: dict[str, Any]) -> str:
             found = str(ip_address(text.strip()))
         except ValueError:
             return found
-        if not _is_trusted(found):
+        if not is_trusted(found):
             return found
     return found
 
 
 @lru_cache(maxsize=4096)
-def _is_trusted(address: str) -> bool:
+def is_trusted(address: str) -> bool:
+    """Whether the address is one of TRUSTED_PROXIES."""
     return contains(settings.TRUSTED_PROXIES, address)

@@ -22,6 +22,7 @@ from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.bodies import larger_of, may_send_large
 from gateway.endpoint_policy import ErrorFormat
+from gateway.health_views import CORS
 from gateway.hosts import ALL_IN_ONE
 from gateway.paths import endpoints
 from gateway.permissions import require_standing, right_missing
@@ -120,6 +121,7 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
                 ("Content-Type", "application/json"),
                 ("X-Content-Type-Options", "nosniff"),
                 ("Cache-Control", "no-store"),
+                *CORS.items(),
             ]
             return Response(200, headers, [_ALIVE])
         head: list[Any] = []

@@ -1,6 +1,6 @@
 """OpenView, a plain GET for operators: no key, no quota, no tier host."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from rest_framework.views import APIView
@@ -26,12 +26,14 @@ class OpenView(TypedGet, APIView):
     # Read by gateway.exception_handler.
     policy = EndpointPolicy("", error_format=ErrorFormat.WORD)
     verb = "GET, HEAD"
+    # Of each response, besides Cache-Control.
+    own_headers: Mapping[str, str] = {}
     key_id: int | None = None
     refusal: RpcError | None = None
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        return {"Cache-Control": "no-store"}
+        return {"Cache-Control": "no-store", **self.own_headers}
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotAllowed(request.method or "", self.verb, preflight=False)

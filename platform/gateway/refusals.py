@@ -103,6 +103,10 @@ class ContentTypeUnsupported(Refusal):
             data={"required": "application/json", "found": found[:100]},
         )
 
+    def headers(self) -> dict[str, str]:
+        """What the endpoint accepts instead (RFC 9110, sections 12.5.3 and 15.5.16)."""
+        return {"Accept": "application/json", "Accept-Encoding": "identity"}
+
 
 class RequestMalformed(Refusal):
     """The request is not HTTP/1.1."""

@@ -44,7 +44,8 @@ def _routes(
     resolver: URLResolver,
 ) -> tuple[dict[str, ResolverMatch], dict[str, tuple[Any, str]]]:
     """{path: match} of endpoints without variables, {prefix: (view, name of the variable)} of those
-    that end with a variable of any text. The first pattern of a path counts, as in Django.
+    that end with a variable of any text. The first pattern of a path counts, as in Django. A path
+    of RPC calls may end with a slash.
     """
     exact: dict[str, ResolverMatch] = {}
     beginnings: dict[str, tuple[Any, str]] = {}
@@ -59,7 +60,11 @@ def _routes(
                 if not hasattr(pattern.callback, "policy"):
                     continue
                 if "<" not in route:
-                    exact.setdefault(route, ResolverMatch(pattern.callback, (), {}, route=route))
+                    match = ResolverMatch(pattern.callback, (), {}, route=route)
+                    exact.setdefault(route, match)
+                    if getattr(pattern.callback, "methods", None) is not None:
+                        # Clients join a base URL and "/": a POST cannot be redirected.
+                        exact.setdefault(f"{route}/", match)
                     continue
                 beginning, _, last = route.rpartition("/")
                 if "<" not in beginning and last.startswith("<str:") and last.endswith(">"):

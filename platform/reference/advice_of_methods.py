@@ -33,6 +33,7 @@ ADVICE = {
     "filtered_account": "Provide these accounts in `overrides`, or leave them out.",
     "from_signature_unknown": "Use a stored signature, or `fromSlot`.",
     "handshake_invalid": "Use a WebSocket client of version 13, and no body.",
+    "handshake_malformed": "Use a WebSocket client; a proxy must forward it as HTTP/1.1.",
     "head_moved": "Try again: each answer is of one slot.",
     "invalid_params": "Fix the params: `data.at` says where, the message what was expected.",
     "job_not_found": "Check the id, and use the key that submitted the job.",

@@ -26,6 +26,7 @@ from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
 from subscriptions.signature_kind import SignatureSubscription
+from webserver.paced_input import PacedInput
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ _PING_SECONDS = 20.0
 _GONE_SECONDS = 60.0
 # How long a client that is disconnected may take to read why.
 _GOODBYE_SECONDS = 5.0
+# A message that was begun has to be whole by then, in at most so many frames.
+_MESSAGE_SECONDS = 20.0
+_MOST_FRAMES = 1_024
 # Messages a second, and at once: slower reading is all that a client notices.
 _CALLS_PER_SECOND = 500.0
 _CALLS_AT_ONCE = 5_000.0
@@ -61,8 +65,8 @@ class Connection:
     """Used on the event loop: the handler of an upgraded connection."""
 
     __slots__ = (
-        *("_allowance", "_asked_at", "_bytes", "_channel", "_ending", "_heard_at", "_hub"),
-        *("_paid_at", "_pieces", "_protocol", "_queue", "_waiters"),
+        *("_allowance", "_asked_at", "_begun_at", "_bytes", "_channel", "_ending", "_heard_at"),
+        *("_hub", "_input", "_is_text", "_paid_at", "_pieces", "_protocol", "_queue", "_waiters"),
         *("caller", "is_ended", "member", "methods", "open"),
     )
 
@@ -79,8 +83,17 @@ class Connection:
         self._protocol = Protocol(Side.SERVER, state=State.OPEN, max_size=MOST_MESSAGE)
         self._queue: deque[bytes] = deque()
         self._bytes = 0
+        # The frames of a message that was begun, since when, and whether it is text.
         self._pieces: list[bytes] = []
+        self._begun_at = 0.0
+        self._is_text = False
         self._heard_at = self._paid_at = time.monotonic()
+        self._input = PacedInput(
+            channel,
+            hub.members.share(member, self._paid_at),
+            read=self._read,
+            is_over=lambda: self._protocol.state is not State.OPEN,
+        )
         self._asked_at = 0.0
         self._allowance = _CALLS_AT_ONCE
         self._ending: asyncio.TimerHandle | None = None
@@ -92,8 +105,15 @@ class Connection:
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = time.monotonic()
+        self._input.received(data)
+
+    def _read(self, data: bytes) -> None:
+        """Reads a slice of what came."""
         protocol = self._protocol
         protocol.receive_data(data)
+        if protocol.state is State.OPEN:
+            # Pongs go first: a ping may come between the frames of a message.
+            self._flush_protocol()
         for event in protocol.events_received():
             if isinstance(event, Frame):
                 self._frame(event)
@@ -111,6 +131,7 @@ class Connection:
             self._wake()
 
     def connection_lost(self) -> None:
+        self._input.stop()
         self._finish()
         if self._ending is not None:
             self._ending.cancel()
@@ -225,6 +246,8 @@ class Connection:
         if silent > _GONE_SECONDS:
             self._finish()
             self._abort()
+        elif self._pieces and now - self._begun_at > _MESSAGE_SECONDS:
+            self.end("message_timed_out")
         elif silent > _PING_SECONDS and now - self._asked_at > _PING_SECONDS / 2:
             self._asked_at = now
             self._protocol.send_ping(b"")
@@ -235,13 +258,28 @@ class Connection:
     def _frame(self, frame: Frame) -> None:
         if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
             return  # the library answers pings
+        if self.is_ended:
+            return
+        if not self._pieces:
+            self._begun_at = time.monotonic()
+            self._is_text = frame.opcode is Opcode.TEXT
         self._pieces.append(bytes(frame.data))
         if frame.fin:
             body = b"".join(self._pieces)
             self._pieces = []
-            if not self.is_ended:
-                self._pay()
-                self._answer(body)
+            if self._is_text and not _is_utf8(body):
+                self._break_off(CloseCode.INVALID_DATA, "text that is not UTF-8")
+                return
+            self._pay()
+            self._answer(body)
+        elif len(self._pieces) > _MOST_FRAMES:
+            self._break_off(CloseCode.MESSAGE_TOO_BIG, "too many frames")
+
+    def _break_off(self, code: CloseCode, why: str) -> None:
+        """What came is not WebSocket as the service speaks it."""
+        self._protocol.fail(code, why)
+        self._flush_protocol()
+        self._finish()
 
     def _pay(self) -> None:
         """Reads a client that calls too often later."""
@@ -250,9 +288,9 @@ class Connection:
         self._allowance = min(_CALLS_AT_ONCE, self._allowance + earned) - 1
         self._paid_at = now
         if self._allowance < 0:
-            self._channel.pause_reading()
+            self._input.hold()
             seconds = -self._allowance / _CALLS_PER_SECOND
-            asyncio.get_running_loop().call_later(seconds, self._channel.resume_reading)
+            asyncio.get_running_loop().call_later(seconds, self._input.release)
 
     def _answer(self, body: bytes) -> None:
         if is_notice(body):
@@ -344,3 +382,11 @@ class Connection:
             address=self.member.address,
             error=error,
         )
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

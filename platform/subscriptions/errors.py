@@ -6,8 +6,20 @@ from gateway.refusals import Refusal
 from jsonrpc.errors import RpcError
 
 
+class HandshakeMalformed(Refusal):
+    """The request for WebSocket is without a part that the protocol requires (RFC 6455, 4.2.1):
+    HTTP/1.1, `Connection: Upgrade`, or a Sec-WebSocket-Key of 16 bytes in base64.
+    """
+
+    status = 400
+    reason = "handshake_malformed"
+
+    def __init__(self, required: str) -> None:
+        super().__init__("Not a WebSocket handshake", data={"required": required})
+
+
 class HandshakeInvalid(Refusal):
-    """The request for WebSocket has not what the protocol wants, version 13 above all."""
+    """The request for WebSocket is of another version than 13."""
 
     status = 426
     reason = "handshake_invalid"

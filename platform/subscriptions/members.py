@@ -23,6 +23,8 @@ from jsonrpc.errors import RpcError
 from shared_state.outages import AWAY
 from shared_state.redis_client import NAMESPACE, client, run_script
 from subscriptions.errors import MonthlyBytesReached, TooManySockets
+from webserver.address_groups import holder_of
+from webserver.paced_input import Share, Shares
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +74,9 @@ class Member:
 
     @property
     def holder(self) -> str:
-        return f"address:{self.address}" if self.key_id is None else str(self.key_id)
+        if self.key_id is not None:
+            return str(self.key_id)
+        return f"address:{holder_of(self.address)}"
 
 
 class Connection(Protocol):
@@ -100,6 +104,7 @@ class Members:
         self._sent: dict[tuple[Member, str], list[int]] = {}
         self._callers: dict[Member, Caller] = {}
         self._checked_at = time.monotonic()
+        self._shares = Shares()
 
     # --- in threads -------------------------------------------------------------------------------
 
@@ -153,6 +158,10 @@ class Members:
             raise MonthlyBytesReached(limit, used, month_of(now)[1])
 
     # --- on the loop ------------------------------------------------------------------------------
+
+    def share(self, member: Member, now: float) -> Share:
+        """The holder's share of the loop, for all of its connections."""
+        return self._shares.of(member.holder, now)
 
     def add(self, connection: Connection) -> None:
         self.connections[connection.member].add(connection)

@@ -21,7 +21,7 @@ from gateway.views import Endpoint, Switching
 from jsonrpc.methods import MethodTable
 from shared_state.outages import AWAY
 from subscriptions.connection import Connection
-from subscriptions.errors import HandshakeInvalid, SocketsUnavailable
+from subscriptions.errors import HandshakeInvalid, HandshakeMalformed, SocketsUnavailable
 from subscriptions.hub import Hub
 from subscriptions.members import USAGE_NAME, Member, log
 from subscriptions.methods import methods
@@ -121,13 +121,19 @@ async def _hub_of(worker: Worker) -> Hub:
 
 
 def _handshake_key(meta: dict[str, Any]) -> str:
-    """Raises HandshakeInvalid."""
-    key: str = meta.get("HTTP_SEC_WEBSOCKET_KEY", "").strip()
+    """Raises HandshakeInvalid and HandshakeMalformed."""
+    if meta.get("HTTP_SEC_WEBSOCKET_VERSION") != _VERSION:
+        raise HandshakeInvalid
+    if meta.get("SERVER_PROTOCOL") != "HTTP/1.1":
+        raise HandshakeMalformed("HTTP/1.1")
     names = [name.strip().lower() for name in meta.get("HTTP_CONNECTION", "").split(",")]
+    if "upgrade" not in names:
+        raise HandshakeMalformed("Connection: Upgrade")
+    key: str = meta.get("HTTP_SEC_WEBSOCKET_KEY", "").strip()
     try:
         is_key = len(base64.b64decode(key, validate=True)) == 16
     except binascii.Error:
         is_key = False
-    if not is_key or "upgrade" not in names or meta.get("HTTP_SEC_WEBSOCKET_VERSION") != _VERSION:
-        raise HandshakeInvalid
+    if not is_key:
+        raise HandshakeMalformed("a Sec-WebSocket-Key of 16 bytes in base64")
     return key

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _GOODBYE_SECONDS = 5.0
 _LONGEST_TEXT = 1_000
 _MOST_REQUESTS_WAITING = 100
+_MOST_BYTES_WAITING = 1_048_576
 # What a status' text may have as it is, besides letters and digits.
 _PLAIN = " !#$&'()*+,/:;=?@[]`{|}<>^"
 
@@ -37,6 +38,7 @@ class Call:
         self._ended = asyncio.Event()
         self._connection = connection
         self._requests: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._request_bytes = 0
         self._chunks: deque[bytes] = deque()
         # Of the first chunk so much was sent.
         self._sent = 0
@@ -53,6 +55,7 @@ class Call:
     async def messages(self) -> AsyncIterator[bytes]:
         """What the client sends, until it has no more to say."""
         while (message := await self._requests.get()) is not None:
+            self._request_bytes -= len(message)
             self._connection.took_request(self)
             yield message
 
@@ -119,13 +122,17 @@ class Call:
         try:
             for message in self.framing.received(data):
                 self._requests.put_nowait(message)
+                self._request_bytes += len(message)
         except GrpcStatus as status:
             self.end(status, drops=True)
-        return self._requests.qsize() < _MOST_REQUESTS_WAITING
+        return self.takes_more
 
     @property
     def takes_more(self) -> bool:
-        return self._requests.qsize() < _MOST_REQUESTS_WAITING
+        return (
+            self._requests.qsize() < _MOST_REQUESTS_WAITING
+            and self._request_bytes < _MOST_BYTES_WAITING
+        )
 
     def half_closed(self) -> None:
         self.is_half_closed = True

@@ -80,8 +80,15 @@ class Framing:
             yield self._unpacked(message) if flag else message
 
     @property
-    def is_between_messages(self) -> bool:
-        return not self._received
+    def unfinished(self) -> int:
+        """Bytes of a message that is not whole yet."""
+        return len(self._received)
+
+    def forget(self) -> int:
+        """Drops the bytes of a message that is not whole: how many they were."""
+        size = len(self._received)
+        self._received = bytearray()
+        return size
 
     def _unpacked(self, message: bytes) -> bytes:
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from chain.commitment import Commitment
 from livefeed.filters import AccountFilter as FeedFilter
@@ -55,14 +56,14 @@ def misses_entries(filters: Filters, content: Content) -> bool:
     return is_due and not content.has_entries and wants_entries(filters)
 
 
-def count_of(filters: Filters) -> int:
-    """How many filters they are: what a tier's limit of subscriptions counts."""
+def count_of(request: Any) -> int:
+    """How many filters a SubscribeRequest has: what a tier's limit of subscriptions counts."""
     return sum(
         map(
             len,
             (
-                *(filters.accounts, filters.slots, filters.transactions, filters.statuses),
-                *(filters.blocks, filters.blocks_meta, filters.entries),
+                *(request.accounts, request.slots, request.transactions, request.blocks),
+                *(request.transactions_status, request.blocks_meta, request.entry),
             ),
         )
     )

@@ -14,9 +14,10 @@ from jsonrpc.errors import RpcError
 from livefeed.messages import Level
 from shared_state.outages import AWAY
 from upstream.geyser import SERVICE
-from upstream.geyser.transport import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
+from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, past, statuses
+from yellowstone.bounds import Bounds
 from yellowstone.call import Call
 from yellowstone.engine import Engine
 from yellowstone.streams import Stream
@@ -25,6 +26,7 @@ from yellowstone.transport import Http2, unknown
 
 _TICK_SECONDS = 2.0
 _GOODBYE_SECONDS = 2.0
+_REQUEST_SECONDS = 15.0
 _BACKLOG = 1_024
 _PATH = f"/{SERVICE}/"
 
@@ -38,11 +40,13 @@ async def serve(host: str, port: int, *, version: str = "") -> AsyncIterator[int
     """
     engine = Engine(settings.REDIS_URL)
     service = _Service(engine, version)
-    connections: set[Http2] = set()
-    most = settings.MAX_CONNECTIONS_PER_ADDRESS
+    bounds = Bounds(
+        most=settings.MAX_CONNECTIONS, most_of_address=settings.MAX_CONNECTIONS_PER_ADDRESS
+    )
+    connections = bounds.connections
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: Http2(service.answer, connections, most), host, port, backlog=_BACKLOG
+        lambda: Http2(service.answer, bounds), host, port, backlog=_BACKLOG
     )
     engine.start()
     ticking = asyncio.create_task(_tick(connections))
@@ -99,16 +103,25 @@ class _Service:
         if name == "SubscribeDeshred":
             raise GrpcStatus(UNIMPLEMENTED, "SubscribeDeshred is not served")
         answer, request = self._unary[name]
-        async for data in call.messages():
-            try:
-                found = await answer(request.FromString(data))
-            except DecodeError:
-                raise GrpcStatus(INVALID_ARGUMENT, f"not a request of {name}") from None
-            except AWAY:
-                raise statuses.ended("sockets_unavailable") from None
-            call.begin()
-            call.send(found.SerializeToString())
-            return
+        data = await self._request_of(call)
+        try:
+            found = await answer(request.FromString(data))
+        except DecodeError:
+            raise GrpcStatus(INVALID_ARGUMENT, f"not a request of {name}") from None
+        except AWAY:
+            raise statuses.ended("sockets_unavailable") from None
+        call.begin()
+        call.send(found.SerializeToString())
+
+    async def _request_of(self, call: Call) -> bytes:
+        """The one request of a unary call."""
+        try:
+            async with asyncio.timeout(_REQUEST_SECONDS):
+                async for data in call.messages():
+                    return data
+        except TimeoutError:
+            text = f"the request is not whole after {_REQUEST_SECONDS:.0f} s"
+            raise GrpcStatus(DEADLINE_EXCEEDED, text) from None
         raise GrpcStatus(INVALID_ARGUMENT, "a call without a request")
 
     async def _subscribe(self, call: Call) -> None:

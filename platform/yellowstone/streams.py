@@ -53,6 +53,11 @@ class Stream:
     def is_ended(self) -> bool:
         return self._call.is_ended
 
+    @property
+    def unread_bytes(self) -> int:
+        """What waits for the client."""
+        return self._call.waiting_bytes
+
     async def run(self) -> None:
         """Takes requests until the call ends. Who is done with asking goes on getting."""
         self._engine.add(self)
@@ -74,15 +79,16 @@ class Stream:
             pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
             self._send([pong.SerializeToString() + created_now()])
             return
+        # Counted before they are read: compiling hundreds of thousands takes seconds.
+        most = self.caller.stream_subscriptions
+        if count_of(request) > most:
+            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
+            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
         try:
             filters = Filters(request)
             require_served(filters, entries=settings.FOLLOW_ENTRIES)
         except BadFilter as error:
             raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
-        most = self.caller.stream_subscriptions
-        if count_of(filters) > most:
-            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
-            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
         access.count(self.member.key_id, "Filters", "ok", self.member.address)
         self._end_replay()
         if request.HasField("from_slot"):

@@ -24,7 +24,16 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
-from upstream.geyser.transport import CANCELLED, INTERNAL, OK, UNIMPLEMENTED, GrpcStatus
+from upstream.geyser.transport import (
+    CANCELLED,
+    INTERNAL,
+    OK,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    GrpcStatus,
+)
+from webserver.paced_input import PacedInput
+from yellowstone.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
 from yellowstone.call import Call
 from yellowstone.encoding import Framing
 
@@ -38,6 +47,8 @@ _AT_ONCE = 1_048_576
 # A client that was silent for so long is asked whether it is there, and is gone after so long.
 _PING_SECONDS = 20.0
 _GONE_SECONDS = 60.0
+# A call that was answered before its client had half-closed is reset after so long.
+_HALF_CLOSE_SECONDS = 5.0
 # Calls a second, and at once: a client that opens more is disconnected.
 _CALLS_PER_SECOND = 200.0
 _CALLS_AT_ONCE = 2_000.0
@@ -45,16 +56,24 @@ _CALLS_AT_ONCE = 2_000.0
 Handler = Callable[[Call], Awaitable[None]]
 
 
+class _Connection(H2Connection):
+    """h2 ends a connection with more calls than it may have; here only the call is refused."""
+
+    @property
+    def open_inbound_streams(self) -> int:
+        # Counting is what makes h2 forget closed streams.
+        return 0 * super().open_inbound_streams
+
+
 class Http2(asyncio.Protocol):
     """One client's connection; `handler` answers each of its calls."""
 
-    def __init__(self, handler: Handler, connections: set["Http2"], most_of_peer: int) -> None:
+    def __init__(self, handler: Handler, bounds: Bounds) -> None:
         self.peer = ""
         self._handler = handler
-        self._connections = connections
-        self._most_of_peer = most_of_peer
+        self._bounds = bounds
         config = H2Configuration(client_side=False, header_encoding=None)
-        self._http = H2Connection(config)
+        self._http = _Connection(config)
         self._http.local_settings = Settings(
             client=False,
             initial_values={
@@ -67,8 +86,12 @@ class Http2(asyncio.Protocol):
         self._calls: dict[int, Call] = {}
         # Calls whose requests wait, with the bytes that are not acknowledged yet.
         self._held: dict[int, int] = {}
+        # Calls that were answered, whose clients have not half-closed: oldest first.
+        self._answered: dict[int, asyncio.TimerHandle] = {}
+        # Bytes of requests that are not whole.
+        self._unfinished = 0
+        self._input: PacedInput | None = None
         self._is_paused = False
-        self._is_pushing = False
         self._heard_at = self._paid_at = self._asked_at = time.monotonic()
         self._allowance = _CALLS_AT_ONCE
 
@@ -78,10 +101,15 @@ class Http2(asyncio.Protocol):
         self._transport = transport
         name = transport.get_extra_info("peername")
         self.peer = name[0] if isinstance(name, tuple) else ""
-        if sum(each.peer == self.peer for each in self._connections) >= self._most_of_peer:
+        if not self._bounds.enter(self):
             transport.abort()
             return
-        self._connections.add(self)
+        self._input = PacedInput(
+            transport,
+            self._bounds.share(self.peer, self._paid_at),
+            read=self._read,
+            is_over=transport.is_closing,
+        )
         transport.set_write_buffer_limits(high=_BUFFER_BYTES)
         self._http.initiate_connection()
         self._http.increment_flow_control_window(_WINDOW)
@@ -89,6 +117,11 @@ class Http2(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard_at = time.monotonic()
+        if self._input is not None:
+            self._input.received(data)
+
+    def _read(self, data: bytes) -> None:
+        """Reads a slice of what came."""
         try:
             for event in self._http.receive_data(data):
                 self._take(event)
@@ -101,15 +134,19 @@ class Http2(asyncio.Protocol):
     def pause_writing(self) -> None:
         # What a client makes us say while it does not read is bounded too.
         self._is_paused = True
-        self._transport.pause_reading()
+        if self._input is not None:
+            self._input.hold()
 
     def resume_writing(self) -> None:
         self._is_paused = False
-        self._transport.resume_reading()
+        if self._input is not None:
+            self._input.release()
         self._push_all()
 
     def connection_lost(self, _error: Exception | None) -> None:
-        self._connections.discard(self)
+        if self._input is not None:
+            self._input.stop()
+        self._bounds.leave(self)
         self._lose_calls()
 
     def tick(self) -> None:
@@ -174,10 +211,12 @@ class Http2(asyncio.Protocol):
                 call = self._calls.get(event.stream_id or 0)
                 if call is not None:
                     call.half_closed()
+                self._is_closed(event.stream_id or 0)
             case StreamReset():
-                call = self._calls.pop(event.stream_id or 0, None)
+                call = self._drop(event.stream_id or 0)
                 if call is not None:
                     call.lost()
+                self._is_closed(event.stream_id or 0)
             case ConnectionTerminated():
                 self._close()
             case _:
@@ -194,6 +233,11 @@ class Http2(asyncio.Protocol):
             self._http.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
             self._close()
             return
+        if len(self._calls) >= _MOST_CALLS:
+            self._http.reset_stream(number, ErrorCodes.REFUSED_STREAM)
+            return
+        if len(self._calls) + len(self._answered) >= _MOST_CALLS:
+            self._reset(next(iter(self._answered)))
         headers = {
             bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
             for name, value in event.headers
@@ -202,7 +246,8 @@ class Http2(asyncio.Protocol):
         is_grpc = headers.get("content-type", "").startswith("application/grpc")
         if headers.get(":method") != "POST" or not is_grpc:
             self._http.send_headers(number, [(":status", "415")], end_stream=True)
-            self._calls.pop(number)
+            self._drop(number)
+            self._wait_for_half_close(number)
             return
         try:
             call.framing = Framing(
@@ -229,12 +274,39 @@ class Http2(asyncio.Protocol):
     def _data(self, event: DataReceived) -> None:
         number, size = event.stream_id or 0, event.flow_controlled_length or 0
         call = self._calls.get(number)
-        takes = True if call is None or call.is_ended else call.received(event.data or b"")
+        takes = True
+        if call is not None and not call.is_ended:
+            before = call.framing.unfinished
+            takes = call.received(event.data or b"")
+            self._grow(call, call.framing.unfinished - before)
         if takes:
             size += self._held.pop(number, 0)
             self._http.acknowledge_received_data(size, number)
         else:
             self._held[number] = self._held.get(number, 0) + size
+
+    def _grow(self, call: Call, size: int) -> None:
+        """So many bytes more of a request came that is not whole yet."""
+        self._unfinished += size
+        self._bounds.unfinished += size
+        too_many = self._unfinished > MOST_UNFINISHED_OF_CONNECTION
+        if size > 0 and (too_many or self._bounds.has_too_many_unfinished):
+            text = "unfinished_requests: too many bytes of requests that are not whole yet"
+            call.end(GrpcStatus(RESOURCE_EXHAUSTED, text), drops=True)
+            self._forget_unfinished(call)
+
+    def _forget_unfinished(self, call: Call) -> None:
+        size = call.framing.forget()
+        self._unfinished -= size
+        self._bounds.unfinished -= size
+
+    def _drop(self, number: int) -> Call | None:
+        """The call is over."""
+        self._held.pop(number, None)
+        call = self._calls.pop(number, None)
+        if call is not None:
+            self._forget_unfinished(call)
+        return call
 
     def _push_all(self) -> None:
         with self._no_others_fault():
@@ -267,11 +339,30 @@ class Http2(asyncio.Protocol):
             return
         headers, _is_all = last
         http.send_headers(number, headers, end_stream=True)
+        self._drop(number)
         if not call.is_half_closed:
-            # It need not send the rest.
-            http.reset_stream(number, ErrorCodes.NO_ERROR)
-        self._calls.pop(number, None)
-        self._held.pop(number, None)
+            self._wait_for_half_close(number)
+
+    def _wait_for_half_close(self, number: int) -> None:
+        """Resets the stream later. At once, frames that are under way would meet a closed stream,
+        and a proxy that shares the connection among its clients may end it for another's call.
+        """
+        loop = asyncio.get_running_loop()
+        self._answered[number] = loop.call_later(_HALF_CLOSE_SECONDS, self._reset, number)
+
+    def _reset(self, number: int) -> None:
+        if self._is_closed(number) and not self._transport.is_closing():
+            with self._no_others_fault():
+                # The client need not send the rest (RFC 9113, section 8.1).
+                self._http.reset_stream(number, ErrorCodes.NO_ERROR)
+                self._flush()
+
+    def _is_closed(self, number: int) -> bool:
+        """No half-close is waited for any more; whether one was."""
+        timer = self._answered.pop(number, None)
+        if timer is not None:
+            timer.cancel()
+        return timer is not None
 
     def _flush(self) -> None:
         out = self._http.data_to_send()
@@ -284,10 +375,12 @@ class Http2(asyncio.Protocol):
         self._lose_calls()
 
     def _lose_calls(self) -> None:
-        calls, self._calls = self._calls, {}
-        self._held.clear()
-        for call in calls.values():
-            call.lost()
+        for number in list(self._answered):
+            self._is_closed(number)
+        for number in list(self._calls):
+            call = self._drop(number)
+            if call is not None:
+                call.lost()
 
 
 def unknown(path: str) -> GrpcStatus:

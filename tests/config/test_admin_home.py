@@ -188,6 +188,20 @@ def test_a_queue_that_no_one_empties_is_red(
     assert ">moving<" not in shown
 
 
+@pytest.mark.parametrize("kind", ["web", "worker", "ingest", "simulations", "follower", "lander"])
+def test_no_light_is_better_than_a_card_below_it(admin_client: Any, alive: None, kind: str) -> None:
+    heartbeats.beat(kind, at=time.time() - 9)
+    text = home(admin_client)
+    for area in ("following", "landing", "calling", "room"):
+        group = text.partition(f'id="group-{area}"')[2].partition("</details>")[0]
+        has_bad_card = "makes no progress" in group.partition('id="card-')[2]
+        is_bad = f'class="tm-light tm-is-bad" id="light-{area}"' in text
+        assert is_bad or not has_bad_card, (kind, area)
+    assert 'class="tm-light tm-is-bad" id="light-room"' in text
+    assert f"The {kind} process" in light(admin_client, "room") or kind == "web"
+    assert "kinds of processes run" not in text
+
+
 def test_a_follower_that_hangs_is_not_called_connected(admin_client: Any, alive: None) -> None:
     heartbeats.beat("follower", at=time.time() - 9)
     chain = card(admin_client, "chain")

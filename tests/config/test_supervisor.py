@@ -1,5 +1,6 @@
 """The supervisor's watchdog, on real processes that are stopped."""
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from config.log_output import LogOutput
 from embedded.run_state import ProgramState, read_run_state
 
 SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
@@ -151,3 +153,63 @@ def test_what_a_supervisor_leaves_behind_is_not_taken_for_a_run(
     assert run.process.wait(timeout=_PATIENCE_SECONDS) == 0
     assert read_run_state(run_dir) is None
     assert list((run_dir / "notify").iterdir()) == []
+
+
+def _supervise_into(run_dir: Path, output: int) -> None:
+    """A supervisor whose output goes there starts a program that died again, and stops in order."""
+    (run_dir / "program.py").write_text(_PROGRAM)
+    procfile = run_dir / "Procfile"
+    procfile.write_text(f"reports: {sys.executable} {run_dir}/program.py reports\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SUPERVISE, str(procfile), str(run_dir), "[]", "60"],
+        env={**os.environ, "PYTHONPATH": str(SHELF)},
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    run = Supervised(run_dir, process)
+    try:
+        first = run.until(lambda found: found["reports"].state == "running")["reports"]
+        assert first.pid is not None
+        os.kill(first.pid, signal.SIGKILL)
+        run.until(lambda found: found["reports"].pid not in (None, first.pid))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=_PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize("run_dir", ["short"], indirect=True)
+def test_a_full_disk_under_its_output_ends_nothing(run_dir: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        _supervise_into(run_dir, full.fileno())
+
+
+@pytest.mark.parametrize("run_dir", ["short"], indirect=True)
+def test_a_reader_that_does_not_read_delays_nothing(run_dir: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, bytes(4_096))
+        os.set_blocking(writing, True)
+        _supervise_into(run_dir, writing)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_lost_lines_are_counted_once_lines_can_be_written_again(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full, (tmp_path / "log").open("w") as log:
+        descriptor = os.dup(full.fileno())
+        output = LogOutput(descriptor)
+        for _ in range(3):
+            print("lost", file=output, flush=True)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while output._dropped < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.dup2(log.fileno(), descriptor)
+        print("there again", file=output, flush=True)
+        output.finish()
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert lines == ["3 lines of output were lost: No space left on device", "there again"]

@@ -151,14 +151,14 @@ def in_front(
 @contextlib.contextmanager
 def trusting(settings: Any, network: str) -> Iterator[None]:
     """TRUSTED_PROXIES is this network."""
-    from gateway.addresses import _is_trusted
+    from gateway.addresses import is_trusted
 
     settings.TRUSTED_PROXIES = (ipaddress.ip_network(network),)
-    _is_trusted.cache_clear()
+    is_trusted.cache_clear()
     try:
         yield
     finally:
-        _is_trusted.cache_clear()
+        is_trusted.cache_clear()
 
 
 @contextlib.contextmanager

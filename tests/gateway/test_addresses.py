@@ -12,9 +12,9 @@ from gateway import addresses
 @pytest.fixture
 def proxies(settings) -> None:
     settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/8"), ip_network("::1")]
-    addresses._is_trusted.cache_clear()
+    addresses.is_trusted.cache_clear()
     yield
-    addresses._is_trusted.cache_clear()
+    addresses.is_trusted.cache_clear()
 
 
 @pytest.mark.parametrize(

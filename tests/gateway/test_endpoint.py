@@ -200,6 +200,16 @@ def test_other_hosts_and_other_paths_are_404(door: Any, host: str, path: str, wo
         assert response.json()["error"]["data"]["path"] == path
 
 
+def test_a_path_of_calls_may_end_with_a_slash_and_others_may_not(door: Any, issue: Issue) -> None:
+    key = issue().secret
+    assert door.call("getSlot", path="/ledger/", key=key).json()["result"] == 301_999_999
+    assert door.post("/land/", CALL).status_code == 401
+    response = door.post("/land/", CALL, HTTP_HOST="public.rpc.localhost")
+    assert (response.status_code, reason(response)) == (404, "path_not_served")
+    for path in ("/ledger//", "//ledger/", "/tip/"):
+        assert door.post(path, CALL).status_code == 404, path
+
+
 def test_an_unknown_path_is_refused_in_json_and_the_admins_in_html(door: Any) -> None:
     for method in ("GET", "PUT", "OPTIONS"):
         response = door.get("/nothing", method=method)
@@ -334,6 +344,7 @@ def test_what_is_no_post_of_json_is_refused_in_json(door: Any, settings: Any) ->
         assert door.post("/ledger", CALL, content_type=kind).status_code == 200, kind
     response = door.post("/ledger", CALL, HTTP_CONTENT_ENCODING="gzip")
     assert (response.status_code, reason(response)) == (415, "content_type_unsupported")
+    assert response["Accept-Encoding"] == "identity" and response["Accept"] == "application/json"
     response = door.post("/ledger", b" " * (settings.MAX_BODY + 1))
     assert (response.status_code, reason(response)) == (413, "body_too_large")
     assert response.json()["error"]["data"]["maximum"] == settings.MAX_BODY

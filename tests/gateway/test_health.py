@@ -62,4 +62,5 @@ def test_it_is_only_read_and_never_cached(door: Any, path: str) -> None:
         response = door.get(path, method=method)
         assert response.status_code == 200 and response["Cache-Control"] == "no-store"
         assert response["Content-Type"] == "application/json" and response["X-Request-Id"]
+        assert response["Access-Control-Allow-Origin"] == "*"
     assert door.get(path, HTTP_HOST="basic.rpc.localhost").status_code == 404

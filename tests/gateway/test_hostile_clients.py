@@ -161,9 +161,9 @@ def test_a_header_with_underscores_is_not_the_proxys(
     serve: Serve, settings: Any, issue: Callable[..., Any]
 ) -> None:
     settings.TRUSTED_PROXIES = (ip_network("127.0.0.1/32"),)
-    from gateway.addresses import _is_trusted
+    from gateway.addresses import is_trusted
 
-    _is_trusted.cache_clear()
+    is_trusted.cache_clear()
     key, port = _key(issue), serve()
     claims = ["X_Forwarded_For: 6.6.6.6", "x_forwarded-for: 6.6.6.6", "X-Forwarded_For: 6.6.6.6"]
     for claim in claims:
@@ -178,7 +178,7 @@ def test_a_header_with_underscores_is_not_the_proxys(
             + b"%x\r\n%b\r\n0\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n" % (len(_CALL), _CALL)
         )
         assert client.reply().json["result"]["address"] == "9.9.9.9"
-    _is_trusted.cache_clear()
+    is_trusted.cache_clear()
 
 
 def test_a_body_behind_an_upgrade_is_no_request(serve: Serve) -> None:

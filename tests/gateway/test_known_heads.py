@@ -150,7 +150,7 @@ def test_what_is_not_for_it_is_left_to_the_application(port, api_key, tier, shor
         (_request(api_key, "getSlot", Content_Encoding="gzip"), 415),
         (_request(None, "getSlot"), 200),
         (_request("tmk_unknown", "getSlot"), 401),
-        (_request(api_key, "getSlot", path="/historical/"), 404),
+        (_request(api_key, "getSlot", path="/historical//"), 404),
         (_request(api_key, "getNothing"), 200),
     ]
     for request, status in cases:

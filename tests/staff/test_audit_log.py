@@ -217,12 +217,12 @@ def test_the_address_is_the_callers_behind_a_trusted_proxy(
     from staff.models import AuditEntry
 
     settings.TRUSTED_PROXIES = (ip_network("127.0.0.1"),)
-    addresses._is_trusted.cache_clear()
+    addresses.is_trusted.cache_clear()
     try:
         sent = {"username": "eve", "password": "guess"}
         client.post("/admin/login/", sent, headers={"X-Forwarded-For": "203.0.113.9"})
     finally:
-        addresses._is_trusted.cache_clear()
+        addresses.is_trusted.cache_clear()
     entry = AuditEntry.objects.get(verb="failed to sign in")
     assert (entry.address, entry.who, entry.subject) == ("203.0.113.9", "nobody", "eve")
 
@@ -266,6 +266,8 @@ def test_the_log_is_filtered_searched_and_exported(
     lines = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]
     assert [line["who"] for line in lines] == ["grace"]
     assert viewer.get(f"{LOG}file/xml/").status_code == 404
+    for unknown in ({"nothing": "1"}, {"pk__in": "x"}, {"user__password__startswith": "a"}):
+        assert viewer.get(f"{LOG}file/csv/", unknown).status_code == 400, unknown
     exported = AuditEntry.objects.filter(verb="exported").first()
     assert exported is not None
     assert "verb calmed" in exported.text

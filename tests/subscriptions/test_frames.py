@@ -4,12 +4,16 @@ import asyncio
 import json
 import socket as sockets
 import struct
+import threading
+import time
 from contextlib import closing, suppress
 
 import aiohttp
+import pytest
 
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
+from tests.subscriptions.socket_client import Socket
 from tests.subscriptions.test_any_message import HEAD
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"slotUnsubscribe","params":[1]}'
@@ -44,6 +48,9 @@ class Raw:
         for part in parts:
             self._socket.sendall(part)
 
+    def give_up_after(self, seconds: float) -> None:
+        self._socket.settimeout(seconds)
+
     def receive(self) -> tuple[int, bytes]:
         """The first byte of the next frame, and its content."""
         first, size = self._file.read(2)
@@ -76,6 +83,10 @@ BAD = {
     "a long ping": ([frame(0x89, bytes(126))], 1002),
     "half of a close code": ([frame(0x88, b"\x03")], 1002),
     "a code not to be sent": ([frame(0x88, struct.pack(">H", 1005))], 1002),
+    "text that is not UTF-8": ([frame(0x81, b'"\xff"')], 1007),
+    "a letter that is not whole": ([frame(0x01, b'"\xc3'), frame(0x80, b'("')], 1007),
+    "a message that is too long": ([frame(0x01, bytes(60_000)), frame(0x00, bytes(9_000))], 1009),
+    "a message in too many frames": ([frame(0x01, b"["), frame(0x00) * 2_000], 1009),
     "good bye": ([frame(0x88, struct.pack(">H", 1000))], 1000),
 }
 
@@ -91,6 +102,28 @@ def test_a_frame_that_must_not_be_ends_with_its_code(served: Served) -> None:
     assert found == {name: code for name, (_, code) in BAD.items()}
 
 
+HANDSHAKES = {
+    "HTTP/1.0": (("HTTP/1.1", "HTTP/1.0"), 400),
+    "no upgrade of the connection": (("Connection: Upgrade", "Connection: close"), 400),
+    "a short key": (("AAAAAAAAAAAAAAAAAAAAAA==", "AAAA"), 400),
+    "a key that is not base64": (("AAAAAAAAAAAAAAAAAAAAAA==", "?" * 24), 400),
+    "no key": (("Sec-WebSocket-Key", "Sec-WebSocket-Lock"), 400),
+    "another version": (("Version: 13", "Version: 8"), 426),
+    "no version": (("Sec-WebSocket-Version", "Sec-WebSocket-Edition"), 426),
+}
+
+
+def test_a_handshake_that_is_none_is_refused_with_its_status(served: Served) -> None:
+    found = {}
+    for name, (change, _) in HANDSHAKES.items():
+        with sockets.create_connection(("127.0.0.1", served.port)) as raw:
+            raw.settimeout(PATIENCE_SECONDS)
+            head = f"{HEAD.replace(*change)}Authorization: {served.key}\r\n\r\n"
+            raw.sendall(head.encode())
+            found[name] = int(raw.recv(65_536).split(b" ")[1])
+    assert found == {name: status for name, (_, status) in HANDSHAKES.items()}
+
+
 def test_messages_in_parts_and_pings_between_them(served: Served) -> None:
     with closing(Raw(served)) as raw:
         raw.send(frame(0x01, CALL[:9]), frame(0x89, b"are you"))
@@ -104,13 +137,54 @@ def test_messages_in_parts_and_pings_between_them(served: Served) -> None:
         for byte in frame(0x01, word[:24]) + frame(0x80, word[24:]):
             raw.send(bytes((byte,)))
         assert json.loads(raw.receive()[1])["id"] == "é"
-        # No UTF-8 is an error of its message, and not of the connection.
-        for parts in ([frame(0x81, b'"\xff"')], [frame(0x01, b'"\xc3'), frame(0x80, b'("')]):
+        # As bytes, no UTF-8 is an error of its message, and not of the connection.
+        for parts in ([frame(0x82, b'"\xff"')], [frame(0x02, b'"\xc3'), frame(0x80, b'("')]):
             raw.send(*parts)
             assert json.loads(raw.receive()[1])["error"]["data"]["reason"] == "parse_error"
+        # A ping between the frames of a message is answered before the message.
+        raw.send(frame(0x01, CALL[:9]) + frame(0x89, b"first") + frame(0x80, CALL[9:]))
+        assert raw.receive() == (0x8A, b"first")
+        assert json.loads(raw.receive()[1])["id"] == 7
         raw.send(frame(0x8A, b"not asked for"))
         raw.send(frame(0x81, CALL))
         assert json.loads(raw.receive()[1])["id"] == 7
+
+
+FLOODS = {
+    "empty continuations": frame(0x01, b"[") + frame(0x00) * 900 + frame(0x80, b"]"),
+    "pings": frame(0x89) * 1_000,
+}
+
+
+def _time_of_calls(socket: Socket) -> float:
+    began = time.monotonic()
+    for _ in range(100):
+        assert socket.error("slotUnsubscribe", 1)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_of_cheap_frames_delays_no_one_else(served: Served, name: str) -> None:
+    over = threading.Event()
+
+    def flood() -> None:
+        with closing(Raw(served)) as raw, suppress(OSError):
+            raw.give_up_after(0.1)
+            while not over.is_set():
+                with suppress(TimeoutError):
+                    raw.send(FLOODS[name] * 100)
+
+    with served.socket() as other:
+        calm = _time_of_calls(other)
+        flooding = threading.Thread(target=flood)
+        flooding.start()
+        try:
+            flooded = max(_time_of_calls(other) for _ in range(5))
+        finally:
+            over.set()
+            flooding.join()
+        # The flood of continuations took a thousand times as long when it was read at once.
+        assert flooded < 100 * calm, f"{flooded:.3f} s beside the flood, {calm:.3f} s without"
 
 
 NO_CALLS = [

@@ -29,7 +29,7 @@ def test_messages_are_read_as_they_were_framed(
         for message in framing.received(data[start : start + step])
     ]
     assert found == messages
-    assert framing.is_between_messages
+    assert not framing.unfinished
 
 
 @settings(max_examples=examples(150), deadline=None)

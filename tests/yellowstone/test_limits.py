@@ -119,10 +119,14 @@ def test_usage_has_calls_updates_and_their_bytes(
     assert rows["geyserNotification"].bytes >= size
 
 
-def test_a_slow_reader_is_ended(geyser: Geyser, monkeypatch: pytest.MonkeyPatch) -> None:
-    from yellowstone import streams
-
-    monkeypatch.setattr(streams, "MOST_WAITING_BYTES", 200_000)
+@pytest.mark.parametrize(
+    "bound", ["yellowstone.streams.MOST_WAITING_BYTES", "yellowstone.engine.MOST_UNREAD_BYTES"]
+)
+def test_a_slow_reader_is_ended(
+    geyser: Geyser, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    """By what waits for its stream, and by what waits for all streams."""
+    monkeypatch.setattr(bound, 200_000)
     with BareCall(geyser.port, geyser.key) as call:
         call.send(BLOCKS)
         time.sleep(0.5)

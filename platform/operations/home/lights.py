@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from operations.areas import Area
 from operations.home import figures
+from operations.home.cards import Card
 from operations.home.landing import MEANING, MINUTES
 from operations.readings.chain import NOT_FOLLOWED
 from operations.readings.present import Readings
@@ -45,12 +46,16 @@ def light(
     area: Area,
     readings: Readings,
     found: Sequence[Found],
-    troubles: Sequence[tuple[str, str, str]],
+    cards: Sequence[Card],
     *,
     may_see: bool,
 ) -> Light:
-    """The worst of what was found, as its own sentence. Who may not see alarms sees its colour."""
-    here = [each for each in found if area in each.areas]
+    """The worst finding of the area or of one of its cards, as its own sentence: a light is never
+    better than a card below it. Users who may not see alarms see only its colour.
+    """
+    on_cards = [each for card in cards for each in card.found]
+    here = [each for each in found if area in each.areas or each in on_cards]
+    troubles = [card.shown.trouble for card in cards if card.shown.trouble is not None]
     if here:
         worst, others = here[0], len(here) - 1
         more = f" And {counted(others, 'more problem')}." if others else ""
@@ -103,12 +108,16 @@ def _calling(now: Readings) -> tuple[str, str]:
 
 
 def _room(now: Readings) -> tuple[str, str]:
-    kinds = len(now.processes or ())
+    processes = now.processes or ()
+    starting = [each.kind for each in processes if not each.alive]
     waiting = 0 if now.redis is None else sum(now.redis.queues.values())
     tasks = f"{counted(waiting, 'task')} wait" if waiting != 1 else "1 task waits"
     waits = "nothing waits" if not waiting else tasks
     free = size_of(now.disk.free)
-    return "good", f"All {grouped(kinds)} kinds of processes run, {waits}, {free} are free."
+    run = f"All {grouped(len(processes))} kinds of processes run"
+    if starting:
+        run = f"Starting: {', '.join(starting)}"
+    return "good", f"{run}, {waits}, {free} are free."
 
 
 _WELL: dict[Area, Callable[[Readings], tuple[str, str]]] = {

@@ -213,8 +213,7 @@ def _groups(
             if kind.is_for(request)
         ]
         if cards:
-            troubles = [each.shown.trouble for each in cards if each.shown.trouble is not None]
-            lit = light(Area(name), readings, found, troubles, may_see=may_see)
+            lit = light(Area(name), readings, found, cards, may_see=may_see)
             if any(each.kind.id == "gaps" for each in cards):
                 lit = replace(lit, more=following.missing(request, readings))
             groups.append(Group(name, question, lit, cards))
