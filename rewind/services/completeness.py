@@ -78,6 +78,15 @@ class Findings:
         known = [*self.gaps, *self.coarse, *self.not_recorded, *self.filtered]
         return self.among({key for key in known if key not in pubkeys})
 
+    def joined(self, other: "Findings") -> "Findings":
+        """Those of both."""
+        return Findings(
+            self.gaps | other.gaps,
+            self.coarse | other.coarse,
+            self.not_recorded | other.not_recorded,
+            self.filtered | other.filtered,
+        )
+
     def gap(self) -> GapEntry | None:
         """The newest gap of all."""
         return max(self.gaps.values(), key=lambda gap: gap.to_slot, default=None)
