@@ -36,8 +36,16 @@ def count_cells(
     """Of cells as `gaps_of` wants them, what lies from `first` to `last`."""
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
-    counted = counts_of(_BLOCKS, lows, highs)
     missing = gaps_of("historical_gap", firsts, lasts, first=first, last=last)
+    counted = count_blocks(lows, highs)
+    return [CellCounts(*each, missing[number]) for number, each in enumerate(counted)]
+
+
+def count_blocks(lows: Sequence[int], highs: Sequence[int]) -> list[tuple[int, int]]:
+    """Of each cell from `lows[i]` to `highs[i]` how many slots hold a block, and how many are
+    proved skipped.
+    """
+    counted = counts_of(_BLOCKS, lows, highs)
     with connection.cursor() as cursor:
         cursor.execute(_ACROSS, [[*lows, *(high + 1 for high in highs)]])
         across = [int(slots) for (slots,) in cursor.fetchall()]
@@ -45,5 +53,5 @@ def count_cells(
     for number, (blocks, linked) in enumerate(counted):
         skipped = linked - across[number] + across[len(lows) + number]
         room = max(0, highs[number] - lows[number] + 1 - blocks)
-        cells.append(CellCounts(blocks, max(0, min(skipped, room)), missing[number]))
+        cells.append((blocks, max(0, min(skipped, room))))
     return cells

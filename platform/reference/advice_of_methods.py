@@ -49,6 +49,7 @@ ADVICE = {
     "override_without_effect": "Leave the override out that the message names.",
     "pre_state_too_new": "Use a `preStateSlot` at or below the position's slot.",
     "queue_full": "Wait a moment, and send the same transaction again: it was not queued.",
+    "range_has_gaps": "Ask for the ranges beside `data.gaps`; another source may have the rest.",
     "range_too_large": "Ask for a shorter range, in several calls.",
     "remote_history_busy": "Wait for the answers to some of your calls, and try again.",
     "remote_history_damaged": "Use another slot; the operator finds the file in the log.",

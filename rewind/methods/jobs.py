@@ -12,6 +12,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.units import Slot
+from gaps.errors import EmptyRange
 from gateway.calls import Call
 from gateway.refusals import KeyRequired
 from gateway.transactions import (
@@ -29,7 +30,6 @@ from rewind.errors import (
     BadCursor,
     BadLimit,
     BadOverride,
-    EmptyRange,
     OverrideWithoutEffect,
     PreStateTooNew,
     TooManyAccounts,

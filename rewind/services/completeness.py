@@ -6,9 +6,9 @@ from typing import Literal
 
 from solders.pubkey import Pubkey
 
+from gaps.coverage import GapEntry
 from rewind.positions import Position
 from rewind.results.completeness import WHOLE, Completeness, CompletenessCause
-from rewind.results.coverage import GapEntry
 from rewind.services.position_lookup import ResolvedPosition
 from rewind.store.states import State
 

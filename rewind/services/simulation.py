@@ -10,6 +10,7 @@ from solders.transaction import VersionedTransaction
 
 from chain.account_json import AccountEncoding, Loader, account_json
 from chain.units import U64_MAX
+from gaps.coverage import GapEntry
 from historical.services.recorded_transactions import RecordedTransaction, recorded
 from rewind.errors import (
     AccountsTooLarge,
@@ -19,7 +20,6 @@ from rewind.errors import (
 )
 from rewind.positions import Asked, Position
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.results.simulation import AccountAfter, OwnPlace, Place, SimulatedTransaction
 from rewind.services import comparing
 from rewind.services.completeness import Findings
