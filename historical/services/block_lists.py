@@ -47,7 +47,7 @@ def _listed(
     """
     for _ in range(_READINGS):
         slots = read()
-        known = known_holes(*span(slots), reads)
+        known = known_holes(*span(slots), reads, listed=slots[-1] if slots else None)
         if known.blocks <= len(slots):
             break
     if known.ranges or known.truncated:

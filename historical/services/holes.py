@@ -25,19 +25,22 @@ class Known(NamedTuple):
     truncated: bool
 
 
-def known_holes(first: int, last: int, reads: RemoteReads | None = None) -> Known:
+def known_holes(first: int, last: int, reads: RemoteReads, *, listed: int | None = None) -> Known:
     """Of the range's part between the ledger's ends, but for what the remote archive has. Raises
-    what RemoteReads.read does.
+    what RemoteReads.read does. `listed` is the highest slot that was just found in the range.
     """
     bounds = store.bounds()
     if bounds is None:
         return Known(0, [], truncated=False)
-    first, last = max(first, bounds[0]), min(last, bounds[1])
+    newest = bounds[1]
+    if listed is not None and not is_configured():
+        newest = max(newest, listed)  # stored since the ends were read
+    first, last = max(first, bounds[0]), min(last, newest)
     if first > last:
         return Known(0, [], truncated=False)
     found = holes.holes_between(first, last, MOST_NAMED)
     ranges = clip(found.ranges, first, last)
-    if ranges and reads is not None and is_configured():
+    if ranges and is_configured():
         ranges = _not_remote(ranges, reads)
     return Known(found.blocks, ranges, found.truncated)
 
