@@ -1,16 +1,18 @@
 """Lists of slots that hold a block, which say what is missing in their range."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 
+from chain.slot_ranges import clip
 from chain.units import I64_MAX
 from historical.errors import RangeHasGaps
 from historical.services import blocks
 from historical.services.holes import Known, known_holes
-from historical.services.remote_history import RemoteReads
+from historical.services.remote_history import RemoteReads, is_configured
+from historical.store import blocks as store
 
 # Of a response whose range has slots that the ledger does not have.
 HEADER = "X-Ledger-Gaps"
-_READINGS = 3
 
 
 def slots_between(first: int, last: int | None, reads: RemoteReads, *, strict: bool) -> list[int]:
@@ -42,19 +44,41 @@ def _listed(
     *,
     strict: bool,
 ) -> list[int]:
-    """List and holes come from different statements: a block that was stored between the two would
-    be in neither.
+    """List and holes come from different statements, and blocks may come between them. Of a list
+    that is read after its holes, a block is in one of the two: it came before the list, or it was
+    missing when the holes were read. Above the highest block of then nothing is known: that is not
+    listed yet.
     """
-    for _ in range(_READINGS):
-        slots = read()
-        known = known_holes(*span(slots), reads, listed=slots[-1] if slots else None)
-        if known.blocks <= len(slots):
-            break
+    bounds = store.bounds()
+    slots = _up_to(bounds, read())
+    if bounds is None:
+        return slots
+    first, last = span(slots)
+    first, last = max(first, bounds[0]), min(last, bounds[1])
+    if first > last:
+        return slots
+    known = known_holes(first, last, reads)
+    if known.ranges or known.truncated or known.blocks > len(slots):
+        slots = _up_to(bounds, read())
+        known = _clipped(known, span(slots)[1])
     if known.ranges or known.truncated:
         if strict:
             raise RangeHasGaps(known.ranges, truncated=known.truncated)
         reads.headers[HEADER] = _text(known)
     return slots
+
+
+def _up_to(bounds: tuple[int, int] | None, slots: list[int]) -> list[int]:
+    """The remote archive has slots of its own."""
+    if bounds is None or is_configured() or not slots or slots[-1] <= bounds[1]:
+        return slots
+    return slots[: bisect_right(slots, bounds[1])]
+
+
+def _clipped(known: Known, last: int) -> Known:
+    """The holes up to the end of a list, which blocks that came meanwhile may have made shorter."""
+    kept = clip(known.ranges, 0, last)
+    return Known(known.blocks, kept, known.truncated and len(kept) == len(known.ranges))
 
 
 def _text(known: Known) -> str:

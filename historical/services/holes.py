@@ -8,7 +8,6 @@ from gaps.parts import Part, parts_between
 from gaps.slot_gap import GapStatus
 from historical.models import Gap
 from historical.services.remote_history import RemoteReads, is_configured
-from historical.store import blocks as store
 from historical.store import holes
 
 # As many as a response's header names.
@@ -25,19 +24,10 @@ class Known(NamedTuple):
     truncated: bool
 
 
-def known_holes(first: int, last: int, reads: RemoteReads, *, listed: int | None = None) -> Known:
-    """Of the range's part between the ledger's ends, but for what the remote archive has. Raises
-    what RemoteReads.read does. `listed` is the highest slot that was just found in the range.
+def known_holes(first: int, last: int, reads: RemoteReads) -> Known:
+    """Of a range between the ledger's lowest and highest block, but for what the remote archive
+    has. Raises what RemoteReads.read does.
     """
-    bounds = store.bounds()
-    if bounds is None:
-        return Known(0, [], truncated=False)
-    newest = bounds[1]
-    if listed is not None and not is_configured():
-        newest = max(newest, listed)  # stored since the ends were read
-    first, last = max(first, bounds[0]), min(last, newest)
-    if first > last:
-        return Known(0, [], truncated=False)
     found = holes.holes_between(first, last, MOST_NAMED)
     ranges = clip(found.ranges, first, last)
     if ranges and is_configured():

@@ -16,7 +16,6 @@ from historical.store.coverage import count_blocks
 _CELLS = 16
 # A hole lies in the end of one cell, in cells without a block, and in the begin of another.
 _CELLS_OF_A_HOLE = 3
-_READINGS = 3
 
 # Of cells: parent links within each and of the next block above it, with the block below.
 _LINKS = """
@@ -45,26 +44,21 @@ class Holes(NamedTuple):
 
 
 def holes_between(first: int, last: int, limit: int) -> Holes:
-    """Both ends lie between the lowest and the highest block. All is of one moment, unless blocks
-    kept coming into holes all the while.
+    """Both ends lie between the lowest and the highest block. A slot that is missing all the while
+    is in one of them; one whose block comes meanwhile may be.
     """
-    for _ in range(_READINGS):
-        ((blocks, skipped),) = count_blocks([first], [last])
-        missing = last - first + 1 - blocks - skipped
-        if missing <= 0:
-            return Holes(blocks, [], truncated=False)
-        cells = _cells_with_holes(SlotRange(first, last), missing, limit)
-        with connection.cursor() as cursor:
-            lows, highs = [each.first for each in cells], [each.last for each in cells]
-            # Beside them one at each end, which may lie outside of the range.
-            cursor.execute(_LINKS, [lows, highs, limit + 3])
-            found = [SlotRange(*row) for row in cursor.fetchall()]
-        found = [each for each in found if each.first <= last and each.last >= first]
-        if len(found) > limit:
-            return Holes(blocks, found[:limit], truncated=True)
-        if sum(min(each.last, last) - max(each.first, first) + 1 for each in found) == missing:
-            break
-    return Holes(blocks, found, truncated=False)
+    ((blocks, skipped),) = count_blocks([first], [last])
+    missing = last - first + 1 - blocks - skipped
+    if missing <= 0:
+        return Holes(blocks, [], truncated=False)
+    cells = _cells_with_holes(SlotRange(first, last), missing, limit)
+    with connection.cursor() as cursor:
+        lows, highs = [each.first for each in cells], [each.last for each in cells]
+        # Beside them one at each end, which may lie outside of the range.
+        cursor.execute(_LINKS, [lows, highs, limit + 3])
+        found = [SlotRange(*row) for row in cursor.fetchall()]
+    found = [each for each in found if each.first <= last and each.last >= first]
+    return Holes(blocks, found[:limit], truncated=len(found) > limit)
 
 
 class _Cell(NamedTuple):

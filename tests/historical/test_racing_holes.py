@@ -42,25 +42,29 @@ def test_a_slot_is_listed_or_named_while_blocks_come() -> None:
     writer = threading.Thread(target=write)
     writer.start()
     readings = named = 0
-    while not stored.is_set() or not readings:
-        headers: dict[str, str] = {}
-        limit = chance.choice([0, 40])
-        reads = RemoteReads("test", headers)
-        if limit:
-            found = block_lists.slots_from(slots[0], limit, reads, strict=False)
-        else:
-            found = block_lists.slots_between(slots[0], slots[-1], reads, strict=False)
-        text = headers.get(block_lists.HEADER, "")
-        parts = [part for part in text.split(", ") if "-" in part]
-        gaps = [range(int(low), int(high) + 1) for low, high in (part.split("-") for part in parts)]
-        # Behind that more gaps may lie.
-        end = gaps[-1][-1] if "..." in text else found[-1]
-        for slot in slots:
-            if slot <= end:
-                assert slot in found or any(slot in gap for gap in gaps), (slot, found, text)
-        readings += 1
-        named += bool(gaps)
-    writer.join(PATIENCE_SECONDS)
+    try:
+        while not stored.is_set() or not readings:
+            headers: dict[str, str] = {}
+            limit = chance.choice([0, 40])
+            reads = RemoteReads("test", headers)
+            if limit:
+                found = block_lists.slots_from(slots[0], limit, reads, strict=False)
+            else:
+                found = block_lists.slots_between(slots[0], slots[-1], reads, strict=False)
+            text = headers.get(block_lists.HEADER, "")
+            parts = [part for part in text.split(", ") if "-" in part]
+            gaps = [
+                range(int(low), int(high) + 1) for low, high in (part.split("-") for part in parts)
+            ]
+            # Behind that more gaps may lie.
+            end = gaps[-1][-1] if "..." in text else found[-1]
+            for slot in slots:
+                if slot <= end:
+                    assert slot in found or any(slot in gap for gap in gaps), (slot, found, text)
+            readings += 1
+            named += bool(gaps)
+    finally:
+        writer.join(PATIENCE_SECONDS)
     assert named
     final: dict[str, str] = {}
     reads = RemoteReads("test", final)
