@@ -1,5 +1,8 @@
 """Errors of the ledger: the standard node's codes and texts, each with a reason."""
 
+from collections.abc import Sequence
+
+from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
@@ -53,6 +56,26 @@ class SlotMissing(RpcError):
     def __init__(self, slot: Slot) -> None:
         super().__init__(
             f"Slot {slot} was skipped, or missing in long-term storage", data={"slot": slot}
+        )
+
+
+class RangeHasGaps(RpcError):
+    """Slots of the range are missing in the ledger, and the caller asked for an error then. `gaps`
+    are at most 100 runs of them, lowest first; `truncated` where there are more.
+    """
+
+    code = -32009
+    reason = "range_has_gaps"
+
+    def __init__(self, gaps: Sequence[SlotRange], *, truncated: bool) -> None:
+        runs = [f"{first} to {last}" for first, last in gaps[:3]]
+        runs += ["and others"] if truncated or len(gaps) > 3 else []
+        super().__init__(
+            f"Slots {', '.join(runs)} were skipped, or missing in long-term storage",
+            data={
+                "gaps": [{"fromSlot": first, "toSlot": last} for first, last in gaps],
+                "truncated": truncated,
+            },
         )
 
 

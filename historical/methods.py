@@ -9,7 +9,10 @@ from solders.signature import Signature
 from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot, UnixTimestamp
 from eventloop.calls import require_thread
+from gaps.coverage import CoverageConfig, window_of
+from gaps.errors import EmptyRange
 from gateway.calls import Call
+from historical.configs import BlocksConfig, ContextConfig
 from historical.errors import (
     BadPaginationToken,
     BlockCleanedUp,
@@ -20,6 +23,7 @@ from historical.errors import (
     LedgerEmpty,
     LimitInvalid,
     MinContextSlotNotReached,
+    RangeHasGaps,
     RangeTooLarge,
     RemoteHistoryBusy,
     RemoteHistoryDamaged,
@@ -42,23 +46,13 @@ from historical.results import (
 )
 from historical.services import address_pages, addresses, blocks, bounds, coverage, transactions
 from historical.services.address_pages import Page, SortOrder
+from historical.services.block_lists import slots_between, slots_from
 from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
-from jsonrpc.params import U8, U64, Config
+from jsonrpc.params import U8, U64
 from jsonrpc.wire import Encoded
 
 methods = MethodTable()
-
-
-class ContextConfig(Config, frozen=True, kw_only=True):
-    """What every method takes.
-
-    commitment: everything in the ledger is finalized; `confirmed` and `finalized` are served alike
-    min_context_slot: refuse to answer unless the ledger reaches this slot
-    """
-
-    commitment: Commitment | None = None
-    min_context_slot: U64 | None = None
 
 
 class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
@@ -154,6 +148,7 @@ _QUICK_LIMIT = 250
 _READS = (MinContextSlotNotReached, CommitmentUnsupported)
 _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
 _REMOTE = (RemoteHistoryUnavailable, RemoteHistoryDamaged, RemoteHistoryBusy)
+_LISTS = (*_READS, *_REMOTE, RangeTooLarge, RangeHasGaps)
 
 
 @methods.add(
@@ -238,44 +233,46 @@ def get_block(
     )
 
 
-@methods.add("getBlocks", errors=(*_READS, *_REMOTE, RangeTooLarge), quick=True)
+@methods.add("getBlocks", errors=_LISTS, quick=True)
 def get_blocks(
     call: Call,
     start_slot: U64,
-    end_slot: U64 | ContextConfig | None = None,
-    config: ContextConfig = ContextConfig(),
+    end_slot: U64 | BlocksConfig | None = None,
+    config: BlocksConfig = BlocksConfig(),
 ) -> list[int]:
-    """Which slots of a range hold a block.
+    """Which slots of a range hold a block. The header `X-Ledger-Gaps` names slots between them that
+    the ledger does not have, though they may hold one.
 
     start_slot: the first slot of the range
     end_slot: the last one, at most 500,000 further; left out: as far as that, or to the newest. The
         config may stand here
-    config: what every method takes
+    config: what every method takes, and what is to happen where slots are missing
     returns: the slots that hold a block, lowest first, both ends included
     """
-    if isinstance(end_slot, ContextConfig):
+    if isinstance(end_slot, BlocksConfig):
         config, end_slot = end_slot, None
     if not is_below(start_slot + blocks.MAX_SLOTS if end_slot is None else end_slot):
         require_thread()
     _finalized(config)
-    return blocks.slots_between(start_slot, end_slot, _reads(call))
+    return slots_between(start_slot, end_slot, _reads(call), strict=config.gaps == "error")
 
 
-@methods.add("getBlocksWithLimit", errors=(*_READS, *_REMOTE, RangeTooLarge), quick=True)
+@methods.add("getBlocksWithLimit", errors=_LISTS, quick=True)
 def get_blocks_with_limit(
-    call: Call, start_slot: U64, limit: U64, config: ContextConfig = ContextConfig()
+    call: Call, start_slot: U64, limit: U64, config: BlocksConfig = BlocksConfig()
 ) -> list[int]:
-    """The next slots that hold a block.
+    """The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of
+    them that the ledger does not have, though they may hold one.
 
     start_slot: where to begin
     limit: how many, at most 500,000
-    config: what every method takes
+    config: what every method takes, and what is to happen where slots are missing
     returns: the slots that hold a block, lowest first
     """
     if not is_below(start_slot + blocks.MAX_SLOTS):
         require_thread()
     _finalized(config)
-    return blocks.slots_from(start_slot, limit, _reads(call))
+    return slots_from(start_slot, limit, _reads(call), strict=config.gaps == "error")
 
 
 @methods.add(
@@ -386,9 +383,11 @@ def get_first_available_block(call: Call) -> Slot:
     return coverage.first_available_block(_reads(call))
 
 
-@methods.add("getLedgerCoverage", quick=True)
-def get_ledger_coverage(call: Call) -> LedgerCoverage:
-    """Which slots are stored, and which are read from a remote archive. No method of the standard
-    node.
+@methods.add("getLedgerCoverage", errors=(EmptyRange,))
+def get_ledger_coverage(call: Call, config: CoverageConfig = CoverageConfig()) -> LedgerCoverage:
+    """Which slots are stored, which between them are missing, and which are read from a remote
+    archive. No method of the standard node.
+
+    config: which window, and how much of its gaps
     """
-    return coverage.coverage()
+    return coverage.coverage(window_of(config))

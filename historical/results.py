@@ -7,6 +7,7 @@ from msgspec import UnsetType
 from solders.hash import Hash
 from solders.signature import Signature
 
+from gaps.coverage import GapEntry
 from gateway.node_json import (
     Reward,
     TransactionError,
@@ -198,12 +199,20 @@ class Coverage(Result, frozen=True, kw_only=True):
 
     first_slot: the lowest stored slot; null while none is stored
     last_slot: the highest stored slot
-    storage: how the slots between them are stored, lowest first
+    missing_slot_count: how many slots of the window, as far as it lies between these, are not
+        stored, and are not known to be skipped
+    gaps: the runs of missing slots, lowest first; null where none were asked for
+    truncated: whether there are more gaps than may be listed
+    storage: how the window's other slots are stored, lowest first; if truncated, up to the last gap
+        that may be listed
     remote: the history below it; null where there is none
     """
 
     first_slot: int | None
     last_slot: int | None
+    missing_slot_count: int
+    gaps: list[GapEntry] | None
+    truncated: bool
     storage: list[StorageBand]
     remote: RemoteHistory | None
 

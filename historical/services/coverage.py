@@ -1,12 +1,19 @@
 """What the ledger serves: the blocks that it stores, and the remote history below them."""
 
+from typing import NamedTuple
+
 from django.conf import settings
 
+from chain.slot_ranges import SlotRange, subtract
 from chain.units import Slot
+from columns.slot_bands import Stretch
+from gaps.coverage import GapEntry, Window
 from historical.results import Context, Coverage, LedgerCoverage, RemoteHistory, StorageBand
 from historical.services import bounds, storage
+from historical.services.holes import gaps_of_window
 from historical.services.remote_history import RemoteReads, is_configured
 from historical.store import blocks as store
+from historical.store.coverage import count_blocks
 
 
 def first_available_block(reads: RemoteReads) -> Slot:
@@ -23,8 +30,10 @@ def first_available_block(reads: RemoteReads) -> Slot:
     return Slot(found)
 
 
-def coverage() -> LedgerCoverage:
-    """The stored range, and what the settings say of the remote history; reads nothing of it."""
+def coverage(window: Window) -> LedgerCoverage:
+    """The stored range, of a window of it the gaps and how the rest is stored, and what the
+    settings say of the remote history; reads nothing of it.
+    """
     stored = store.bounds()
     first, last = (None, None) if stored is None else stored
     remote = None
@@ -37,16 +46,47 @@ def coverage() -> LedgerCoverage:
             signature_epochs=sorted(settings.OLD_FAITHFUL_SIGNATURE_EPOCHS),
         )
     context = Context(slot=last or 0, api_version=settings.LEDGER_API_VERSION)
-    bands = [] if stored is None else storage.bands(*stored)
+    gaps, truncated, bands, missing = _NOTHING
+    if first is not None and last is not None:
+        low, high = max(first, window.first), min(last, window.last)
+        if low <= high:
+            gaps, truncated, bands, missing = _of_window(low, high, window.most_gaps)
     return LedgerCoverage(
         context=context,
         value=Coverage(
             first_slot=first,
             last_slot=last,
+            missing_slot_count=missing,
+            gaps=gaps if window.lists_gaps else None,
+            truncated=truncated,
             storage=[StorageBand.of(*each) for each in bands],
             remote=remote,
         ),
     )
+
+
+class _OfWindow(NamedTuple):
+    gaps: list[GapEntry]
+    truncated: bool
+    bands: list[Stretch]
+    missing: int
+
+
+_NOTHING = _OfWindow([], False, [], 0)
+
+
+def _of_window(first: int, last: int, most: int) -> _OfWindow:
+    gaps, truncated = gaps_of_window(first, last, most)
+    ((blocks, skipped),) = count_blocks([first], [last])
+    missing = max(0, last - first + 1 - blocks - skipped)
+    end = last if not truncated else gaps[-1].to_slot if gaps else first - 1
+    absent = [SlotRange(each.from_slot, each.to_slot) for each in gaps]
+    bands = [
+        Stretch(*part, band.band)
+        for band in (storage.bands(first, end) if first <= end else [])
+        for part in subtract([band.range], absent)
+    ]
+    return _OfWindow(gaps, truncated, bands, missing)
 
 
 def _first_remote_slot() -> Slot:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
+from columns.raw_queries import fetch_all
 from columns.slot_cells import CountedTable, GapSlots, counts_of, gaps_of
 
 _LINKED = "sum(greatest(slot - parent_slot - 1, 0))"
@@ -18,7 +17,7 @@ _BLOCKS = CountedTable(
 _ACROSS = """
 SELECT coalesce((SELECT greatest(0, edge - 1 - parent_slot) FROM historical_block
     WHERE slot >= edge ORDER BY slot LIMIT 1), 0)
-FROM unnest(%s::bigint[]) WITH ORDINALITY AS asked (edge, number) ORDER BY number
+FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (edge, number) ORDER BY number
 """
 
 
@@ -36,14 +35,20 @@ def count_cells(
     """Of cells as `gaps_of` wants them, what lies from `first` to `last`."""
     lows = [max(each, first) for each in firsts]
     highs = [min(each, last) for each in lasts]
-    counted = counts_of(_BLOCKS, lows, highs)
     missing = gaps_of("historical_gap", firsts, lasts, first=first, last=last)
-    with connection.cursor() as cursor:
-        cursor.execute(_ACROSS, [[*lows, *(high + 1 for high in highs)]])
-        across = [int(slots) for (slots,) in cursor.fetchall()]
+    counted = count_blocks(lows, highs)
+    return [CellCounts(*each, missing[number]) for number, each in enumerate(counted)]
+
+
+def count_blocks(lows: Sequence[int], highs: Sequence[int]) -> list[tuple[int, int]]:
+    """Of each cell from `lows[i]` to `highs[i]` how many slots hold a block, and how many are
+    proved skipped.
+    """
+    counted = counts_of(_BLOCKS, lows, highs)
+    across = [slots for (slots,) in fetch_all(_ACROSS, [*lows, *(high + 1 for high in highs)])]
     cells = []
     for number, (blocks, linked) in enumerate(counted):
         skipped = linked - across[number] + across[len(lows) + number]
         room = max(0, highs[number] - lows[number] + 1 - blocks)
-        cells.append(CellCounts(blocks, max(0, min(skipped, room)), missing[number]))
+        cells.append((blocks, max(0, min(skipped, room))))
     return cells

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from columns.raw_queries import fetch_all
+
 RUN_SLOTS = 1_000
 
 
@@ -31,13 +33,14 @@ class GapSlots(NamedTuple):
 _COUNTS = """
 WITH cells AS (
     SELECT number, first, last, (first + {run} - 1) / {run} AS lower, (last + 1) / {run} AS upper
-    FROM unnest(%(firsts)s::bigint[], %(lasts)s::bigint[])
+    FROM unnest($1::bigint[], $2::bigint[])
         WITH ORDINALITY AS asked (first, last, number)
 ), edges AS (
     SELECT *, CASE WHEN lower < upper THEN lower * {run} - 1 ELSE last END AS head,
         CASE WHEN lower < upper THEN upper * {run} ELSE last + 1 END AS tail FROM cells
 )
-SELECT inside.one + head_rows.one + tail_rows.one, inside.two + head_rows.two + tail_rows.two
+SELECT (inside.one + head_rows.one + tail_rows.one)::bigint,
+    (inside.two + head_rows.two + tail_rows.two)::bigint
 FROM edges,
     LATERAL (SELECT coalesce({run_one}, 0) AS one, coalesce({run_two}, 0) AS two
         FROM {runs} WHERE lower < upper AND run >= lower AND run < upper) AS inside,
@@ -62,7 +65,9 @@ GROUP BY cell, status
 def counts_of(
     table: CountedTable, firsts: Sequence[int], lasts: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """The two counts of each cell from `firsts[i]` to `lasts[i]`; 0 for an empty cell."""
+    """The two counts of each cell from `firsts[i]` to `lasts[i]`; 0 for an empty cell. Prepared,
+    since lists of blocks wait for it.
+    """
     sql = _COUNTS.format(
         run=RUN_SLOTS,
         rows=table.rows,
@@ -72,9 +77,7 @@ def counts_of(
         run_one=table.run_counts[0],
         run_two=table.run_counts[1],
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, {"firsts": list(firsts), "lasts": list(lasts)})
-        return [(int(one), int(two)) for one, two in cursor.fetchall()]
+    return [(one, two) for one, two in fetch_all(sql, list(firsts), list(lasts))]
 
 
 def gaps_of(

@@ -13,7 +13,7 @@ from gateway.refusals import RPC_CONTENT_TYPE
 
 _EXPOSED = (
     "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After,"
-    " X-Bundle-Id, X-Queue-Milliseconds, X-Advice, X-History-Source"
+    " X-Bundle-Id, X-Queue-Milliseconds, X-Advice, X-History-Source, X-Ledger-Gaps"
 )
 # In the form in which Django keeps headers: {lower-case name: (name, value)}.
 _EVERY = {

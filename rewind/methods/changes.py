@@ -7,6 +7,7 @@ from msgspec import UNSET
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
+from gaps.errors import EmptyRange
 from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.errors import (
@@ -14,7 +15,6 @@ from rewind.errors import (
     BadCursor,
     BadLimit,
     DataTooLong,
-    EmptyRange,
     EncodingRequired,
     SliceOfParsed,
     TwoStarts,

@@ -12,6 +12,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chain.units import Slot
+from gaps.errors import EmptyRange
 from gateway.calls import Call
 from gateway.refusals import KeyRequired
 from gateway.transactions import (
@@ -29,7 +30,6 @@ from rewind.errors import (
     BadCursor,
     BadLimit,
     BadOverride,
-    EmptyRange,
     OverrideWithoutEffect,
     PreStateTooNew,
     TooManyAccounts,
@@ -53,6 +53,7 @@ from rewind.results.jobs import Job, ResultPage, Submitted, job_status, submitte
 from rewind.results.simulation import Simulation
 from rewind.services.jobs import pages, submitting
 from rewind.services.jobs.requests import Item, JobRequest, Json
+from rewind.simulation_errors import Base58NotSupported, TooManyAddresses
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +140,8 @@ class ResultsConfig(Config, frozen=True, kw_only=True):
         BadOverride,
         OverrideWithoutEffect,
         TooManyAccounts,
+        TooManyAddresses,
+        Base58NotSupported,
     ),
 )
 def submit_simulation_job(call: Call, spec: JobSpec) -> Submitted:
@@ -302,7 +305,8 @@ def _request(spec: JobSpec) -> JobRequest:
         signatures = [str(transaction.signatures[0]) for transaction in read]
     else:
         signatures = [str(signature) for signature in spec.signatures or ()]
-    asking(VersionedTransaction.default(), Asked(), config)  # refuses bad overrides now
+    # Refuses bad overrides and accounts now.
+    asking(VersionedTransaction.default(), Asked(), config, is_shared=True)
     wanted = spec.slot_range
     step = 1 if wanted is None or wanted.step is None else wanted.step
     return JobRequest(

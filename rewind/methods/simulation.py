@@ -5,9 +5,11 @@ from typing import Literal, TypeVar
 
 from django.conf import settings
 from msgspec import UNSET
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.account_json import AccountEncoding
 from chain.accounts import MOST_ACCOUNT_BYTES
 from chain.encodings import b58decode, b64decode, unzstd
 from gateway.calls import Call
@@ -40,7 +42,8 @@ from rewind.results.accounts import Context
 from rewind.results.simulation import Simulation
 from rewind.services import slot_proofs
 from rewind.services.overrides import Override, check_effects
-from rewind.services.simulation import Asking, simulate_historical
+from rewind.services.simulation import Asking, Shown, simulate_historical
+from rewind.simulation_errors import Base58NotSupported, TooManyAddresses
 
 # Reading base58 takes time that grows with the square of its length.
 _LONGEST_BASE58 = 1_700
@@ -50,14 +53,15 @@ _Member = TypeVar("_Member")
 
 
 class AccountsConfig(Config, frozen=True, kw_only=True):
-    """Accounts to be shown as the transaction left them.
+    """Accounts to be shown as the transaction left them, or as they were there if it does not load
+    them.
 
-    encoding: how their data is written
-    addresses: the accounts
+    addresses: the accounts, at most as many as the transaction has
+    encoding: how their data is written: `base64` by default; `base58` and `binary` are refused
     """
 
-    encoding: Literal["base64"]
     addresses: list[Pubkey]
+    encoding: AccountEncoding | None = None
 
 
 # A misspelled member would be an answer without what was asked: unknown ones are refused.
@@ -90,7 +94,7 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     pre_state_slot: run on accounts as they were at this earlier slot
     encoding: how the transaction is written; `base64` by default
     inner_instructions: whether to return the calls of programs
-    accounts: accounts to be shown as the transaction left them
+    accounts: accounts to be shown as the transaction left them, as simulateTransaction shows them
     overrides: accounts that are to be otherwise, by their pubkeys
     override_loads: accounts that are to be taken from another slot, by their pubkeys
     sig_verify: taken and without effect
@@ -118,6 +122,8 @@ SIMULATION_ERRORS = (
     BadOverride,
     OverrideWithoutEffect,
     TooManyAccounts,
+    TooManyAddresses,
+    Base58NotSupported,
     AccountsTooLarge,
     SlotInArchiveGap,
     WritesIncomplete,
@@ -196,7 +202,7 @@ def asking(
         asked=position,
         pre_state_slot=config.pre_state_slot,
         inner_instructions=config.inner_instructions is True,
-        accounts=None if config.accounts is None else _addresses(config.accounts),
+        shown=_shown(config.accounts, transaction, is_shared=is_shared),
         tolerate_gaps=config.tolerate_gaps is True,
         overrides=overrides,
         override_loads=loads,
@@ -204,10 +210,27 @@ def asking(
     )
 
 
-def _addresses(config: AccountsConfig) -> tuple[Pubkey, ...]:
-    if len(config.addresses) > settings.ARCHIVE_MAX_ACCOUNTS:
-        raise TooManyAccounts(len(config.addresses), settings.ARCHIVE_MAX_ACCOUNTS)
-    return tuple(config.addresses)
+def _shown(
+    config: AccountsConfig | None, transaction: VersionedTransaction, *, is_shared: bool
+) -> Shown | None:
+    if config is None:
+        return None
+    encoding = config.encoding or AccountEncoding.BASE64
+    if encoding in (AccountEncoding.BINARY, AccountEncoding.BASE58):
+        raise Base58NotSupported
+    # Transactions that share the list may have fewer accounts than it.
+    most = settings.ARCHIVE_MAX_ACCOUNTS if is_shared else _account_count(transaction)
+    if len(config.addresses) > most:
+        raise TooManyAddresses(len(config.addresses), most)
+    return Shown(tuple(config.addresses), encoding)
+
+
+def _account_count(transaction: VersionedTransaction) -> int:
+    message = transaction.message
+    lookups = message.address_table_lookups if isinstance(message, MessageV0) else ()
+    return len(message.account_keys) + sum(
+        len(each.writable_indexes) + len(each.readonly_indexes) for each in lookups
+    )
 
 
 def _few(members: dict[str, _Member] | None) -> dict[str, _Member]:

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
+from gaps.coverage import GapEntry
 from gateway.node_json import EncodedBytes, ParsedData
 from jsonrpc.wire import As, Encoded, Result
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.results.proofs import Standing
 
 

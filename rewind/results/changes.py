@@ -6,10 +6,10 @@ from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from gaps.coverage import GapEntry
 from gateway.node_json import EncodedBytes
 from jsonrpc.wire import As, Encoded, Result
 from rewind.results.accounts import Context
-from rewind.results.coverage import GapEntry
 
 
 class AccountChange(Result, frozen=True, kw_only=True):

@@ -2,38 +2,12 @@
 
 from typing import Literal, cast
 
-from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
+from gaps.coverage import GapEntry
 from jsonrpc.wire import Result
 from rewind.results.baselines import BaselineEntry
 from rewind.results.proofs import ProofRange
-
-
-class GapEntry(Result, frozen=True, kw_only=True):
-    """A run of slots whose state the archive does not have, both ends included.
-
-    from_slot: the first of them
-    to_slot: the last of them
-    status: `missing`, or `unknown` where it is not known yet whether the leaders made blocks
-    state: `cannot_be_had` where they were given up: no source has them any more; left out while
-        attempts to fetch them go on
-    """
-
-    from_slot: int
-    to_slot: int
-    status: Literal["missing", "unknown"]
-    state: Literal["cannot_be_had"] | UnsetType = UNSET
-
-    @classmethod
-    def of(cls, first: int, last: int, status: str | None, is_given_up: bool = False) -> "GapEntry":
-        """Of a gap as the table has it."""
-        return cls(
-            from_slot=first,
-            to_slot=last,
-            status="missing" if status == "missing" else "unknown",
-            state="cannot_be_had" if is_given_up else UNSET,
-        )
 
 
 class StorageBand(Result, frozen=True, kw_only=True):

@@ -4,17 +4,24 @@ from typing import Annotated, Any, Literal
 
 from solders.pubkey import Pubkey
 
-from gateway.node_json import InnerInstructions, ReturnData, TransactionError
+from gateway.node_json import (
+    EncodedBytes,
+    InnerInstructions,
+    ParsedData,
+    ReturnData,
+    TransactionError,
+)
 from jsonrpc.wire import As, Result
 from rewind.results.accounts import Context
 
 
 class AccountAfter(Result, frozen=True, kw_only=True):
-    """An account as the transaction left it.
+    """An account as the transaction left it, or as it was there where the transaction did not load
+    it.
 
     lamports: its balance
     owner: the program that it belongs to
-    data: its data in base64, and that word
+    data: a pair of text and encoding; an object where it was parsed
     executable: whether it is a program
     rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
     space: the length of its data in bytes
@@ -22,7 +29,7 @@ class AccountAfter(Result, frozen=True, kw_only=True):
 
     lamports: int
     owner: Annotated[str, As(Pubkey)]
-    data: Annotated[list[str], As(tuple[str, Literal["base64"]])]
+    data: Annotated[Any, As(EncodedBytes | ParsedData)]
     executable: bool
     rent_epoch: int
     space: int
@@ -58,8 +65,9 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
 
     err: what it failed by; null when it succeeded
     logs: the programs' log
-    accounts: the accounts that were asked for, as it left them; null for one that it does not load,
-        and null in all where none were asked for
+    accounts: the accounts that were asked for, as it left them; one that it loads and that is
+        empty has 0 lamports, one that does not exist is null; null for each where it failed, and
+        null in all where none were asked for
     units_consumed: compute units that it took
     return_data: what a program returned last; null where none did
     inner_instructions: calls of programs; null where they were not asked for

@@ -11,12 +11,12 @@ from chain.account_json import AccountEncoding, Loader
 from chain.parsed_accounts.token import is_account
 from chain.units import Slot
 from eventloop.calls import aside
+from gaps.coverage import GapEntry
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
 from rewind.positions import END_OF_SLOT, Asked, Position
 from rewind.results.accounts import AccountSnapshot
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.services import absence, position_lookup
 from rewind.services.account_formatting import Shape, account_of, snapshot
 from rewind.services.completeness import Findings

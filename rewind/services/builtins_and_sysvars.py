@@ -7,7 +7,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.epochs import EpochSchedule
-from rewind.results.coverage import GapEntry
+from gaps.coverage import GapEntry
 from rewind.services.completeness import Findings
 from rewind.services.epochs import epochs
 from rewind.services.loading import recorded_accounts

@@ -11,17 +11,19 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode, b64decode, b64encode
 from chain.units import Slot
+from gaps.coverage import GapEntry
+from gaps.errors import EmptyRange
+from gaps.parts import parts_between
 from historical.services import recorded_transactions
 from jsonrpc.wire import Encoded, encode
-from rewind.errors import BadCursor, BadLimit, EmptyRange, TwoStarts
+from rewind.errors import BadCursor, BadLimit, TwoStarts
+from rewind.models import Gap
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Asked, Position
 from rewind.results.changes import AccountChange, ChangesPage
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.services import absence, position_lookup
 from rewind.services.account_formatting import Shape, written_data
 from rewind.services.completeness import Findings
-from rewind.store.coverage import gaps_between
 from rewind.store.slots import is_coarse
 from rewind.store.states import State, newest_state
 from rewind.store.walking import Row, data_of, rows_below, written_later_in_slot
@@ -159,7 +161,7 @@ def _begins_amid_last_writes(key: bytes, start: Position, layout: int) -> bool:
 
 
 def _gaps(first: int, last: int) -> list[GapEntry]:
-    return [GapEntry.of(*part) for part in gaps_between(first, last, last - first + 1)]
+    return [GapEntry.of(*part) for part in parts_between(Gap, first, last, last - first + 1)]
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from typing import Literal
 
 from solders.pubkey import Pubkey
 
+from gaps.coverage import GapEntry
 from rewind.positions import Position
 from rewind.results.completeness import WHOLE, Completeness, CompletenessCause
-from rewind.results.coverage import GapEntry
 from rewind.services.position_lookup import ResolvedPosition
 from rewind.store.states import State
 
@@ -77,6 +77,15 @@ class Findings:
         """All accounts but these."""
         known = [*self.gaps, *self.coarse, *self.not_recorded, *self.filtered]
         return self.among({key for key in known if key not in pubkeys})
+
+    def joined(self, other: "Findings") -> "Findings":
+        """Those of both."""
+        return Findings(
+            self.gaps | other.gaps,
+            self.coarse | other.coarse,
+            self.not_recorded | other.not_recorded,
+            self.filtered | other.filtered,
+        )
 
     def gap(self) -> GapEntry | None:
         """The newest gap of all."""

@@ -1,34 +1,27 @@
 """Which slots the archive holds, and which are missing."""
 
-from chain.units import I64_MAX, Slot
-from rewind.errors import EmptyRange
+from gaps.coverage import GapEntry, Window
+from gaps.parts import parts_between
+from rewind.models import Gap
 from rewind.results.baselines import BaselineEntry
-from rewind.results.coverage import Coverage, GapEntry, StorageBand
+from rewind.results.coverage import Coverage, StorageBand
 from rewind.services import filters, slot_proofs, storage
 from rewind.store import baselines
 from rewind.store import coverage as store
 from rewind.store import gaps as gap_store
 
-MOST_GAPS = 10_000
 _MOST_BASELINES = 100
 
 
-def coverage(
-    *, from_slot: int | None, to_slot: int | None, max_gaps: int, include_gaps: bool
-) -> Coverage:
-    """The archive's ends, and the counts and gaps of a window, which is clipped to them; raises
-    EmptyRange.
-    """
-    first = min(from_slot or 0, I64_MAX)
-    last = I64_MAX if to_slot is None else min(to_slot, I64_MAX)
-    if first > last:
-        raise EmptyRange(Slot(first), Slot(last))
+def coverage(window: Window) -> Coverage:
+    """The archive's ends, and the counts and gaps of a window, which is clipped to them."""
+    first, last = window.first, window.last
     found = store.summary(first, last)
-    gaps: list[GapEntry] | None = [] if include_gaps else None
+    gaps: list[GapEntry] | None = [] if window.lists_gaps else None
     truncated = False
     if found is not None and gaps is not None:
-        most = min(max_gaps, MOST_GAPS)
-        parts = store.gaps_between(found.first, found.last, most + 1)
+        most = window.most_gaps
+        parts = parts_between(Gap, found.first, found.last, most + 1)
         truncated = len(parts) > most
         gaps += [GapEntry.of(*part) for part in parts[:most]]
     slots = 0 if found is None else max(0, found.last - found.first + 1)

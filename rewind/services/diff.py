@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from solders.pubkey import Pubkey
 
 from chain.units import Slot
+from gaps.coverage import GapEntry
 from jsonrpc.errors import InvalidParams, RpcError
 from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
 from rewind.results.accounts import AccountPair, Diff
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.services.account_formatting import Shape
 from rewind.services.accounts import LoadedAccounts, load_accounts, shown
 from rewind.services.completeness import completeness

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from solders.signature import Signature
 
 from chain.units import Slot
+from gaps.coverage import GapEntry
 from gaps.slot_gap import GapStatus
 from historical.services import recorded_transactions
 from rewind.errors import (
@@ -15,7 +16,6 @@ from rewind.errors import (
     UnknownSignature,
 )
 from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
-from rewind.results.coverage import GapEntry
 from rewind.store import baselines
 from rewind.store import gaps as gap_store
 from rewind.store import slot_lookup as store

@@ -1,6 +1,6 @@
 """simulateHistoricalTransaction: the outcome at a past position, and how far it is proved."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -8,7 +8,9 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from chain.encodings import b64encode
+from chain.account_json import AccountEncoding, Loader, account_json
+from chain.units import U64_MAX
+from gaps.coverage import GapEntry
 from historical.services.recorded_transactions import RecordedTransaction, recorded
 from rewind.errors import (
     AccountsTooLarge,
@@ -18,7 +20,6 @@ from rewind.errors import (
 )
 from rewind.positions import Asked, Position
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.results.simulation import AccountAfter, OwnPlace, Place, SimulatedTransaction
 from rewind.services import comparing
 from rewind.services.completeness import Findings
@@ -34,8 +35,10 @@ from rewind.services.replay import (
     verdict_of,
 )
 from rewind.services.running import Accounts, engine_errors, run_on
+from simulator import addresses
 from simulator.outcome import Outcome
 from simulator.required_accounts import read_keys
+from simulator.token_balances import held_mint
 
 Inapplicable = Literal["another_position", "overrides"]
 # Why a run that is as the record says is not proved all the same.
@@ -45,13 +48,26 @@ _REASONS = {
     "not_recorded": StateNotRecorded.reason,
     "filtered": FilteredAccountStale.reason,
 }
-# As much as a transaction may load; only who names an account twice asks for more.
+# As much as a transaction may load.
 _MOST_BYTES = 64 * 1_048_576
+_NATIVE = addresses.BUILTINS | addresses.SYSVARS
+# A node loads this where a transaction names an account that does not exist.
+_EMPTY = Account(0, b"", addresses.SYSTEM, False, U64_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Accounts to be shown as they are when the transaction has run, and how their data is
+    written: not in base58.
+    """
+
+    addresses: tuple[Pubkey, ...]
+    encoding: AccountEncoding = AccountEncoding.BASE64
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A simulation as a caller asks for it. `accounts` are returned as the run left them;
+    """A simulation as a caller asks for it. `shown` are returned as the run left them;
     `override_loads` name slots at whose end an account is taken instead. What is altered must be
     something that the transaction reads, unless it `is_shared` with other transactions.
     """
@@ -60,11 +76,15 @@ class Asking:
     asked: Asked
     pre_state_slot: int | None = None
     inner_instructions: bool = False
-    accounts: tuple[Pubkey, ...] | None = None
+    shown: Shown | None = None
     tolerate_gaps: bool = False
     overrides: Mapping[Pubkey, Override] = field(default_factory=dict)
     override_loads: Mapping[Pubkey, int] = field(default_factory=dict)
     is_shared: bool = False
+
+    @property
+    def shown_keys(self) -> tuple[Pubkey, ...]:
+        return () if self.shown is None else self.shown.addresses
 
     @property
     def is_altered(self) -> bool:
@@ -127,7 +147,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         asking.asked,
         tolerate_gaps=asking.tolerate_gaps,
         pre_state_slot=asking.pre_state_slot,
-        reader=ReaderAhead([asking.transaction], same),
+        reader=ReaderAhead([asking.transaction], same, also=asking.shown_keys),
     )
     if same is None or asking.is_altered or not _is_own_place(there, same):
         outcome, accounts = _run(asking, there, timeout_seconds)
@@ -136,22 +156,25 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         # Sysvars are read whether they are overridden or not.
         given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
         findings = there.findings.without(given) if given else there.findings
-        return _answer(asking, there, outcome, accounts, fidelity, findings)
+        left = _left(asking, there, outcome, accounts)
+        return _answer(asking, there, outcome, left, fidelity, findings)
     # A position with a tolerated gap proves nothing: replay resolves it again.
     known = None if asking.tolerate_gaps else there
     replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
     if replayed.outcome is None:
         outcome, accounts = _run(asking, there, timeout_seconds)
         fidelity = Fidelity(replayed.verdict, same)
-        return _answer(asking, there, outcome, accounts, fidelity, there.findings)
+        left = _left(asking, there, outcome, accounts)
+        return _answer(asking, there, outcome, left, fidelity, there.findings)
     verdict, findings = replayed.verdict, replayed.findings
+    left = _left(asking, there, replayed.outcome, replayed.accounts)
     if verdict.status == "verified":
         findings = _unproved(asking, same, replayed.outcome, findings)
-        causes = findings.completeness().causes
+        causes = findings.joined(left.findings).completeness().causes
         if causes:
             verdict = Verdict("unverified", reason=_REASONS[causes[0].cause])
     fidelity = Fidelity(verdict, same)
-    return _answer(asking, there, replayed.outcome, replayed.accounts, fidelity, findings)
+    return _answer(asking, there, replayed.outcome, left, fidelity, findings)
 
 
 def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, Accounts]:
@@ -217,19 +240,77 @@ def _unproved(
     """
     if not comparing.is_full(same.meta or {}):
         return findings
-    shown = {bytes(key) for key in asking.accounts or () if key not in outcome.writes}
+    shown = {bytes(key) for key in asking.shown_keys if key not in outcome.writes}
     return findings.among(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """The accounts that are shown, and what is not known of those that the run did not load."""
+
+    accounts: list[AccountAfter | None] | None
+    findings: Findings = field(default_factory=Findings)
+
+
+def _left(asking: Asking, there: Past, outcome: Outcome, accounts: Accounts) -> _Left:
+    """The accounts that are asked for, as they are when it has run: what it loaded as it left that,
+    also without lamports, others as they were there. None for what does not exist, and for all
+    where it failed, as the standard node answers. Raises what Past.load does, AccountsTooLarge.
+    """
+    shown = asking.shown
+    if shown is None:
+        return _Left(None)
+    if outcome.err is not None:
+        return _Left([None] * len(shown.addresses))
+    loaded, outside = set(outcome.keys), there.fresh()
+    held: Accounts = {**accounts, **outcome.writes}
+    held.update(_outside({key for key in shown.addresses if key not in loaded}, outside))
+    found = {key: _found(key, held, is_loaded=key in loaded) for key in shown.addresses}
+    if shown.encoding is AccountEncoding.JSON_PARSED:
+        mints = {held_mint(account) for account in found.values() if account is not None}
+        missing = [mint for mint in mints if mint is not None and held.get(mint) is None]
+        held.update(outside.load_mints(missing))
+    size = sum(len(each.data) for key in shown.addresses if (each := found[key]) is not None)
+    if size > _MOST_BYTES:
+        raise AccountsTooLarge(size, _MOST_BYTES)
+    unknown = outside.findings.among({bytes(key) for key in found if key not in loaded})
+    return _Left(
+        [_after(key, found[key], shown.encoding, held.get) for key in shown.addresses],
+        unknown.joined(outside.found_of_mints),
+    )
+
+
+def _outside(keys: Collection[Pubkey], there: Past) -> Accounts:
+    """Accounts that the transaction does not load."""
+    natives = [key for key in keys if key in _NATIVE]
+    # No bank has the Instructions sysvar: it is made for each transaction that names it.
+    others = [key for key in keys if key not in _NATIVE and key != addresses.INSTRUCTIONS]
+    found: Accounts = {}
+    if natives:
+        found.update(there.load_natives(natives))
+    if others:
+        found.update(there.load(others))
+    return found
+
+
+def _found(key: Pubkey, held: Accounts, *, is_loaded: bool) -> Account | None:
+    account = held.get(key)
+    # The engine has natives of its own: of those nothing is known here.
+    if account is None and is_loaded and key not in _NATIVE and key != addresses.INSTRUCTIONS:
+        return _EMPTY
+    return account
 
 
 def _answer(
     asking: Asking,
     there: Past,
     outcome: Outcome,
-    accounts: Accounts,
+    left: _Left,
     fidelity: Fidelity,
     findings: Findings,
 ) -> Simulated:
-    value = _value(asking, there, outcome, accounts, fidelity)
+    value = _value(asking, there, outcome, left, fidelity)
+    findings = findings.joined(left.findings)
     return Simulated(
         value=value,
         outcome=outcome,
@@ -239,12 +320,12 @@ def _answer(
 
 
 def _value(
-    asking: Asking, there: Past, outcome: Outcome, accounts: Accounts, fidelity: Fidelity
+    asking: Asking, there: Past, outcome: Outcome, left: _Left, fidelity: Fidelity
 ) -> SimulatedTransaction:
     return SimulatedTransaction(
         err=outcome.err,
         logs=outcome.logs,
-        accounts=None if asking.accounts is None else _afterwards(asking, outcome, accounts),
+        accounts=left.accounts,
         units_consumed=outcome.units_consumed,
         return_data=outcome.return_data,
         inner_instructions=outcome.inner_instructions if asking.inner_instructions else None,
@@ -256,32 +337,17 @@ def _value(
     )
 
 
-def _afterwards(asking: Asking, outcome: Outcome, accounts: Accounts) -> list[AccountAfter | None]:
-    """The accounts that are asked for, as they are when it has run: None for what it did not load,
-    and for all where it failed, as the standard node answers.
-    """
-    asked = asking.accounts or ()
-    if outcome.err is not None:
-        return [None] * len(asked)
-    loaded = set(outcome.keys)
-    found = [
-        outcome.writes.get(key) or accounts.get(key) if key in loaded else None for key in asked
-    ]
-    size = sum(len(account.data) for account in found if account is not None)
-    if size > _MOST_BYTES:
-        raise AccountsTooLarge(size, _MOST_BYTES)
-    return [_after(account) for account in found]
-
-
-def _after(account: Account | None) -> AccountAfter | None:
-    if account is None or account.lamports == 0:
+def _after(
+    key: Pubkey, account: Account | None, encoding: AccountEncoding, load: Loader
+) -> AccountAfter | None:
+    if account is None:
         return None
-    data = account.data
+    fields = account_json(account, encoding, load=load, pubkey=key)
     return AccountAfter(
-        lamports=account.lamports,
-        owner=str(account.owner),
-        data=[b64encode(data), "base64"],
-        executable=account.executable,
-        rent_epoch=account.rent_epoch,
-        space=len(data),
+        lamports=fields["lamports"],
+        owner=fields["owner"],
+        data=fields["data"],
+        executable=fields["executable"],
+        rent_epoch=fields["rentEpoch"],
+        space=fields["space"],
     )

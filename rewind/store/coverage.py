@@ -21,15 +21,6 @@ class Summary(NamedTuple):
     missing: int
 
 
-class Part(NamedTuple):
-    """A run of slots in open gaps of one status, which some source may have, or none any more."""
-
-    first: int
-    last: int
-    status: str
-    is_given_up: bool
-
-
 # One statement, so that all of it is of one moment. It reads one row for each 1,000 slots, and the
 # slots themselves only at the window's two ends, where the runs do not fit it.
 _SUMMARY = f"""
@@ -66,24 +57,6 @@ FROM edges,
         WHERE closed_at IS NULL AND from_slot <= last AND to_slot >= first) AS gaps
 """
 
-# Gaps that touch are several rows when their causes differ; who asks for slots sees one run.
-_PARTS = """
-SELECT greatest(min(from_slot), %(first)s), least(max(to_slot), %(last)s), status, given_up
-FROM (
-    SELECT *, sum(begins) OVER (ORDER BY from_slot) AS number FROM (
-        SELECT from_slot, to_slot, status, cannot_be_had_at IS NOT NULL AS given_up,
-            CASE WHEN lag(to_slot) OVER ascending = from_slot - 1
-                AND lag(status) OVER ascending = status
-                AND (lag(cannot_be_had_at) OVER ascending IS NULL) = (cannot_be_had_at IS NULL)
-                THEN 0 ELSE 1 END AS begins
-        FROM rewind_gap
-        WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s
-        WINDOW ascending AS (ORDER BY from_slot)
-    ) AS marked
-) AS numbered
-GROUP BY number, status, given_up ORDER BY 1 LIMIT %(limit)s
-"""
-
 
 def summary(first: int, last: int) -> Summary | None:
     """None while nothing is archived."""
@@ -91,10 +64,3 @@ def summary(first: int, last: int) -> Summary | None:
         cursor.execute(_SUMMARY, {"first": first, "last": last})
         row = cursor.fetchone()
     return None if row is None else Summary(*row)
-
-
-def gaps_between(first: int, last: int, limit: int) -> list[Part]:
-    """Runs of slots in open gaps, clipped to the range, lowest first, at most `limit`."""
-    with connection.cursor() as cursor:
-        cursor.execute(_PARTS, {"first": first, "last": last, "limit": limit})
-        return [Part(*row) for row in cursor.fetchall()]

@@ -198,6 +198,14 @@ def test_ranges_that_were_never_stored_come_from_the_archive(rpc: Rpc, remote: R
     assert rpc(HISTORICAL, "getBlockTime", 101)["result"] == PARENT.block_time
     assert rpc(HISTORICAL, "getBlock", 104)["error"]["code"] == -32007
     assert rpc(HISTORICAL, "getBlocks", 100, 108)["result"] == [100, 101, 103, 105, 107, 108]
+    # The archive's list is whole: there is no hole, though the ledger has one.
+    strict = {"gaps": "error"}
+    for config in ({}, strict):
+        listed = rpc(HISTORICAL, "getBlocks", 100, 108, config)["result"]
+        assert listed == [100, 101, 103, 105, 107, 108]
+    assert rpc(HISTORICAL, "getBlocksWithLimit", 100, 4, strict)["result"] == [100, 101, 103, 105]
+    gaps = rpc(HISTORICAL, "getLedgerCoverage")["result"]["value"]["gaps"]
+    assert [each["fromSlot"] for each in gaps] == [101, 103, 106, 107]
     before = len(remote.requests)
     assert rpc(HISTORICAL, "getBlocks", 105, 105)["result"] == [105]
     assert len(remote.requests) == before
@@ -264,6 +272,9 @@ def test_coverage_names_the_remote_range(rpc: Rpc, remote: RangeServer, settings
     assert answer["value"] == {
         "firstSlot": 108,
         "lastSlot": 110,
+        "missingSlotCount": 0,
+        "gaps": [],
+        "truncated": False,
         "storage": [{"band": "hot", "firstSlot": 108, "lastSlot": 110}],
         "remote": {
             "firstSlot": 0,

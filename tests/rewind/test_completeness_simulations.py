@@ -11,6 +11,7 @@ import pytest
 from django.db import transaction
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from solders.transaction import VersionedTransaction
 
 from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
@@ -52,8 +53,7 @@ def last_writes(record: SlotRecord) -> SlotRecord:
 
 def questions(chain: LittleChain) -> list[tuple[str, str, dict[str, Any]]]:
     """(method, transaction, config): some transactions around each transaction and slot."""
-    wallets = {"encoding": "base64", "addresses": [str(each.pubkey()) for each in chain.payers]}
-    texts = [b64encode(bytes(chain.sent[number])) for number in (0, 3, 7, 10)]
+    probes = [chain.sent[number] for number in (0, 3, 7, 10)]
     asked: list[tuple[str, str, dict[str, Any]]] = []
     places: list[dict[str, Any]] = []
     for record in chain.records[1:]:
@@ -63,15 +63,22 @@ def questions(chain: LittleChain) -> list[tuple[str, str, dict[str, Any]]]:
             places.append({"anchor": anchor})
     for number, place in enumerate(places):
         tolerant = {**place, "tolerateGaps": True}
-        text = texts[number % len(texts)]
+        probe = probes[number % len(probes)]
+        text, wallets = b64encode(bytes(probe)), shown(chain, probe)
         for config in (place, tolerant):
             asked.append(("simulateHistoricalTransaction", text, {**config, "accounts": wallets}))
         asked.append(("simulateBundle", text, {**tolerant, "replaceRecentBlockhash": True}))
     for number, sent in enumerate(chain.sent):
         anchor = {"slot": chain.records[1 + number // 2].slot, "transactionIndex": number % 2}
-        config = {"anchor": anchor, "accounts": wallets}
+        config = {"anchor": anchor, "accounts": shown(chain, sent)}
         asked.append(("simulateHistoricalTransaction", b64encode(bytes(sent)), config))
     return asked
+
+
+def shown(chain: LittleChain, sent: VersionedTransaction) -> dict[str, Any]:
+    """As many wallets as may be named, also those that the transaction does not name."""
+    wallets = [str(each.pubkey()) for each in reversed(chain.payers)]
+    return {"encoding": "base64", "addresses": wallets[: len(sent.message.account_keys)]}
 
 
 def answers(rpc: Rpc, asked: list[tuple[str, str, dict[str, Any]]]) -> list[dict[str, Any]]:

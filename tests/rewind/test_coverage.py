@@ -8,13 +8,14 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity
 from chain.slot_ranges import runs
+from gaps.coverage import Window
+from gaps.parts import parts_between
 from gaps.slot_gap import GapStatus
-from rewind.models import ArchivedSlot, SlotTally
+from rewind.models import ArchivedSlot, Gap, SlotTally
 from rewind.services import filters
 from rewind.services.coverage import coverage
 from rewind.services.gaps import archive_gaps as gaps
 from rewind.services.recording import record_slots
-from rewind.store.coverage import gaps_between
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
@@ -175,7 +176,7 @@ def test_coverage_is_that_of_a_plain_model(db, history):
             record_slots(records, source="stream", now=NOW)
         have = set(coming)
         low, high = max(first, min(have)), min(last, max(have))
-        told = coverage(from_slot=first, to_slot=last, max_gaps=9_999, include_gaps=True)
+        told = coverage(Window(first, last, 9_999, lists_gaps=True))
         assert (told.earliest_slot, told.latest_slot) == (min(have), max(have))
         window = set(range(low, high + 1))
         proved = {s for slot in have for s in range(parents[slot] + 1, slot)} - have
@@ -191,7 +192,7 @@ def test_coverage_is_that_of_a_plain_model(db, history):
             if gap.status == "missing"
             for s in range(gap.from_slot, gap.to_slot + 1)
         }
-        ends = [part[:2] for part in gaps_between(low, high, 99)]
+        ends = [part[:2] for part in parts_between(Gap, low, high, 99)]
         assert [gap.first for gap in runs(lacking)] == [
             first for first, _ in ends if first - 1 not in lacking
         ]

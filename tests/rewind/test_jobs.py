@@ -171,6 +171,36 @@ def test_transactions_times_positions_come_in_order(archive: LittleChain, ask: A
 
 
 @pytest.mark.django_db
+def test_accounts_are_shown_as_a_single_simulation_shows_them(
+    archive: LittleChain, ask: Ask
+) -> None:
+    """A list is for all transactions of the job: it may be longer than one of them."""
+    clock = "SysvarC1ock11111111111111111111111111111111"
+    addresses = [*map(str, (archive.payers[0].pubkey(), KEYS[0], KEYS[1], KEYS[7])), clock]
+    wanted = {"encoding": "base64+zstd", "addresses": addresses}
+    spec = {"signatures": signatures(archive), "config": {"accounts": wanted}}
+    job = ask("submitSimulationJob", spec)
+    work(job["jobId"])
+    for each, sent in zip(results(ask, job["jobId"]), archive.sent, strict=True):
+        for address, found in zip(addresses, each["value"]["accounts"], strict=True):
+            config = {**each["position"], "accounts": {**wanted, "addresses": [address]}}
+            alone = ask("simulateHistoricalTransaction", text(sent), config)["value"]
+            assert alone["accounts"] == [found]
+            assert (found is None) == (address == str(KEYS[7]) or _is_early(each, address))
+    for config, reason in (
+        ({"encoding": "base58", "addresses": []}, "base58_not_supported"),
+        ({"addresses": [clock] * 101}, "too_many_addresses"),
+    ):
+        error = ask("submitSimulationJob", {**spec, "config": {"accounts": config}}, error=True)
+        assert error["data"]["reason"] == reason
+
+
+def _is_early(result: dict[str, Any], address: str) -> bool:
+    """The account is first paid by the second transaction, and this is the first."""
+    return bool(result["number"] == 0 and address == str(KEYS[1]))
+
+
+@pytest.mark.django_db
 def test_simulations_say_whether_their_accounts_are_proven(archive: LittleChain, ask: Ask) -> None:
     from rewind.store import proof_runs
 

@@ -412,6 +412,8 @@ def test_the_largest_account_is_loaded(chain: LittleChain, rpc: Rpc) -> None:
     assert value["accounts"][0]["space"] == HUGE_SIZE
     assert value["accounts"][0]["data"][0] == b64encode(data)
     seven_times = {"encoding": "base64", "addresses": [str(HUGE)] * 7}
+    others = [Pubkey(bytes([200 + number]) * 32) for number in range(4)]
+    reads = chain.signed([call(PROGRAM, HUGE, *others)], chain.payers[0])
     error = refused(rpc, reads, slot=3, accounts=seven_times)
     assert error["data"]["reason"] == "accounts_too_large"
     assert error["data"]["maximum"] < error["data"]["found"] == 7 * HUGE_SIZE

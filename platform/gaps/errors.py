@@ -1,0 +1,15 @@
+"""Errors of ranges of slots."""
+
+from chain.units import Slot
+from jsonrpc.errors import InvalidParams
+
+
+class EmptyRange(InvalidParams):
+    """A range of slots that ends before it begins."""
+
+    reason = "empty_range"
+
+    def __init__(self, from_slot: Slot, to_slot: Slot) -> None:
+        super().__init__(
+            "Invalid params: fromSlot is above toSlot", fromSlot=from_slot, toSlot=to_slot
+        )

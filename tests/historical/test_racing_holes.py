@@ -1,0 +1,73 @@
+"""While blocks come into holes and at the head, each list of blocks has every slot of the chain, or
+names it as missing: nothing that was stored between its statements is in neither.
+"""
+
+import random
+import threading
+
+import pytest
+from django.db import connection
+
+from historical.services import block_lists
+from historical.services.recording import record_blocks
+from historical.services.remote_history import RemoteReads
+from tests.patience import PATIENCE_SECONDS
+from tests.rewind.samples import block
+
+from .sealed_reads import NOW
+
+BLOCKS = 300
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_slot_is_listed_or_named_while_blocks_come() -> None:
+    chance = random.Random(1)
+    slots = [2_000]
+    while len(slots) < BLOCKS:
+        slots.append(slots[-1] + chance.choice([1, 1, 2, 5]))
+    links = dict(zip(slots[1:], slots, strict=False))
+    record_blocks([block(slots[0], slots[0] - 1)], now=NOW)
+    # Each block is stored as soon as any later one, but for those that come much later.
+    order = sorted(slots[1:], key=lambda slot: slot + chance.choice([0, 0, 0, 150, 400]))
+    stored = threading.Event()
+
+    def write() -> None:
+        try:
+            for slot in order:
+                record_blocks([block(slot, links[slot])], now=NOW)
+        finally:
+            stored.set()
+            connection.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    readings = named = 0
+    try:
+        while not stored.is_set() or not readings:
+            headers: dict[str, str] = {}
+            limit = chance.choice([0, 40])
+            reads = RemoteReads("test", headers)
+            if limit:
+                found = block_lists.slots_from(slots[0], limit, reads, strict=False)
+            else:
+                found = block_lists.slots_between(slots[0], slots[-1], reads, strict=False)
+            text = headers.get(block_lists.HEADER, "")
+            parts = [part for part in text.split(", ") if "-" in part]
+            gaps = [
+                range(int(low), int(high) + 1) for low, high in (part.split("-") for part in parts)
+            ]
+            # Behind that more gaps may lie.
+            end = gaps[-1][-1] if "..." in text else found[-1]
+            for slot in slots:
+                if slot <= end:
+                    assert slot in found or any(slot in gap for gap in gaps), (slot, found, text)
+            readings += 1
+            named += bool(gaps)
+    finally:
+        writer.join(PATIENCE_SECONDS)
+    assert named
+    final: dict[str, str] = {}
+    reads = RemoteReads("test", final)
+    assert block_lists.slots_between(slots[0], slots[-1], reads, strict=True) == slots
+    assert not final
+    print(f"{readings} readings, {named} of them with gaps")
