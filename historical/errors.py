@@ -1,5 +1,8 @@
 """Errors of the ledger: the standard node's codes and texts, each with a reason."""
 
+from collections.abc import Sequence
+
+from chain.signed import Unsigned
 from chain.units import Slot
 from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
@@ -183,7 +186,8 @@ class RemoteHistoryUnavailable(RpcError):
 
 
 class RemoteHistoryDamaged(RpcError):
-    """What the archive has there is not what its hashes and indexes say, or not this chain's."""
+    """What the archive has there is not what its hashes and indexes say or what was signed, or not
+    this chain's."""
 
     code = -32019
     reason = "remote_history_damaged"
@@ -237,3 +241,15 @@ class BlockConflict(Exception):
 
 class BadBlock(Exception):
     """A block that cannot be recorded; the text names the slot and the place."""
+
+
+class NotSigned(BadBlock):
+    """A block with transactions that their signers did not sign, or that it has twice. The text
+    names the first of them, and says how many there are.
+    """
+
+    def __init__(self, slot: Slot, found: Sequence[Unsigned]) -> None:
+        more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
+        super().__init__(f"slot {slot}, {found[0]}{more}")
+        self.slot = slot
+        self.found = found

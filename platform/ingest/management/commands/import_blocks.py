@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from ingest import signature_policy
 from ingest.errors import ImportRefused
 from ingest.known_chains import add_genesis
 from ingest.services.imports import Progress, import_file
@@ -56,7 +57,12 @@ class Command(BaseCommand):
         bar = _bar(path.name)
         try:
             recorded, warnings, not_taken = import_file(
-                path, slot=slot, genesis_hash=genesis_hash, now=timezone.now, progress=bar
+                path,
+                slot=slot,
+                genesis_hash=genesis_hash,
+                signatures=signature_policy.of_history(),
+                now=timezone.now,
+                progress=bar,
             )
         except ImportRefused as error:
             _clear()
