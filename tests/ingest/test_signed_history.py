@@ -32,7 +32,7 @@ from tests.ingest.block_nodes import GENESIS_HASH, node_of
 from tests.ingest.queued import enqueue
 from tests.ingest.test_import_blocks import empty_ledger
 from tests.upstream import car_files
-from upstream.archives.getblock_json import json_block
+from upstream.archives.json_dumps import json_block
 
 __all__ = ["empty_ledger"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_ledger")]

@@ -19,9 +19,10 @@ _REDRAW_SECONDS = 0.1
 
 class Command(BaseCommand):
     help = (
-        "Import blocks into the ledger: getBlock JSON (one response or an array of them, encoding"
-        " json or base64), ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, or CAR; plain,"
-        " gzip or zstd. Importing a file again changes nothing."
+        "Import blocks into the ledger: getBlock JSON (a response, an array of them, one a line,"
+        " notifications of blockSubscribe; encoding json or base64), ConfirmedBlock or"
+        " SubscribeUpdateBlock protobuf, dbin, or CAR; plain, gzip or zstd. Importing a file again"
+        " changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
