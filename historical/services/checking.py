@@ -100,24 +100,24 @@ def _check_signatures(slot: int, entries: Sequence[dict[str, Any]]) -> Iterator[
             return
         transactions.append(TransactionRecord(wire, None))
     twice = {
-        each.index: each
+        each.position: each
         for each in duplicates_among(transactions)
         # Of another content it is the index that has the signature twice.
-        if transactions[each.index] == transactions[each.first]
+        if transactions[each.position] == transactions[each.first]
     }
     for found in unsigned_among(transactions):
-        if found.index in twice:
+        if found.position in twice:
             continue
-        detail = f"transaction {found.index}, {found.signature}"
-        signature = transactions[found.index].signature
-        elsewhere = transaction_store.other_place_of(signature, slot, found.index)
+        detail = f"transaction {found.position}, {found.signature}"
+        signature = transactions[found.position].signature
+        elsewhere = transaction_store.other_place_of(signature, slot, found.position)
         if elsewhere is None:
             yield Fault(slot, found.defect.value, detail)
         else:
             also = f"which is also transaction {elsewhere[1]} of slot {elsewhere[0]}"
             yield Fault(slot, "wrong_index", f"{detail}, {also}")
     for found in twice.values():
-        detail = f"transactions {found.first} and {found.index}, {found.signature}"
+        detail = f"transactions {found.first} and {found.position}, {found.signature}"
         yield Fault(slot, found.defect.value, detail)
 
 

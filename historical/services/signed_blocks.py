@@ -30,7 +30,7 @@ def require_signed(record: SlotRecord, signatures: Signatures) -> SignedBlock:
     found = list(unsigned_among(record.transactions))
     if not found:
         return SignedBlock(record, [])
-    indexes = [each.index for each in found]
+    indexes = [each.position for each in found]
     if signatures is Signatures.REFUSE or any(
         record.transactions[index].meta is None for index in indexes
     ):

@@ -47,18 +47,18 @@ _TEXTS = {
 
 
 class Unsigned(NamedTuple):
-    """A transaction with a defect: its index in the block and its first signature as base58. Of a
-    duplicate, `first` is the index at which it was met before, else its own.
+    """A transaction with a defect: its position in the block, its first signature as base58, and of a
+    duplicate the position of the `first` of them, else its own.
     """
 
-    index: int
+    position: int
     defect: Defect
     signature: str
     first: int
 
     def __str__(self) -> str:
         first = f" {self.first}" if self.defect is Defect.DUPLICATE else ""
-        return f"transactions[{self.index}] ({self.signature}): {_TEXTS[self.defect]}{first}"
+        return f"transactions[{self.position}] ({self.signature}): {_TEXTS[self.defect]}{first}"
 
 
 def signed_bytes(wire: Wire) -> bytes:

@@ -77,7 +77,7 @@ def test_no_altered_transaction_is_signed(chance: Random, kind: str) -> None:
     wires = [made(chance) for _ in range(3)]
     at = chance.randrange(3)
     wires[at] = altered(wires[at], kind, chance)
-    assert [each.index for each in unsigned_among(records(*wires))] == [at]
+    assert [each.position for each in unsigned_among(records(*wires))] == [at]
 
 
 def test_a_defect_is_named_for_what_it_is() -> None:
@@ -88,7 +88,7 @@ def test_a_defect_is_named_for_what_it_is() -> None:
     names = [each.defect for each in unsigned_among(records(*changed))]
     assert names == [Defect.WRONG_SIGNATURE, Defect.WRONG_SIGNATURE]
     twice = list(duplicates_among(records(wires[0], wires[1], wires[0], wires[0])))
-    assert [(each.index, each.first) for each in twice] == [(2, 0), (3, 0)]
+    assert [(each.position, each.first) for each in twice] == [(2, 0), (3, 0)]
     signature = b58encode(wires[0].signatures[0])
     assert str(twice[0]) == (
         f"transactions[2] ({signature}): the transaction is in the block already, at index 0"
