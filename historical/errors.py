@@ -7,6 +7,9 @@ from chain.units import Slot
 from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
 
+# Of the transactions of a block that are not what was signed, how many are named.
+_NAMED = 3
+
 
 class BlockCleanedUp(RpcError):
     """The slot lies below the first stored block."""
@@ -245,11 +248,12 @@ class BadBlock(Exception):
 
 class NotSigned(BadBlock):
     """A block with transactions that their signers did not sign, or that it has twice. The text
-    names the first of them, and says how many there are.
+    names the first three of them, and says how many more there are.
     """
 
     def __init__(self, slot: Slot, found: Sequence[Unsigned]) -> None:
-        more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
-        super().__init__(f"slot {slot}, {found[0]}{more}")
+        named = "; ".join(str(each) for each in found[:_NAMED])
+        more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        super().__init__(f"slot {slot}, {named}{more}")
         self.slot = slot
         self.found = found

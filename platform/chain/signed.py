@@ -47,8 +47,8 @@ _TEXTS = {
 
 
 class Unsigned(NamedTuple):
-    """A transaction with a defect: its position in the block, its first signature as base58, and of a
-    duplicate the position of the `first` of them, else its own.
+    """A transaction with a defect: its position in the block, its first signature as base58, and of
+    a duplicate the position of the `first` of them, else its own.
     """
 
     position: int
