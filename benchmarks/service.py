@@ -47,8 +47,9 @@ def database() -> Iterator[Path]:
         shutil.rmtree(run_dir, ignore_errors=True)
 
 
-def import_path(path: Path) -> Any:
-    """What was recorded of a file's blocks."""
+def import_path(path: Path, *, verified: bool = True) -> Any:
+    """What was recorded of a file's blocks, whose signatures are verified, or are not."""
+    from chain.signed import Signatures
     from ingest.services.imports import import_file
     from rewind.services.filters import MAINNET_GENESIS_HASH
 
@@ -58,6 +59,7 @@ def import_path(path: Path) -> Any:
         genesis_hash=MAINNET_GENESIS_HASH,
         now=lambda: datetime.now(UTC),
         progress=lambda position, size: None,
+        signatures=Signatures.REFUSE if verified else Signatures.UNVERIFIED,
     ).recorded
 
 

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
+from chain.signed import Unsigned
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
+
+# Of the transactions of a block that are not what was signed, how many are named.
+_NAMED = 3
 
 
 class BlockCleanedUp(RpcError):
@@ -206,7 +210,8 @@ class RemoteHistoryUnavailable(RpcError):
 
 
 class RemoteHistoryDamaged(RpcError):
-    """What the archive has there is not what its hashes and indexes say, or not this chain's."""
+    """What the archive has there is not what its hashes and indexes say or what was signed, or not
+    this chain's."""
 
     code = -32019
     reason = "remote_history_damaged"
@@ -260,3 +265,16 @@ class BlockConflict(Exception):
 
 class BadBlock(Exception):
     """A block that cannot be recorded; the text names the slot and the place."""
+
+
+class NotSigned(BadBlock):
+    """A block with transactions that their signers did not sign, or that it has twice. The text
+    names the first three of them, and says how many more there are.
+    """
+
+    def __init__(self, slot: Slot, found: Sequence[Unsigned]) -> None:
+        named = "; ".join(str(each) for each in found[:_NAMED])
+        more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        super().__init__(f"slot {slot}, {named}{more}")
+        self.slot = slot
+        self.found = found

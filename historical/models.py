@@ -105,6 +105,21 @@ class BlockTally(models.Model):
         return f"run {self.run}"
 
 
+class UnsignedBlock(models.Model):
+    """A block that was kept although some of its transactions are not what was signed."""
+
+    slot = SlotColumn(primary_key=True)
+    positions = ArrayField(
+        models.IntegerField(), help_text="Those transactions; their metas say `unsigned`"
+    )
+
+    class Meta:
+        ordering = ["slot"]
+
+    def __str__(self) -> str:
+        return f"unsigned transactions of block {self.slot}"
+
+
 class Import(models.Model):
     """One file brought in, or why it was not."""
 

@@ -3,8 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from chain.blocks import TransactionRecord
 from chain.encodings import b58encode
+from chain.signed import duplicates_among, unsigned_among
 from chain.slot_ranges import SlotRange
+from chain.transaction_json import wire_from_json
+from chain.transactions import BadTransaction, sanitize
 from gaps.life_cycle import open_gaps
 from historical.ledger_positions import LedgerPosition
 from historical.models import Gap
@@ -14,6 +18,7 @@ from historical.services.recorded_transactions import recorded_at
 from historical.services.stored_content import Unreadable, transactions_of
 from historical.store import blocks as store
 from historical.store import checking
+from historical.store import transactions as transaction_store
 
 
 class Fault(NamedTuple):
@@ -61,12 +66,13 @@ def check_index(window: SlotRange) -> Iterator[Fault]:
 
 
 def check_transactions(slot: int, entries: Sequence[dict[str, Any]], count: int) -> Iterator[Fault]:
-    """Whether the block's texts are as many as it says, and some of them stand where the index
-    says: their signatures are of their own messages, and their fee payers lead to them.
+    """Whether the block's texts are as many as it says, all of them what was signed, each once, and
+    the fee payers of some lead to them.
     """
     if len(entries) != count:
         yield Fault(slot, "unreadable", f"{len(entries)} texts, {count} in the block")
         return
+    yield from _check_signatures(slot, entries)
     for index in sorted({0, count // 2, count - 1} & set(range(count))):
         try:
             found = recorded_at(slot, index)
@@ -75,11 +81,44 @@ def check_transactions(slot: int, entries: Sequence[dict[str, Any]], count: int)
             continue
         if found is None:
             continue  # reported by check_index
-        if not all(found.transaction.verify_with_results()):
-            yield Fault(slot, "wrong_signature", f"transaction {index}, {found.signature}")
         payer = found.transaction.message.account_keys[0]
         if not _leads_to(bytes(payer), slot, index):
             yield Fault(slot, "address_index", f"transaction {index}, fee payer {payer}")
+
+
+def _check_signatures(slot: int, entries: Sequence[dict[str, Any]]) -> Iterator[Fault]:
+    """Of every transaction. One whose signature stands in the index where another transaction has
+    it is a fault of the index: it holds the first signatures.
+    """
+    transactions = []
+    for index, entry in enumerate(entries):
+        try:
+            wire = wire_from_json(entry["transaction"], entry["version"])
+            sanitize(wire)
+        except (BadTransaction, KeyError) as error:
+            yield Fault(slot, "unreadable", f"transaction {index}: {error}"[:300])
+            return
+        transactions.append(TransactionRecord(wire, None))
+    twice = {
+        each.position: each
+        for each in duplicates_among(transactions)
+        # Of another content it is the index that has the signature twice.
+        if transactions[each.position] == transactions[each.first]
+    }
+    for found in unsigned_among(transactions):
+        if found.position in twice:
+            continue
+        detail = f"transaction {found.position}, {found.signature}"
+        signature = transactions[found.position].signature
+        elsewhere = transaction_store.other_place_of(signature, slot, found.position)
+        if elsewhere is None:
+            yield Fault(slot, found.defect.value, detail)
+        else:
+            also = f"which is also transaction {elsewhere[1]} of slot {elsewhere[0]}"
+            yield Fault(slot, "wrong_index", f"{detail}, {also}")
+    for found in twice.values():
+        detail = f"transactions {found.first} and {found.position}, {found.signature}"
+        yield Fault(slot, found.defect.value, detail)
 
 
 def read_transactions(slot: int) -> tuple[list[dict[str, Any]], Fault | None]:

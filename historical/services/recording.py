@@ -10,12 +10,15 @@ from django.db import transaction
 from solders.hash import Hash
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import I64_MAX, Slot
 from historical import block_bodies, segments
 from historical.errors import BadBlock, BlockConflict
 from historical.ledger_generations import CHANGES
+from historical.services.signed_blocks import require_signed
 from historical.store import blocks as block_store
+from historical.store import unsigned as unsigned_store
 from historical.store import writing
 from historical.store.block_counts import BlockCounts
 from historical.transaction_text import TransactionText, text_of
@@ -37,8 +40,15 @@ class Recorded:
 
 
 @transaction.atomic
-def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
-    """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock."""
+def record_blocks(
+    records: Iterable[SlotRecord],
+    *,
+    now: datetime,
+    signatures: Signatures = Signatures.UNVERIFIED,
+) -> Recorded:
+    """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock,
+    NotSigned. Blocks that are present already are not verified again.
+    """
     writing.lift_timeouts()
     result = Recorded()
     counts = BlockCounts()
@@ -47,9 +57,15 @@ def record_blocks(records: Iterable[SlotRecord], *, now: datetime) -> Recorded:
         if batch.is_full_before(record.slot):
             batch.write()
             batch = _Batch()
-        if _is_present(record) or not batch.add(record, now):
+        if _is_present(record):
             result.present += 1
             continue
+        signed = require_signed(record, signatures)
+        if not batch.add(signed.record, now):
+            result.present += 1
+            continue
+        if signed.marked:
+            unsigned_store.insert(record.slot, signed.marked)
         result.recorded += 1
         result.transactions += len(record.transactions)
         counts.add(record.slot, record.parent_slot)

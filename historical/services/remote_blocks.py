@@ -9,11 +9,13 @@ from solders.hash import Hash
 from chain import block_json
 from chain.blocks import SlotRecord
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
+from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import UnixTimestamp
 from eventloop.calls import require_thread
-from historical.errors import RemoteHistoryDamaged, UnsupportedTransactionVersion
+from historical.errors import NotSigned, RemoteHistoryDamaged, UnsupportedTransactionVersion
 from historical.services.remote_history import RemoteReads, missing_ranges, why_neither
+from historical.services.signed_blocks import require_signed
 from historical.services.text_caches import recent_texts
 from historical.store import blocks as store
 from historical.transaction_text import whole_text_of
@@ -130,8 +132,10 @@ def _written(
     if details is TransactionDetails.NONE:
         text = header + b"}"
     elif details is TransactionDetails.SIGNATURES:
+        _require_signed(record)
         text = block_json.signatures_text(header, [each.signature for each in record.transactions])
     else:
+        _require_signed(record)
         _require_readable(record, max_version)
         texts = _texts(record)
         rendered = block_json.transactions_text(
@@ -150,6 +154,14 @@ def _written(
         parent_slot=record.parent_slot,
         previous_blockhash=bytes(Hash.from_string(record.previous_blockhash)),
     )
+
+
+def _require_signed(record: SlotRecord) -> None:
+    """The archive's hashes prove that a block is what was published, and not what was signed."""
+    try:
+        require_signed(record, Signatures.REFUSE)
+    except NotSigned as fault:
+        raise Damaged(f"slot {record.slot}", str(fault)) from None
 
 
 def _texts(record: SlotRecord) -> bytes:

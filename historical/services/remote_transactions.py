@@ -5,11 +5,13 @@ from django.conf import settings
 from chain.block_json import is_supported, transaction_text, with_place
 from chain.blocks import CURRENT_FORM
 from chain.commitment import BlockForm, TransactionEncoding
+from chain.signed import is_signed
 from historical.errors import UnsupportedTransactionVersion
 from historical.services.remote_history import RemoteReads, is_configured
 from historical.services.text_caches import recent_answers
 from historical.transaction_text import whole_text_of
 from jsonrpc.wire import Encoded
+from upstream.old_faithful.errors import Damaged
 from upstream.old_faithful.history import FoundTransaction, History
 
 
@@ -49,7 +51,10 @@ def _written(
     max_version: int | None,
     wanted: BlockForm,
 ) -> bytes:
-    version = found.record.decoded.version_number
+    wire = found.record.decoded
+    if not is_signed(wire):
+        raise Damaged(f"slot {found.slot}", f"transaction {found.index} is not what was signed")
+    version = wire.version_number
     if not is_supported(version, max_version):
         raise UnsupportedTransactionVersion(version)
     text = transaction_text(

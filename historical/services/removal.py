@@ -8,7 +8,7 @@ from django.db import transaction
 from historical import segments
 from historical.ledger_generations import CHANGES, REMOVALS
 from historical.segments import SEGMENT_SLOTS, segment_of
-from historical.store import index_runs, sealing, writing
+from historical.store import index_runs, sealing, unsigned, writing
 from historical.store import removal as store
 from historical.store.block_counts import counts_of
 
@@ -19,6 +19,7 @@ def remove_blocks(first: int, last: int) -> int:
     writing.lift_timeouts()
     sealing.wait_alone()
     removed = store.delete_blocks(first, last)
+    unsigned.delete(first, last)
     _remove_sealed(first, last)
     slots = {slot for slot, _ in removed}
     for segment in sorted({segment_of(slot) for slot in slots}):

@@ -11,6 +11,7 @@ from django.db import transaction
 from solders.hash import Hash
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from chain.slot_ranges import runs
 from columns.other_database import OtherDatabase
 from gaps.causes import DAMAGED
@@ -145,7 +146,7 @@ def record_again(found: LedgerDamage, fetch: Fetch, source: str, *, now: datetim
             writing.lift_timeouts()
             for part in runs(slots):
                 remove_blocks(*part)
-            record_blocks(records, now=now)
+            record_blocks(records, now=now, signatures=Signatures.REFUSE)
             damage.end(found.pk, State.REPAIRED, source, now)
     except (BadBlock, BlockConflict) as error:
         log.warning("%s is not repaired from %s: %s", found, source, error)

@@ -109,6 +109,26 @@ def _place_of(signature: bytes) -> tuple[int, int] | None:
     return row[0], row[1]
 
 
+def other_place_of(signature: bytes, slot: int, position: int) -> tuple[int, int] | None:
+    """Another (slot, position) at which the index has the signature as well."""
+    return sealed_state.of_both(lambda: _other_place_of(signature, (slot, position)))
+
+
+def _other_place_of(signature: bytes, place: tuple[int, int]) -> tuple[int, int] | None:
+    row = fetch_one(
+        "SELECT slot, position FROM historical_transaction"
+        " WHERE signature = $1 AND (slot, position) <> ($2::int8, $3::int4) LIMIT 1",
+        signature,
+        *place,
+    )
+    if row is not None:
+        return row[0], row[1]
+    sealed = sealed_lookup.places_of([signature]).get(signature)
+    if sealed is None or (sealed.slot, sealed.position) == place:
+        return None
+    return sealed.slot, sealed.position
+
+
 class Place(NamedTuple):
     """Where a transaction stands, and its error as JSON."""
 

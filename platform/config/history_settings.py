@@ -22,6 +22,10 @@ OLD_FAITHFUL_CACHE_BYTES = env.integer("OLD_FAITHFUL_CACHE_MB", 128, minimum=1) 
 OLD_FAITHFUL_TIMEOUT_SECONDS = env.integer(
     "OLD_FAITHFUL_TIMEOUT_SECONDS", 20, minimum=1, maximum=300
 )
+# Blocks of files and nodes with unsigned transactions are refused, or kept and marked. Transactions
+# of a stream were verified by its validator; here they are only if that is wanted.
+LEDGER_KEEP_UNSIGNED = env.boolean("LEDGER_KEEP_UNSIGNED", False)
+VERIFY_STREAM_SIGNATURES = env.boolean("VERIFY_STREAM_SIGNATURES", False)
 # The ledger packs ranges of so many slots once they are finished: an epoch. Longer ranges take a
 # look-up less each; 0 packs none. It takes this share of a core while there is something to pack.
 LEDGER_SEAL_SLOTS = env.integer("LEDGER_SEAL_SLOTS", 432_000, multiple_of=64)

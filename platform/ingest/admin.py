@@ -133,7 +133,10 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         first = ("slots", "what", "areas", "asked_of", "standing", "progress", "why")
         return (
             (None, {"fields": first}),
-            ("Result", {"fields": ("sound_slots", "stored_slots", "changed_slots", "found")}),
+            (
+                "Result",
+                {"fields": ("sound_slots", "stored_slots", "changed_slots", "verified", "found")},
+            ),
             ("Times", {"fields": ("asked", "begun", "ended")}),
         )
 
@@ -263,6 +266,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         "slots replaced",
         lambda row: _hinted(row.changed, "The stored data differed or was incomplete"),
     )
+    verified = column("transactions verified", lambda row: grouped(row.transactions))
     found = column(
         "findings",
         lambda row: (

@@ -29,6 +29,16 @@ FINDINGS = {
     ),
     "unreadable": FindingText("the stored transactions cannot be read", _REINGEST),
     "wrong_signature": FindingText(
+        "a transaction is not what was signed: a signature does not verify",
+        "Re-ingest the slot from another source",
+    ),
+    "downgraded_version": FindingText(
+        "a signature does not verify: a version 1 transaction that a node handed on as version 0"
+        " (4.2.0 to 4.2.2), or an altered one",
+        "Re-ingest the slot from a node of another version",
+    ),
+    "duplicate_transaction": FindingText("the block has a transaction twice", _REINGEST),
+    "wrong_index": FindingText(
         "a transaction is not at the position that the index has", _REINGEST
     ),
     "address_index": FindingText("a transaction is not in the index of its fee payer", _REINGEST),

@@ -46,6 +46,9 @@ class RangeOrder(models.Model):
     )
     changed = models.BigIntegerField(default=0, help_text="Slots that differed and were replaced")
     findings = models.BigIntegerField(default=0)
+    transactions = models.BigIntegerField(
+        default=0, help_text="Transactions whose signatures were verified"
+    )
     failure = models.TextField(blank=True)
     tries = models.SmallIntegerField(default=0, help_text="Steps that failed since the last one")
     # A running order is claimed until then; afterwards another worker may take it.

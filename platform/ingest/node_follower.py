@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import connection
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from chain.units import Slot
 from embedded.notify import allowed, progress
 from gaps.slot_gap import GapStatus
@@ -143,16 +144,29 @@ class NodeFollower:
                 raise
             except NodeError as error:
                 self._open_gap(slot, error)
-        try:
-            store_records(records, source=f"node {self._node.name}", now=self._now())
-        except _REFUSALS:
-            for record in records:
-                try:
-                    store_records([record], source=f"node {self._node.name}", now=self._now())
-                except _REFUSALS as error:
-                    self._open_gap(record.slot, error)
         self._state.closed_slot = max([self._state.closed_slot, *slots])
-        self._publish(records)
+        self._publish(self._stored(records))
+
+    def _stored(self, records: list[SlotRecord]) -> list[SlotRecord]:
+        """Stores the blocks; those that could be. The others become gaps, which are filled from
+        other nodes too, so one with an unsigned transaction is refused whatever is kept.
+        """
+        try:
+            self._store_records(records)
+        except _REFUSALS as refusal:
+            if len(records) == 1:
+                self._open_gap(records[0].slot, refusal)
+                return []
+            return [record for each in records for record in self._stored([each])]
+        return records
+
+    def _store_records(self, records: list[SlotRecord]) -> None:
+        store_records(
+            records,
+            source=f"node {self._node.name}",
+            now=self._now(),
+            signatures=Signatures.REFUSE,
+        )
 
     def _publish(self, records: list[SlotRecord]) -> None:
         """Publishes to landers if Redis is there: stored blocks settle submissions in any case."""

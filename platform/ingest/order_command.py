@@ -67,9 +67,14 @@ def _report(command: BaseCommand, order: RangeOrder) -> None:
         )
     if order.findings > _SHOWN:
         command.stdout.write(f"... and {order.findings - _SHOWN:,} more, see the admin")
+    verified = (
+        f"; the signatures of {order.transactions:,} transactions were verified"
+        if order.kind == RangeOrder.Kind.VERIFY and order.ledger
+        else ""
+    )
     command.stdout.write(
         f"{order.sound:,} slots are correct, {order.stored:,} were stored,"
-        f" {order.changed:,} were replaced, {order.findings:,} findings"
+        f" {order.changed:,} were replaced, {order.findings:,} findings{verified}"
     )
     if order.state == RangeOrder.State.FAILED:
         raise CommandError(f"stopped before slot {order.next_slot}: {order.failure}")

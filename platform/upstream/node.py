@@ -12,7 +12,7 @@ from chain.encodings import b58encode
 from chain.epochs import EpochSchedule
 from chain.units import I64_MAX, Slot
 from upstream.archives.errors import Unreadable
-from upstream.archives.getblock_json import json_block
+from upstream.archives.json_dumps import json_block
 from upstream.exchange import AnswerTooLarge, Client, NotAnAnswer, NotConnected
 from upstream.foreign_text import fit
 from upstream.head_bound import MOST_SLOT

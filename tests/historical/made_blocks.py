@@ -3,16 +3,21 @@ blocks of none.
 """
 
 import random
-from hashlib import sha256, sha512
+from hashlib import sha256
 from typing import Any
+
+from solders.keypair import Keypair
 
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.encodings import b58decode, b58encode
 from chain.transactions import Header, Instruction, Lookup, Wire, encode_wire
 from chain.units import Slot, UnixTimestamp
+from tests.signing import signed
 
 MEMO = b58decode("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-ACCOUNTS = [sha256(b"account %d" % number).digest() for number in range(12)]
+_KEYPAIRS = [Keypair.from_seed(sha256(b"account %d" % number).digest()) for number in range(12)]
+ACCOUNTS = [bytes(each.pubkey()) for each in _KEYPAIRS]
+_KEYPAIR_OF = dict(zip(ACCOUNTS, _KEYPAIRS, strict=True))
 _PROGRAM = sha256(b"program").digest()
 
 
@@ -42,7 +47,7 @@ def _transaction(slot: int, index: int, chance: random.Random) -> TransactionRec
     looked_up = [chance.choice(ACCOUNTS)] if chance.random() < 0.2 else []
     lookups = [Lookup(own, b"\x01", b"")] if looked_up else []
     wire = Wire(
-        signatures=[sha512(b"%d %d" % (slot, index)).digest()],
+        signatures=[],
         version=0 if looked_up else "legacy",
         header=Header(1, 0, 2),
         account_keys=[*keys, own, _PROGRAM, MEMO],
@@ -50,6 +55,7 @@ def _transaction(slot: int, index: int, chance: random.Random) -> TransactionRec
         instructions=instructions,
         lookups=lookups,
     )
+    wire = signed(wire, _KEYPAIR_OF[keys[0]])
     return TransactionRecord(encode_wire(wire), _meta(keys, looked_up, chance))
 
 

@@ -12,6 +12,7 @@ import pytest
 from chain.encodings import b58encode
 from chain.transactions import Config
 from historical.services.removal import remove_blocks
+from tests.signing import signed
 from tests.upstream import sample_blocks as sample
 from upstream.protobuf import confirmed_block_pb2 as schema
 
@@ -168,12 +169,8 @@ def test_mainnets_first_transactions_have_no_version(rpc, real_ledger):
 def test_the_version_refused_is_that_of_the_first_transaction_refused(rpc, tmp_path, details):
     """As the standard node, which renders one after the other; not the newest of the block."""
     block = {**sample.block_json("json"), "blockhash": new_blockhash()}
-    newest = dataclasses.replace(
-        sample.WIRES[0],
-        version=1,
-        config=Config(),
-        signatures=[bytes([1]) * 64],
-    )
+    unsigned = dataclasses.replace(sample.WIRES[0], version=1, config=Config())
+    newest = signed(unsigned, sample.PAYER)
     block["transactions"].append(
         {
             **copy.deepcopy(block["transactions"][0]),

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from ingest.chain_identity import claim
 from ingest.known_chains import NAMES
 from ingest.models import StoredChain
 from rewind.models import ArchiveState
+from tests.altered import altered
 from tests.conftest import Rpc
 from tests.historical.conftest import import_path
 from tests.patience import PATIENCE_SECONDS
@@ -385,3 +387,25 @@ def test_a_slow_archive_holds_up_no_other_call(
         found = each.get("result", PARENT.block_time)
         found = found["blockhash"] if isinstance(found, dict) else found
         assert found in (PARENT.blockhash, PARENT.block_time, [99, 100, 101, 103, 105])
+
+
+def test_what_was_not_signed_is_not_served(
+    rpc: Rpc, tmp_path: Path, settings: Any, no_chain: None
+) -> None:
+    """The archive's hashes are right: it was published so."""
+    wire = altered(RECORD.transactions[1].decoded, "flipped_signature", Random(1))
+    changed = [RECORD.transactions[0], replace(RECORD.transactions[1], content=wire)]
+    contents = [*map(files.bare, (FIRST, BEFORE, PARENT)), files.confirmed(RECORD, MESSAGE)]
+    contents[3] = (replace(contents[3][0], transactions=changed), *contents[3][1:])
+    files.publish(tmp_path, [*contents, files.bare(AFTER)])
+    settings.OLD_FAITHFUL_URL = f"file://{tmp_path}"
+    settings.OLD_FAITHFUL_SIGNATURE_EPOCHS = (0,)
+    signature = str(Signature.from_bytes(wire.signatures[0]))
+    calls: list[tuple[Any, ...]] = [("getTransaction", signature, READABLE)]
+    for details in ("full", "accounts", "signatures"):
+        calls.append(("getBlock", sample.SLOT, {"transactionDetails": details, **READABLE}))
+    for call in calls:
+        error = rpc(HISTORICAL, *call)["error"]
+        assert (error["code"], error["data"]["reason"]) == (-32019, "remote_history_damaged")
+    whole = rpc(HISTORICAL, "getTransaction", str(Signature.from_bytes(SIGNATURES[0])), READABLE)
+    assert whole["result"]["slot"] == sample.SLOT

@@ -168,7 +168,7 @@ def test_an_array_of_bare_results_in_any_order_is_taken(tmp_path):
     [
         ([], "found an array without any"),
         ([*linked_blocks(103), 7], "[1]: expected a getBlock response"),
-        ([*linked_blocks(103), {"error": {"code": -32004, "message": "no"}}], "[1], error: "),
+        ([{"error": {"code": -32004, "message": "no"}}], "no block in it ([0]: no)"),
         ([*linked_blocks(103), {"parentSlot": "x"}], "[1], parentSlot: expected a number"),
     ],
 )

@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 from chain.slot_ranges import SlotRange
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
+from historical.models import Transaction
 from historical.services.removal import remove_blocks
 from ingest import sources
 from ingest.errors import ActionRefused
@@ -139,7 +140,7 @@ DAMAGES: list[tuple[str, Callable[[], Any], tuple[str, int, str]]] = [
     (
         "index rows that are swapped",
         lambda: _take_signature(8, 10),
-        ("ledger", 8, "wrong_signature"),
+        ("ledger", 8, "wrong_index"),
     ),
     (
         "address entries that are gone",
@@ -303,9 +304,10 @@ def test_the_command_verifies_tells_and_is_written_down(
     stored: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("verify_range", "0", "12")
-    assert "7 slots are correct, 0 were stored, 0 were replaced, 0 findings" in (
-        capsys.readouterr().out
-    )
+    told = capsys.readouterr().out
+    assert "7 slots are correct, 0 were stored, 0 were replaced, 0 findings" in told
+    held = Transaction.objects.filter(slot__range=(0, 12)).count()
+    assert held and f"the signatures of {held} transactions were verified" in told
     assert AuditEntry.objects.get().who == "command line"
     _change_write(4, "lamports = 5")()
     with pytest.raises(CommandError, match="1 finding is unresolved") as failed:

@@ -200,7 +200,7 @@ def test_a_slot_with_last_writes_alone_says_what_to_do(
     from dataclasses import replace
 
     made = LittleChain(tmp_path)
-    made.block(made.payment(TARGET, SOL), made.payment(TARGET, SOL))
+    made.block(made.payment(TARGET, SOL), made.payment(TARGET, SOL + 1))
     coarse = replace(made.records[1], granularity=Granularity.SLOT)
     stored([made.records[0], coarse])
     text = words(admin_client.post(address(made.sent[0])))

@@ -13,23 +13,24 @@ from solders.signature import Signature
 
 from chain.encodings import b58encode
 from chain.transactions import Header, Instruction, Lookup, Wire, encode_wire
+from tests.signing import signed
 from upstream.protobuf import confirmed_block_pb2 as schema
 
 SLOT = 103
 PARENT = 101
 BLOCKHASH = str(Hash(bytes([5]) * 32))
 PREVIOUS = str(Hash(bytes([4]) * 32))
-_PAYER = Keypair.from_seed(bytes(32))
+PAYER = Keypair.from_seed(bytes(32))
 _PROGRAM = bytes([7]) * 32
 _TABLE = bytes([8]) * 32
 
 
 def _legacy() -> Wire:
     return Wire(
-        signatures=[bytes(_PAYER.sign_message(b"legacy"))],
+        signatures=[],
         version="legacy",
         header=Header(1, 0, 1),
-        account_keys=[bytes(_PAYER.pubkey()), _PROGRAM],
+        account_keys=[bytes(PAYER.pubkey()), _PROGRAM],
         recent_blockhash=bytes([4]) * 32,
         instructions=[Instruction(1, b"\0", b"abc"), Instruction(1, b"", b"")],
         lookups=[],
@@ -38,17 +39,17 @@ def _legacy() -> Wire:
 
 def _v0() -> Wire:
     return Wire(
-        signatures=[bytes(_PAYER.sign_message(b"v0"))],
+        signatures=[],
         version=0,
         header=Header(1, 0, 1),
-        account_keys=[bytes(_PAYER.pubkey()), _PROGRAM],
+        account_keys=[bytes(PAYER.pubkey()), _PROGRAM],
         recent_blockhash=bytes([4]) * 32,
         instructions=[Instruction(1, b"\2\3\0", b"de")],
         lookups=[Lookup(_TABLE, b"\x09", b"\x01")],
     )
 
 
-WIRES = [_legacy(), _v0()]
+WIRES = [signed(_legacy(), PAYER), signed(_v0(), PAYER)]
 WIRE_BYTES = [encode_wire(wire) for wire in WIRES]
 
 
@@ -131,7 +132,7 @@ def _meta_json(wire: Wire) -> dict[str, Any]:
 METAS = [_meta_json(wire) for wire in WIRES]
 REWARDS = [
     {
-        "pubkey": str(_PAYER.pubkey()),
+        "pubkey": str(PAYER.pubkey()),
         "lamports": -7,
         "postBalance": 12,
         "rewardType": "Fee",
@@ -179,7 +180,7 @@ def block_message() -> Any:
         blockhash=BLOCKHASH,
         previous_blockhash=PREVIOUS,
         parent_slot=PARENT,
-        rewards=[{"pubkey": str(_PAYER.pubkey()), "lamports": -7, "post_balance": 12}],
+        rewards=[{"pubkey": str(PAYER.pubkey()), "lamports": -7, "post_balance": 12}],
         block_time={"timestamp": 1_600_000_000},
         block_height={"block_height": 99},
         num_partitions={"num_partitions": 3},

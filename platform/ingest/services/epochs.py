@@ -9,6 +9,7 @@ from pathlib import Path
 from django.db import transaction
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
@@ -61,10 +62,12 @@ def import_epoch(
     genesis_hash: str | None,
     now: Callable[[], datetime],
     progress: Progress,
+    signatures: Signatures = Signatures.REFUSE,
 ) -> Imported:
     """Imports the blocks of a CAR file, a run of slots at a time. Blocks that the ledger has are
-    skipped, so a second call resumes. `genesis_hash` as in import_file. Raises ImportRefused; the
-    runs before the fault are then in the ledger. Every attempt is a row of the imports table.
+    skipped, so a second call resumes. `genesis_hash` and `signatures` as in import_file. Raises
+    ImportRefused; the runs before the fault are then in the ledger. Every attempt is a row of the
+    imports table.
     """
     entry = imports.begin(str(path), now=now())
     total = Recorded()
@@ -77,7 +80,9 @@ def import_epoch(
             linked = chain.checked(records, has_previous=False)
             for _number, run in groupby(linked, key=lambda record: record.slot // _RUN_SLOTS):
                 with transaction.atomic():
-                    recorded = record_blocks(tip_ledger.recorded(run, now=now()), now=now())
+                    recorded = record_blocks(
+                        tip_ledger.recorded(run, now=now()), now=now(), signatures=signatures
+                    )
                     ledger_links.close_imported(recorded, source=path.name, now=now())
                     chain.is_proved = chain.is_proved or blocks.known > 0
                     chain.claim(source=path.name, now=now())

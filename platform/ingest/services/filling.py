@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from django.db import transaction
 
+from chain.signed import Signatures
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from gaps import life_cycle
@@ -16,7 +17,7 @@ from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
-from ingest import chain_identity
+from ingest import chain_identity, signature_policy
 from ingest.errors import WrongChain
 from ingest.services import classification
 from ingest.services.slots import store_records
@@ -101,11 +102,15 @@ def _try_ledger(gap: LedgerGap, now: Clock) -> None:
         gone_below.append(found.gone_below)
         results += found.results
     source = "stream"
-    for node in nodes():
+    # What one node hands on otherwise than it was signed, another one may have as it was.
+    attempts = [(Signatures.REFUSE, node) for node in nodes()]
+    if signature_policy.of_history() is Signatures.KEEP:
+        attempts += [(Signatures.KEEP, node) for node in nodes()]
+    for signatures, node in attempts:
         if not life_cycle.open_gaps(LedgerGap, window):
             break
         source = node.name
-        result, oldest = _fetch(node, window, now)
+        result, oldest = _fetch(node, window, signatures, now)
         results.append(result)
         gone_below.append(oldest)
     _note(LedgerGap, gap, source, results, min(gone_below, default=0), now)
@@ -127,7 +132,7 @@ def _prove_skipped(window: SlotRange, now: Clock) -> str:
     return ""
 
 
-def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
+def _fetch(node: Node, window: SlotRange, signatures: Signatures, now: Clock) -> tuple[str, int]:
     """Stores missing blocks of the window from the node, newest first. Returns a summary, and the
     lowest slot whose block the node still has; 0 if that is unknown.
     """
@@ -150,7 +155,7 @@ def _fetch(node: Node, window: SlotRange, now: Clock) -> tuple[str, int]:
     for slot in wanted:
         try:
             record = node.block(Slot(slot))
-            store_records([record], source=node.name, now=now())
+            store_records([record], source=node.name, now=now(), signatures=signatures)
             filled += 1
         except SlotNotAvailable as error:
             problem = str(error)

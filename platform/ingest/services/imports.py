@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from historical.errors import BadBlock, BlockConflict
 from historical.services import imports
 from historical.services.recording import Recorded, record_blocks
@@ -36,10 +37,12 @@ def import_file(
     genesis_hash: str | None,
     now: Callable[[], datetime],
     progress: Progress,
+    signatures: Signatures = Signatures.REFUSE,
 ) -> Imported:
     """Imports all blocks of a file in one transaction. Raises ImportRefused; nothing of the file is
     then in the ledger. `genesis_hash` names its chain; without it a block must link to a stored
-    one. Every attempt is a row of the imports table.
+    one. `signatures`: what becomes of unsigned blocks. Every attempt is a row of the imports
+    table.
     """
     entry = imports.begin(str(path), now=now())
     position = 0
@@ -57,7 +60,9 @@ def import_file(
                 _with_progress(blocks, report), has_previous=blocks.format != CAR
             )
             with transaction.atomic():
-                recorded = record_blocks(tip_ledger.recorded(linked, now=now()), now=now())
+                recorded = record_blocks(
+                    tip_ledger.recorded(linked, now=now()), now=now(), signatures=signatures
+                )
                 ledger_links.close_imported(recorded, source=path.name, now=now())
                 chain.is_proved = chain.is_proved or blocks.known > 0
                 chain.claim(source=path.name, now=now())

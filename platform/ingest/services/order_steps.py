@@ -9,12 +9,15 @@ from historical.services.checking import Fault
 
 @dataclass(slots=True)
 class Step:
-    """Counts of slots by result; `next_slot` is where the next step begins."""
+    """Counts of slots by result, and of transactions that were verified; `next_slot` is where the
+    next step begins.
+    """
 
     next_slot: int
     sound: int = 0
     stored: int = 0
     changed: int = 0
+    transactions: int = 0
     ledger_faults: list[Fault] = field(default_factory=list)
     archive_faults: list[Fault] = field(default_factory=list)
 

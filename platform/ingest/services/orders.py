@@ -209,6 +209,7 @@ def _keep(order: RangeOrder, step: Step, now: datetime) -> bool:
         sound=step.sound,
         stored=step.stored,
         changed=step.changed,
+        transactions=step.transactions,
         most_findings=_MOST_FINDINGS,
         due_at=now + _CLAIM,
     )

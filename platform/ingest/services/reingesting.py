@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from chain.blocks import Granularity, SlotRecord
+from chain.signed import Signatures
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.errors import BadBlock as BadLedgerBlock
@@ -15,6 +16,7 @@ from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.services.stored_content import differing
 from historical.store import checking as ledger_store
+from ingest import signature_policy
 from ingest.services import classification, ledger_links, tip_ledger
 from ingest.services.order_steps import Step, StepOptions
 from ingest.services.slots import store_records
@@ -73,22 +75,23 @@ def _from_node(node: Node, options: StepOptions, window: SlotRange, step: Step) 
 
 def _store(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
     parts = differing(record, with_additions=True)
+    signatures = signature_policy.of_history()
     if parts is None:
-        store_records([record], source=source, now=now)
+        store_records([record], source=source, now=now, signatures=signatures)
         step.stored += 1
     elif not parts:
         step.sound += 1
     else:
-        _replace(record, source, now)
+        _replace(record, source, now, signatures)
         step.changed += 1
         step.ledger_faults.append(Fault(record.slot, "replaced", ", ".join(parts)))
 
 
 @transaction.atomic
-def _replace(record: SlotRecord, source: str, now: datetime) -> None:
+def _replace(record: SlotRecord, source: str, now: datetime, signatures: Signatures) -> None:
     """Replaces the slot's block in the ledger; the archive is not changed."""
     remove_blocks(record.slot, record.slot)
-    record_blocks([record], now=now)
+    record_blocks([record], now=now, signatures=signatures)
     tip_ledger.record([record], now=now)
     bounds = archive.bounds()
     ledger_links.follow(
@@ -135,14 +138,15 @@ def _records(stream: Stream, window: SlotRange, step: Step) -> Iterator[SlotReco
 
 def _store_from_stream(record: SlotRecord, source: str, options: StepOptions, step: Step) -> None:
     before = step.stored, step.changed
+    signatures = signature_policy.of_streams()
     with transaction.atomic():
         if options.ledger:
             parts = differing(record, with_additions=True)
             if parts is None:
-                store_records([record], source=source, now=options.now)
+                store_records([record], source=source, now=options.now, signatures=signatures)
                 step.stored += 1
             elif parts:
-                _replace(record, source, options.now)
+                _replace(record, source, options.now, signatures)
                 step.changed += 1
                 step.ledger_faults.append(Fault(record.slot, "replaced", ", ".join(parts)))
         if options.archive and record.account_writes is not None:

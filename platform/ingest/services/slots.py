@@ -14,13 +14,14 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chain.blocks import SlotRecord
+from chain.signed import Signatures
 from chain.slot_ranges import SlotRange, runs, subtract
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
 from historical.services.gaps import ledger_gaps
 from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
-from ingest import slot_queue
+from ingest import signature_policy, slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
 from rewind.services import slots as archive
 from rewind.services.gaps import archive_gaps
@@ -152,7 +153,9 @@ def _store(readable: _Readable, result: Ingested, now: datetime) -> None:
     records = [record for _, record in readable]
     source = readable[0][0].source
     with transaction.atomic():
-        changes, transactions = store_records(records, source=source, now=now)
+        changes, transactions = store_records(
+            records, source=source, now=now, signatures=signature_policy.of_streams()
+        )
         for each, _ in readable:
             if each.reason:
                 slot = each.closed.slot
@@ -164,13 +167,19 @@ def _store(readable: _Readable, result: Ingested, now: datetime) -> None:
 
 
 @transaction.atomic
-def store_records(records: Sequence[SlotRecord], *, source: str, now: datetime) -> tuple[int, int]:
+def store_records(
+    records: Sequence[SlotRecord],
+    *,
+    source: str,
+    now: datetime,
+    signatures: Signatures = Signatures.UNVERIFIED,
+) -> tuple[int, int]:
     """Stores the slots in ledger and archive, or in neither; returns how many account changes and
     transactions are new. Raises the areas' errors.
     """
     ascending = sorted(records, key=lambda record: record.slot)
     reached = ledger.bounds()
-    recorded = record_blocks(ascending, now=now)
+    recorded = record_blocks(ascending, now=now, signatures=signatures)
     archived = record_slots(ascending, source=source, now=now)
     tip_ledger.record(ascending, now=now)
     bounds = archive.bounds()

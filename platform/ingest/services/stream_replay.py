@@ -8,6 +8,7 @@ from datetime import datetime
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
+from ingest import signature_policy
 from ingest.services.slots import store_records
 from ingest.sources import Stream, streams, upstream_node, validator_stores_untouched
 from rewind.errors import BadSlot
@@ -126,7 +127,12 @@ def _closed_slots(stream: Stream, window: SlotRange, oldest: int) -> Iterator[Cl
 def _store(closed: ClosedSlot, source: str, now: Callable[[], datetime]) -> bool:
     """Stores the slot; True if it has its account writes."""
     try:
-        store_records([slot_record(closed)], source=source, now=now())
+        store_records(
+            [slot_record(closed)],
+            source=source,
+            now=now(),
+            signatures=signature_policy.of_streams(),
+        )
     except (Unreadable, BadSlot, BadBlock, BlockConflict) as error:
         log.warning("slot %d of the replay is refused: %s", closed.slot, error)
         return False

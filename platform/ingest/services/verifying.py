@@ -34,6 +34,7 @@ def verify_step(options: StepOptions, first: int, node: Node | None) -> Step:
     for header in headers:
         entries, fault = ledger_checking.read_transactions(header.slot)
         if options.ledger:
+            step.transactions += len(entries)
             step.ledger_faults += (
                 [fault]
                 if fault is not None

@@ -71,6 +71,7 @@ def save_step(
     sound: int,
     stored: int,
     changed: int,
+    transactions: int,
     most_findings: int,
     due_at: datetime,
 ) -> bool:
@@ -82,6 +83,7 @@ def save_step(
         sound=F("sound") + sound,
         stored=F("stored") + stored,
         changed=F("changed") + changed,
+        transactions=F("transactions") + transactions,
         findings=F("findings") + len(findings),
         failure="",
         tries=0,

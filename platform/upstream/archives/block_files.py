@@ -8,11 +8,13 @@ from typing import Self
 from chain.blocks import SlotRecord
 from chain.units import Slot
 from upstream.archives.car import BlockhashOf, CarBlocks, is_car
-from upstream.archives.compression import ByteStream, plain
+from upstream.archives.compression import ByteStream
 from upstream.archives.confirmed_block import bare_block, contained_block
 from upstream.archives.containers import DBIN_MAGIC, dbin_messages, is_tar, tar_members
 from upstream.archives.errors import BadBlockFile, Unreadable
-from upstream.archives.getblock_json import json_blocks
+from upstream.archives.foreign_forms import foreign_form
+from upstream.archives.json_dumps import json_blocks
+from upstream.archives.marked_text import readable
 from upstream.archives.stream_blocks import (
     are_block_updates,
     block_updates,
@@ -28,7 +30,8 @@ TAR = "tar of block files"
 CAR = "CAR epoch"
 LARGEST_BLOCK = 512 * 1024 * 1024
 _TAR_HEADER = 512
-_WHITESPACE = b" \t\r\n"
+# Also the separator of RFC 7464.
+_BEFORE_JSON = b" \t\r\n\x1e"
 
 
 def none_known(slot: Slot) -> str | None:
@@ -43,7 +46,7 @@ def open_block_file(
     largest_block: int = LARGEST_BLOCK,
     blockhash_of: BlockhashOf = none_known,
 ) -> "BlockFile":
-    """The blocks of a file: getBlock JSON, one answer or an array of them, ConfirmedBlock or
+    """The blocks of a file: getBlock JSON in the forms of json_dumps, ConfirmedBlock or
     SubscribeUpdateBlock protobuf, dbin or a tar of these, or a CAR epoch; plain, gzip or zstd;
     detected by content.
 
@@ -75,7 +78,7 @@ class BlockFile:
         self._blockhash_of = blockhash_of
         self._file = path.open("rb")
         try:
-            self._stream = plain(self._file)
+            self._stream = readable(self._file)
             self.format = _format(self._stream)
             if slot is not None and self.format in (DBIN, TAR, CAR, BLOCK_UPDATE):
                 raise Unreadable("", f"slot {slot} is given, but the file can hold many blocks")
@@ -116,7 +119,7 @@ class BlockFile:
         if kind == TAR:
             for member_name, member in tar_members(stream):
                 try:
-                    inner = plain(member)
+                    inner = readable(member)
                     inner_kind = _format(inner)
                     if inner_kind == TAR:
                         raise Unreadable("", "a tar inside a tar is not read")
@@ -131,9 +134,12 @@ class BlockFile:
         elif kind == BLOCK_UPDATE:
             yield from block_updates(stream, self._largest_block)
         elif kind == GETBLOCK_JSON:
-            data = stream.read_all(self._largest_block)
             for record, guessed in json_blocks(
-                data, given=self._slot, name=name, warn=self.warnings.append
+                stream,
+                self._largest_block,
+                given=self._slot,
+                name=name,
+                warn=self.warnings.append,
             ):
                 yield self._taken(record, guessed, name)
         else:
@@ -164,12 +170,14 @@ def _format(stream: ByteStream) -> str:
     start = stream.peek(_TAR_HEADER)
     if not start:
         raise Unreadable("", "the file is empty")
+    if not start.strip(_BEFORE_JSON):
+        raise Unreadable("", "nothing but white space")
     if start.startswith(DBIN_MAGIC):
         return DBIN
     if is_tar(start):
         return TAR
-    first = start.lstrip(_WHITESPACE)[:1]
-    if first in (b"{", b"["):
+    text = start.lstrip(_BEFORE_JSON)
+    if text[:1] in (b"{", b"[") or text.startswith(b"null"):
         return GETBLOCK_JSON
     if is_car(start):
         return CAR
@@ -186,6 +194,9 @@ def _format(stream: ByteStream) -> str:
         return CONFIRMED_BLOCK
     if are_block_updates(start):
         return BLOCK_UPDATE
+    named = foreign_form(start)
+    if named:
+        raise Unreadable("", named)
     raise Unreadable(
         "",
         "neither getBlock JSON nor ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, a tar of"

@@ -42,6 +42,20 @@ class ByteStream:
             self._buffer += chunk
         return bytes(memoryview(self._buffer)[self._at : self._at + size])
 
+    def line_ahead(self, most: int) -> bytes:
+        """The next line with its end, without taking it; Unreadable if it has more than `most`
+        bytes.
+        """
+        size = _CHUNK
+        while True:
+            start = self.peek(size)
+            end = start.find(b"\n") + 1
+            if end or len(start) < size:
+                return start[: end or None]
+            if size > most:
+                raise Unreadable("", f"a block larger than {most} bytes is not read")
+            size *= 2
+
     def read(self, size: int, /) -> bytes:
         """The next `size` bytes; fewer at the end."""
         taken = self.peek(size)

@@ -1,7 +1,5 @@
-"""getBlock answers (the whole response or the bare result), as SlotRecord."""
+"""getBlock's results, as SlotRecord."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
@@ -27,8 +25,6 @@ from upstream.archives.slots import slot_of
 _VERSIONS: dict[Any, Version] = {"legacy": "legacy", 0: 0, 1: 1}
 # SIMD-0385: the largest transaction; also bounds what base58 (quadratic) and zstd unpack to.
 _LARGEST_TRANSACTION = 4096
-# What a node answers for a slot that was skipped: of one that it may have lost too.
-_NO_BLOCK = (-32007, -32009)
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Index = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
@@ -68,60 +64,10 @@ class _StatusMeta(msgspec.Struct, rename="camel"):
     cost_units: _Count | None = None
 
 
-def json_block(data: bytes, *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
-    """The block of a getBlock answer, and whether its slot was only guessed."""
-    return _record(_result(_document(data)), given=given, name=name)
-
-
-def json_blocks(
-    data: bytes, *, given: int | None, name: str, warn: Callable[[str], None]
-) -> Iterator[tuple[SlotRecord, bool]]:
-    """The same of each block of an array of answers or results, or of the one that there is. In an
-    array a block's slot is what the block after it names as its parent's; answers that a slot has
-    no block are passed over with a warning.
+def record_of(block: dict[str, Any], *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
+    """The block of a getBlock result, and whether its slot was only guessed: `given` counts first,
+    then what the file's name says. Unreadable with the place of what is wrong.
     """
-    document = _document(data)
-    if not isinstance(document, list):
-        yield _record(_result(document), given=given, name=name)
-        return
-    if not document:
-        raise Unreadable("", "expected a getBlock response, found an array without any")
-    if given is not None and len(document) > 1:
-        raise Unreadable("", f"slot {given} is given, but the array has {len(document)} blocks")
-    blocks = []
-    for index, each in enumerate(document):
-        if _has_no_block(each):
-            warn(f"{name}: [{index}]: {str(each['error'].get('message'))[:200]}: passed over")
-            continue
-        with _placed(f"[{index}]"):
-            blocks.append((f"[{index}]", _result(each)))
-    slots = {
-        hash_: block.get("parentSlot")
-        for _, block in blocks
-        if isinstance(hash_ := block.get("previousBlockhash"), str)
-    }
-    for place, block in blocks:
-        with _placed(place):
-            slot = slots.get(str(block.get("blockhash"))) if given is None else given
-            known = slot if type(slot) is int and slot != block.get("parentSlot") else None
-            found = _record(block, given=known, name="")
-        yield found
-
-
-def _has_no_block(answer: Any) -> bool:
-    error = answer.get("error") if isinstance(answer, dict) else None
-    return isinstance(error, dict) and error.get("code") in _NO_BLOCK
-
-
-@contextmanager
-def _placed(place: str) -> Iterator[None]:
-    try:
-        yield
-    except Unreadable as fault:
-        raise fault.inside(place) from None
-
-
-def _record(block: dict[str, Any], *, given: int | None, name: str) -> tuple[SlotRecord, bool]:
     _refuse_transaction(block)
     parent_slot = Slot(checks.u64(block.get("parentSlot"), "parentSlot"))
     slot, guessed = slot_of(parent_slot, given=given, name=name)
@@ -161,31 +107,6 @@ def _refuse_transaction(block: dict[str, Any]) -> None:
         raise Unreadable(
             "", f"a getTransaction answer: one transaction and not its block; fetch getBlock{of}"
         )
-
-
-def _document(data: bytes) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        raise Unreadable("", f"not whole JSON: {error}") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise Unreadable("", "not JSON that can be read") from None
-
-
-def _result(answer: Any) -> dict[str, Any]:
-    if not isinstance(answer, dict):
-        raise Unreadable("", "expected a getBlock response or its result")
-    if answer.get("error") is not None:
-        refusal = answer["error"]
-        given = refusal.get("message") if isinstance(refusal, dict) else refusal
-        raise Unreadable("error", f"the node answered with an error: {str(given)[:200]}")
-    if "result" in answer:
-        answer = answer["result"]
-        if answer is None:
-            raise Unreadable("result", "null: the node had no such block")
-        if not isinstance(answer, dict):
-            raise Unreadable("result", "expected a block")
-    return answer
 
 
 def _transaction_record(entry: dict[str, Any]) -> TransactionRecord:

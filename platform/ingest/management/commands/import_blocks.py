@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from ingest import signature_policy
 from ingest.errors import ImportRefused
 from ingest.known_chains import add_genesis
 from ingest.services.imports import Progress, import_file
@@ -18,9 +19,10 @@ _REDRAW_SECONDS = 0.1
 
 class Command(BaseCommand):
     help = (
-        "Import blocks into the ledger: getBlock JSON (one response or an array of them, encoding"
-        " json or base64), ConfirmedBlock or SubscribeUpdateBlock protobuf, dbin, or CAR; plain,"
-        " gzip or zstd. Importing a file again changes nothing."
+        "Import blocks into the ledger: getBlock JSON (a response, an array of them, one a line,"
+        " notifications of blockSubscribe; encoding json or base64), ConfirmedBlock or"
+        " SubscribeUpdateBlock protobuf, dbin, or CAR; plain, gzip or zstd. Importing a file again"
+        " changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -56,7 +58,12 @@ class Command(BaseCommand):
         bar = _bar(path.name)
         try:
             recorded, warnings, not_taken = import_file(
-                path, slot=slot, genesis_hash=genesis_hash, now=timezone.now, progress=bar
+                path,
+                slot=slot,
+                genesis_hash=genesis_hash,
+                signatures=signature_policy.of_history(),
+                now=timezone.now,
+                progress=bar,
             )
         except ImportRefused as error:
             _clear()

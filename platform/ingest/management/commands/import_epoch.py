@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from ingest import signature_policy
 from ingest.errors import ImportRefused
 from ingest.known_chains import add_genesis
 from ingest.services.epochs import EpochProgress, Progress, import_epoch
@@ -49,7 +50,11 @@ class Command(BaseCommand):
         started = time.monotonic()
         try:
             recorded, warnings, not_taken = import_epoch(
-                path, genesis_hash=genesis_hash, now=timezone.now, progress=_line(path.name)
+                path,
+                genesis_hash=genesis_hash,
+                signatures=signature_policy.of_history(),
+                now=timezone.now,
+                progress=_line(path.name),
             )
         except ImportRefused as error:
             _clear()
