@@ -17,6 +17,7 @@ from gateway.node_json import (
 )
 from jsonrpc.wire import As, Result
 from rewind.results.completeness import Completeness
+from rewind.results.missing_rules import MissingRuleEntry
 
 _Signature: TypeAlias = Annotated[str, As(Signature)]
 
@@ -81,11 +82,13 @@ class BundleContext(Result, frozen=True, kw_only=True):
     slot: the slot of that state
     completeness: in the past: whether the whole history would give the same answer; left out for
         the newest state of a node
+    missing_rules: rules of the chain that the engine does not have; left out where it has all
     """
 
     api_version: str
     slot: int
     completeness: Completeness | UnsetType = UNSET
+    missing_rules: list[MissingRuleEntry] | UnsetType = UNSET
 
 
 class SimulatedBundle(Result, frozen=True, kw_only=True):

@@ -129,6 +129,17 @@ class SlotOwners(models.Model):
         return f"accounts of slot {self.slot}"
 
 
+class RuntimeAccount(models.Model):
+    """An account that was met as one of the runtime's own: a feature, a program of native code or a
+    sysvar. What it was at a position, and whether it still was one, its changes say.
+    """
+
+    pubkey = PubkeyColumn(max_length=32, primary_key=True)
+
+    def __str__(self) -> str:
+        return str(self.pubkey)
+
+
 class SlotTally(models.Model):
     """Counts over a run of 1,000 slots, so that a summary reads fewer rows."""
 

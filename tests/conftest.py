@@ -323,9 +323,9 @@ def rpc(client: Any, api_key: str) -> Rpc:
 def nothing_remembered(empty_redis: None) -> Iterator[None]:
     """This process knows no key and no outage, and Redis is empty."""
     from access import key_cache, local_buckets, usage, windows
-    from shared_state import script_socket
+    from shared_state import pace, script_socket
 
-    for module in (key_cache, local_buckets, script_socket, windows):
+    for module in (key_cache, local_buckets, pace, script_socket, windows):
         module.forget()
     yield
     usage.flush()

@@ -89,6 +89,7 @@ WIRE_NAMES = (
     *("alerts.tasks.tell_people", "{NAMESPACE}tallies", "DEAR_CALLS"),
     *("inFlight", "streams_lacking", "tidemark_in_flight"),
     "chain:happenings",
+    *("FastLeaderHandover", "fast leader handover"),  # a feature's address and name in Agave
     "{NAMESPACE}handover:",  # the ingest queue's keys in Redis
     '"told_at"',  # a column
     *('"ledger_tally"', '"archive_tally"', '"source_lacks"'),  # values of ingest's findings

@@ -9,11 +9,12 @@ from historical.ledger_positions import LedgerPosition
 from historical.segments import MAX_POSITION, digest
 from historical.services.address_places import newest_first
 from historical.store import blocks as store
+from historical.store.storage import slots_and_seconds
+from shared_state import pace
 
-# Without two blocks with a block time: a slot of 400 ms.
-SLOTS_PER_DAY = 216_000.0
 _LOOKED_BACK = 20_000
 _MOST_NAMED = 20_000
+_DAY_SECONDS = 86_400
 
 
 class Mentions(NamedTuple):
@@ -38,15 +39,8 @@ def mentions_of(address: Pubkey) -> Mentions | None:
 
 
 def slots_per_day() -> float:
-    """As the times of two stored blocks say."""
-    bounds = store.bounds()
-    if bounds is None:
-        return SLOTS_PER_DAY
-    below = store.slots_between(max(bounds[0], bounds[1] - _LOOKED_BACK), bounds[1], 1)
-    first, last = store.block(below[0]), store.block(bounds[1])
-    if first is None or last is None or first.block_time is None or last.block_time is None:
-        return SLOTS_PER_DAY
-    seconds = last.block_time - first.block_time
-    if seconds <= 0:
-        return SLOTS_PER_DAY
-    return 86_400 * (last.slot - first.slot) / seconds
+    """As the times of stored blocks say, over hours; else by the chain's pace of now."""
+    found = slots_and_seconds(least=1, most=_LOOKED_BACK)
+    if found is None or found[1] <= 0:
+        return _DAY_SECONDS / pace.slot_seconds()
+    return _DAY_SECONDS * found[0] / found[1]

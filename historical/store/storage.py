@@ -65,7 +65,7 @@ WITH newest AS (SELECT slot, block_time FROM historical_block
     WHERE block_time IS NOT NULL ORDER BY slot DESC LIMIT 1)
 SELECT newest.slot - older.slot, newest.block_time - older.block_time FROM newest, LATERAL (
     SELECT slot, block_time FROM historical_block WHERE block_time IS NOT NULL
-        AND slot BETWEEN newest.slot - 50000 AND newest.slot - 5000 ORDER BY slot LIMIT 1) AS older
+        AND slot BETWEEN newest.slot - $1 AND newest.slot - $2 ORDER BY slot LIMIT 1) AS older
 """
 
 
@@ -73,11 +73,11 @@ def sizes() -> LedgerSizes:
     return LedgerSizes(*fetch_all(_SIZES)[0])
 
 
-def slots_and_seconds() -> tuple[int, int] | None:
+def slots_and_seconds(*, least: int = 5_000, most: int = 50_000) -> tuple[int, int] | None:
     """How many slots the newest stored ones are, and the seconds that they took by block time; None
-    where too few are stored.
+    where less are stored.
     """
-    rows = fetch_all(_TIMES)
+    rows = fetch_all(_TIMES, most, least)
     return (int(rows[0][0]), int(rows[0][1])) if rows else None
 
 

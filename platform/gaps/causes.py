@@ -23,7 +23,7 @@ CAUSES = {
     ),
     "follower_down": Cause(
         "The follower was not running for a while.",
-        "Restart within the replay window of the stream's server: 150 slots, a minute, on most.",
+        "Restart within the replay window of the stream's server: 150 slots on most.",
     ),
     "writes_missing": Cause(
         "The block came, and some of its account writes did not.",

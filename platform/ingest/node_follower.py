@@ -20,16 +20,19 @@ from historical.services.gaps import ledger_gaps
 from ingest import chain_identity
 from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish
+from ingest.services.pace import publish_pace
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
 from priority.store.chain_events import publish_events
 from shared_state.outages import AWAY
+from shared_state.pace import slot_seconds
 from upstream.head_bound import HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
 log = logging.getLogger(__name__)
 
-_POLL_SECONDS = 0.4
+# The node is asked once a slot, within these seconds.
+_LEAST_POLL_SECONDS, _MOST_POLL_SECONDS = 0.1, 2.0
 _LONGEST_PAUSE_SECONDS = 15.0
 _WAIT_SECONDS = 1.0
 # A few calls to the node and database transactions, each with a deadline of its own.
@@ -39,6 +42,10 @@ _MOST_SLOTS = 500
 _MOST_EMPTY_SLOTS = 100_000
 _RUN_BLOCKS = 8
 _REFUSALS = (BlockConflict, BadLedgerBlock)
+
+
+def _poll_seconds() -> float:
+    return min(max(slot_seconds(), _LEAST_POLL_SECONDS), _MOST_POLL_SECONDS)
 
 
 class NodeFollower:
@@ -61,14 +68,14 @@ class NodeFollower:
 
     def run(self) -> None:
         """Follows until `stop`. Raises what no new attempt can repair."""
-        pause, said = _POLL_SECONDS, ""
+        pause, said = _poll_seconds(), ""
         while not self._stopping.is_set():
             text = ""
             try:
                 with allowed(_TURN_SECONDS):
                     self._lock.keep()
                     busy = self._follow_once()
-                pause = 0.0 if busy else _POLL_SECONDS
+                pause = 0.0 if busy else _poll_seconds()
                 self._state.problem = ""
                 publish(self._state)
             except NodeError as error:
@@ -80,7 +87,7 @@ class NodeFollower:
             if text:
                 self._state.connected_since, self._state.problem, self._next = 0.0, text, None
                 log.log(logging.DEBUG if text == said else logging.WARNING, "%s", text)
-                pause = min(max(pause, _POLL_SECONDS) * 2, _LONGEST_PAUSE_SECONDS)
+                pause = min(max(pause, _poll_seconds()) * 2, _LONGEST_PAUSE_SECONDS)
             said = text
             self._wait(pause)
 
@@ -173,6 +180,7 @@ class NodeFollower:
         try:
             for record in records:
                 publish_events(events_of_finalized(record), now=time.time())
+            publish_pace()
             self._is_publishing_failing = False
         except AWAY as error:
             level = logging.DEBUG if self._is_publishing_failing else logging.WARNING

@@ -19,6 +19,7 @@ from ingest.sources import Stream, validator_stores_untouched
 from ingest.stream_sink import Sink
 from rewind.services import slots as archive
 from shared_state.outages import AWAY
+from shared_state.pace import slots_in
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream, first_available, newest_slot
 from upstream.geyser.errors import FromSlotTooOld, StreamError, StreamRefused, Unreachable
@@ -54,8 +55,6 @@ _MOST_SAFETY_SLOTS = 32
 # When a stream begins, the slot in progress may be this far above the newest processed one:
 # skipped slots lie between.
 _LIVE_MARGIN_SLOTS = 8
-# Estimates how far a chain has moved during silence: one of three estimates, so a rough one.
-_SLOTS_PER_SECOND = 2.5
 # Slots kept while the chain of a stream is unproved: more than arrive during a call to a node.
 _KEPT_UNPROVED = 63
 
@@ -283,7 +282,7 @@ class StreamReader:
                 estimates.append(self._node.slot("processed"))
         if self._bound.slot is not None and self._chain_heard_at:
             passed = now - self._chain_heard_at
-            estimates.append(Slot(self._bound.slot + int(_SLOTS_PER_SECOND * passed)))
+            estimates.append(Slot(self._bound.slot + slots_in(passed)))
         if len(estimates) > 1 or not self._chain_heard_at:
             self._bound.expect(median_low(estimates) if estimates else None, now)
 

@@ -74,6 +74,11 @@ def _counter(
     return Metric(name, meaning, read, labels)
 
 
+def _missing_rules(now: Readings) -> Labelled:
+    for kind in ("feature", "program", "sysvar"):
+        yield (kind,), float(len(now.rules.of_kind(kind)))
+
+
 def _of_classes(name: str, meaning: str, value: Callable[[ClassReading], float]) -> Metric:
     """One figure for each TTL class."""
 
@@ -311,6 +316,12 @@ _ALL = (
     _figure(
         *("tidemark_divergences_open", "replays whose result differs from the chain's"),
         "chain.divergences",
+    ),
+    Metric(
+        "tidemark_missing_rules",
+        "what the archived chain has and the engine of this build does not: active features that a"
+        " transaction may notice, builtins and precompiles (program), sysvars",
+        *(_missing_rules, ("kind",)),
     ),
     Metric(
         "tidemark_queue_length",

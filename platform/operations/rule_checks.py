@@ -22,6 +22,8 @@ REDIS_SHARE = 0.8
 SLOW_MILLISECONDS = 100.0
 SWEEP_PATIENCE = timedelta(minutes=10)
 DISK_FREE, DISK_SHARE = 5_000_000_000, 0.1
+# What one text lists.
+MOST_NAMED = 6
 # Three samples in a row are missing.
 CLOCK_PATIENCE = timedelta(seconds=45)
 
@@ -84,6 +86,14 @@ def archive_damaged(now: Readings) -> Iterator[Finding]:
 def divergences(now: Readings) -> Iterator[Finding]:
     if count := now.chain.divergences:
         yield Finding("", f"The replay of {counted(count, 'transaction')} differs from the chain.")
+
+
+def rules_missing(now: Readings) -> Iterator[Finding]:
+    if found := now.rules.of_kind("feature"):
+        named = "; ".join(each.name or each.address for each in found[:MOST_NAMED])
+        more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        text = f"The chain has {counted(len(found), 'rule')} that this build does not have"
+        yield Finding("", f"{text}: {named}{more}.")
 
 
 def class_unavailable(now: Readings) -> Iterator[Finding]:

@@ -93,6 +93,14 @@ RULES = (
         *("rewind_divergence_changelist", checks.divergences, _OPEN),
     ),
     Rule(
+        *("rules_missing", WARNING, 0, 0, "The chain has newer rules"),
+        "Simulations and replays may end otherwise than on the chain. Each names the rules.",
+        "A feature that a transaction may notice is active on the archived chain, and the engine"
+        " does not have it",
+        "Upgrade Tidemark: a later version has them. Sending, storing and reading are unaffected.",
+        *("", checks.rules_missing),
+    ),
+    Rule(
         *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
         "Customers get the error unavailable (HTTP 503) for tip addresses of the class.",
         "No address of the class can be fetched, since it has no open batch with addresses left",

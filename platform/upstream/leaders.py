@@ -16,7 +16,7 @@ from upstream.tpu_socket import Address
 
 # A node answers for no more slots at a time.
 _PAGE_SLOTS = 5_000
-# At 400 ms more than two hours, in which the node may be away.
+# An hour and more, even of slots of 200 ms, in which the node may be away.
 _AHEAD_SLOTS = 20_000
 # A slot clock may be a little behind.
 _BEHIND_SLOTS = 500

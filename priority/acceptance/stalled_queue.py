@@ -8,6 +8,7 @@ from django.conf import settings
 from gateway.health import NotReady
 from priority.refusals import LandingStalled, QueueUnavailable
 from priority.store.queueing import DEFAULT_LIMITS, Limits, queue_state
+from shared_state.pace import slot_seconds
 
 # A lander sends an entry within milliseconds; one that was killed is started again in a second.
 _MOST_MS = 10_000
@@ -15,13 +16,12 @@ _MOST_MS = 10_000
 
 def limits() -> Limits:
     """How late this installation may send what it accepts."""
-    slot_ms = settings.LOCALNET_SLOT_MS if settings.LOCALNET else DEFAULT_LIMITS.slot_ms
-    return Limits(settings.LANDING_BEHIND_SLOTS, slot_ms)
+    return Limits(settings.LANDING_BEHIND_SLOTS, round(1_000 * slot_seconds()))
 
 
 def refused_from_ms() -> int:
-    """The queue's age from which refusals begin, in milliseconds of nominal slots; where they are
-    switched off, that from which they would by default.
+    """The queue's age from which refusals begin, in milliseconds of the chain's slots; where they
+    are switched off, that from which they would by default.
     """
     rules = limits()
     return (rules.slots or DEFAULT_LIMITS.slots) * rules.slot_ms // 3

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from priority.chain_events import BLOCKHASH_BLOCKS, BlockMade, Seen, SlotMoved
+from shared_state.pace import NOMINAL_SECONDS
 from upstream.head_bound import HeadBound
 
-_DEFAULT_SLOT_SECONDS = 0.4
 _MEASURED_SLOTS = 16
 # Without events the clock advances by itself, but no further than this.
 _MOST_GUESSED_SLOTS = 64
@@ -28,11 +28,13 @@ class Sighting(NamedTuple):
 
 
 class Chain:
-    """What chain events have reported. Times are of the loop's clock, in seconds."""
+    """What chain events have reported. Times are of the loop's clock, in seconds. `slot_seconds` is
+    a slot's length until it is measured.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, slot_seconds: float = NOMINAL_SECONDS) -> None:
         self.slot: int | None = None
-        self.slot_seconds = _DEFAULT_SLOT_SECONDS
+        self.slot_seconds = slot_seconds
         self.head_height: int | None = None
         self.head_slot = -1
         self.head_blockhash: bytes | None = None

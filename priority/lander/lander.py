@@ -81,7 +81,7 @@ class Lander:
         )
         self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._stopping = asyncio.Event()
-        self._chain = Chain()
+        self._chain = Chain(config.limits.slot_ms / 1_000)
         self._fee_payer = FeePayer(config.payer)
         self._upstreams = Upstreams(
             defaults=config.defaults,

@@ -21,9 +21,10 @@ from upstream.tpu_errors import Backlogged, ClientClosed, Resting, TooLarge, Tpu
 
 log = logging.getLogger(__name__)
 
-_FIRST_PAUSE_SECONDS = 0.4
+# A slot; where slots are very short or long, these seconds. The longest pause is five times that.
+_LEAST_FIRST_PAUSE, _MOST_FIRST_PAUSE = 0.2, 1.0
 _PAUSE_GROWTH = 1.5
-_LONGEST_PAUSE_SECONDS = 2.0
+_LONGEST_PAUSE = 5
 # A bundle is worth another auction each slot or two.
 _BUNDLE_PAUSE_SLOTS = 1.5
 _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
@@ -117,8 +118,9 @@ class FanOut:
         if submission.is_bundle:
             pause = max(self._chain.slot_seconds * _BUNDLE_PAUSE_SLOTS, _LEAST_BUNDLE_PAUSE_SECONDS)
         else:
-            grown = _FIRST_PAUSE_SECONDS * _PAUSE_GROWTH ** max(0, min(submission.tries, 9) - 1)
-            pause = min(grown, _LONGEST_PAUSE_SECONDS)
+            first = min(max(self._chain.slot_seconds, _LEAST_FIRST_PAUSE), _MOST_FIRST_PAUSE)
+            growth = _PAUSE_GROWTH ** max(0, min(submission.tries, 9) - 1)
+            pause = first * min(growth, _LONGEST_PAUSE)
         submission.timer = loop.call_later(pause, self.run, submission)
 
     def _round(self, submission: ActiveSubmission) -> None:

@@ -37,6 +37,7 @@ from rewind.errors import BadPosition
 from rewind.methods.positions import Anchor, asked
 from rewind.methods.simulation import SIMULATION_ERRORS
 from rewind.positions import Asked
+from rewind.results import missing_rules
 from rewind.services.slots import bounds
 from simulator.outcome import Outcome
 
@@ -323,7 +324,10 @@ def _wishes(configs: Sequence[Snapshots | None]) -> Wishes:
 def _context(tried: Tried, version: str) -> BundleContext:
     whole = tried.completeness
     return BundleContext(
-        api_version=version, slot=tried.slot, completeness=UNSET if whole is None else whole
+        api_version=version,
+        slot=tried.slot,
+        completeness=UNSET if whole is None else whole,
+        missing_rules=missing_rules.entries(tried.missing),
     )
 
 

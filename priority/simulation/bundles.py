@@ -18,10 +18,12 @@ from rewind.results.completeness import Completeness
 from rewind.services.completeness import completeness
 from rewind.services.past_state import past
 from rewind.services.prefetching import ReaderAhead
+from rewind.services.replay import missing_rules
 from rewind.services.running import engine_errors, run_in_order
 from simulator import addresses
 from simulator.client import simulate
 from simulator.errors import AccountsMissing
+from simulator.missing_rules import MissingRule, missing_accounts
 from simulator.outcome import Outcome, refused
 from upstream.connection_pool import ConnectionPool
 
@@ -45,7 +47,8 @@ class Bundle:
 class Tried:
     """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
     `api_version` is the node's, None where it reports none or the past was asked;
-    `completeness` of the past is what its state rests on.
+    `completeness` of the past is what its state rests on. `missing` are rules of the chain that the
+    engine does not have.
     """
 
     slot: Slot
@@ -54,6 +57,7 @@ class Tried:
     last_valid_block_height: int | None
     outcomes: list[Outcome]
     found: Accounts
+    missing: tuple[MissingRule, ...]
     completeness: Completeness | None = None
 
     def states(self) -> Iterator[tuple[Outcome, Mapping[Pubkey, Account | None], Accounts]]:
@@ -113,6 +117,7 @@ def try_now(
             last_valid_block_height=head.last_valid_block_height,
             outcomes=outcomes,
             found=head.accounts,
+            missing=(*head.missing, *missing_accounts(head.accounts)),
         )
     raise HeadMoved
 
@@ -151,5 +156,6 @@ def try_at(bundle: Bundle, asked: Asked, *, tolerate_gaps: bool, timeout_seconds
         last_valid_block_height=None,
         outcomes=outcomes,
         found=found,
+        missing=missing_rules(then, found),
         completeness=completeness([then.findings, then.found_of_mints]),
     )

@@ -23,6 +23,7 @@ from priority.simulation.node_accounts import NodeLags, read_accounts
 from priority.simulation.node_features import features_of
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
+from simulator.missing_rules import MissingRule
 from simulator.moment import Moment
 from simulator.required_accounts import native_keys, needed_keys
 from simulator.token_balances import held_mint
@@ -36,7 +37,8 @@ _BLOCKHASH_ENTRY = 40
 @dataclass(frozen=True, slots=True)
 class Head:
     """`processed` are the transactions that the chain has already, by their place in the bundle.
-    `last_valid_block_height` belongs to the moment's previous blockhash, where it was asked for.
+    `missing` are features that are on and that the engine does not have. `last_valid_block_height`
+    belongs to the moment's previous blockhash, where it was asked for.
     """
 
     slot: Slot
@@ -45,6 +47,7 @@ class Head:
     accounts: dict[Pubkey, Account | None]
     processed: frozenset[int]
     last_valid_block_height: int | None
+    missing: tuple[MissingRule, ...]
 
 
 class _Latest(msgspec.Struct, rename="camel"):
@@ -125,7 +128,7 @@ def read_head(
     else:
         raise HeadMoved
     assert slot is not None and reply is not None
-    features = features_of(node, epoch=_epoch(accounts), seconds=seconds, commitment=commitment)
+    active = features_of(node, epoch=_epoch(accounts), seconds=seconds, commitment=commitment)
     recent = recent_blockhashes(accounts[addresses.RECENT_BLOCKHASHES])
     if not recent:
         raise UpstreamAnswerUnreadable(200)
@@ -136,11 +139,12 @@ def read_head(
             slot=Slot(slot),
             previous_blockhash=recent[0],
             blockhashes=None if any_blockhash else frozenset(recent),
-            features=features,
+            features=active.features,
         ),
         accounts=accounts,
         processed=frozenset() if any_blockhash else _processed(reply, transactions, slot, recent),
         last_valid_block_height=_height(reply) if any_blockhash else None,
+        missing=active.missing,
     )
 
 

@@ -8,10 +8,9 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
+from shared_state.pace import slot_seconds
 from upstream.connection_pool import ConnectionPool
 
-# A slot's length: after it the node is likely to have gone on, and all is read at once.
-_FRESH_SECONDS = 0.4
 _MOST_BYTES = 32 * 1024 * 1024
 # What an account takes beside its data.
 _ACCOUNT_BYTES = 512
@@ -33,9 +32,11 @@ _known: dict[tuple[ConnectionPool, Commitment], KnownSlot] = {}
 
 
 def known_slot(node: ConnectionPool, commitment: Commitment) -> KnownSlot | None:
-    """The slot that the node named a moment ago as its newest."""
+    """The slot that the node named a moment ago as its newest. After a slot's length the node is
+    likely to have gone on, and all is read at once.
+    """
     known = _known.get((node, commitment))
-    if known is None or time.monotonic() > known.named_at + _FRESH_SECONDS:
+    if known is None or time.monotonic() > known.named_at + slot_seconds():
         return None
     return known
 

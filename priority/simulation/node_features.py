@@ -10,18 +10,28 @@ from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
 from priority.simulation.node_accounts import read_accounts
-from simulator.addresses import FEATURE
+from rewind.services.features import missing_of, unheard_of
 from simulator.features import feature_set_of, known_features, mainnet_features
+from simulator.missing_rules import MissingRule, activated_at, features_to_ask_for
 from upstream.connection_pool import ConnectionPool
 
 # Features come with epochs; the node may be given another chain.
 _REMEMBERED_SECONDS = 300.0
 
 
+class NodeFeatures(NamedTuple):
+    """The features that are on; None for mainnet's, which a node that reports none runs too.
+    `missing` are those that the engine does not have and that a transaction may notice.
+    """
+
+    features: FeatureSet | None
+    missing: tuple[MissingRule, ...]
+
+
 class _Known(NamedTuple):
     epoch: int
     read_at: float
-    features: FeatureSet | None
+    found: NodeFeatures
 
 
 _known: dict[ConnectionPool, _Known] = {}
@@ -29,29 +39,27 @@ _known: dict[ConnectionPool, _Known] = {}
 
 def features_of(
     node: ConnectionPool, *, epoch: int, seconds: int, commitment: Commitment
-) -> FeatureSet | None:
-    """The features that are on in the epoch; None for mainnet's, which a node that reports
-    none runs too. Raises what read_accounts raises.
+) -> NodeFeatures:
+    """What is on in the epoch, of the features that the engine, Agave's newest or the archive
+    names. Raises what read_accounts raises.
     """
     known, now = _known.get(node), time.monotonic()
     if known is not None and known.epoch == epoch and now < known.read_at + _REMEMBERED_SECONDS:
-        return known.features
-    keys = sorted(known_features(), key=bytes)
+        return known.found
+    keys = sorted({*features_to_ask_for(), *unheard_of()}, key=bytes)
     reading = read_accounts(keys, node=node, seconds=seconds, commitment=commitment)
-    features = _features(reading.accounts)
-    _known[node] = _Known(epoch, now, features)
-    return features
+    found = _found(reading.accounts)
+    _known[node] = _Known(epoch, now, found)
+    return found
 
 
-def _features(accounts: Mapping[Pubkey, Account | None]) -> FeatureSet | None:
-    active = {
-        key: int.from_bytes(account.data[1:9], "little")
-        for key, account in accounts.items()
-        if account is not None and account.owner == FEATURE and account.data[:1] == b"\x01"
-    }
-    if not active or active.keys() == mainnet_features().active.keys():
-        return None
-    return feature_set_of(active)
+def _found(accounts: Mapping[Pubkey, Account | None]) -> NodeFeatures:
+    slots = ((key, activated_at(account)) for key, account in accounts.items())
+    active = {key: slot for key, slot in slots if slot is not None}
+    known = active.keys() & known_features()
+    if not known or known == mainnet_features().active.keys():
+        return NodeFeatures(None, missing_of(active))
+    return NodeFeatures(feature_set_of(active), missing_of(active))
 
 
 def forget() -> None:

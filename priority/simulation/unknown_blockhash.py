@@ -12,11 +12,13 @@ from typing import Any
 import redis
 
 from priority.chain_events import BLOCKHASHES, HEAD
+from shared_state.pace import slot_seconds
 from shared_state.redis_client import client
 
 # How far another node may be ahead of ours and of the stream.
 _BLOCKS_AHEAD = 4
-_LONGEST_SECONDS = 3.0
+# In slots, so that these blocks have time to come, within seconds for which a thread may wait.
+_LONGEST_SLOTS, _LEAST_SECONDS, _MOST_SECONDS = 7.5, 2.0, 10.0
 _LOOK_SECONDS = 0.05
 # Threads of this process that may wait here: the others' bundles are accepted unproved.
 _places = threading.BoundedSemaphore(2)
@@ -38,7 +40,8 @@ def is_of_no_block(blockhash: bytes, *, newest: bytes) -> bool:
 
 
 def _look(blockhash: bytes, newest: bytes) -> bool:
-    deadline = time.monotonic() + _LONGEST_SECONDS
+    waited = min(max(_LONGEST_SLOTS * slot_seconds(), _LEAST_SECONDS), _MOST_SECONDS)
+    deadline = time.monotonic() + waited
     head = _head_height()
     if head is None:
         return False

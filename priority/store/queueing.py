@@ -22,8 +22,8 @@ _DEFAULT_SLOTS = 16
 
 class Limits(NamedTuple):
     """`slots`: how old the oldest unsent entry may be before new ones are refused, 0 for any age;
-    `slot_ms`: a slot's nominal length. A measured one counts if it is between half of it and four
-    times it.
+    `slot_ms`: a slot's length by block times. A lander's own measure counts if it is between half
+    of it and four times it.
     """
 
     slots: int = _DEFAULT_SLOTS

@@ -38,8 +38,8 @@ from rewind.errors import (
 from rewind.methods.positions import PositionConfig, asked
 from rewind.methods.table import methods
 from rewind.positions import Asked
-from rewind.results.accounts import Context
-from rewind.results.simulation import Simulation
+from rewind.results import missing_rules
+from rewind.results.simulation import Simulation, SimulationContext
 from rewind.services import slot_proofs
 from rewind.services.overrides import Override, check_effects
 from rewind.services.simulation import Asking, Shown, simulate_historical
@@ -154,12 +154,13 @@ def simulation_of(asking: Asking, *, proof: bool | None) -> Simulation:
     accounts that it ran on.
     """
     done = simulate_historical(asking, timeout_seconds=settings.SIMULATION_TIMEOUT_SECONDS)
-    context = Context(
+    context = SimulationContext(
         api_version=settings.ARCHIVE_API_VERSION,
         slot=done.value.rewind_slot,
         gap=UNSET if done.gap is None else done.gap,
         completeness=done.completeness,
         proof=slot_proofs.standing(done.value.rewind_load_slot) if proof else UNSET,
+        missing_rules=missing_rules.entries(done.missing_rules),
     )
     return Simulation(context=context, value=done.value)
 

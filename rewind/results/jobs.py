@@ -8,8 +8,7 @@ from solders.signature import Signature
 
 from jsonrpc.wire import As, Encoded, Result
 from rewind.models import SimulationJob
-from rewind.results.accounts import Context
-from rewind.results.simulation import SimulatedTransaction
+from rewind.results.simulation import SimulatedTransaction, SimulationContext
 
 State: TypeAlias = Annotated[str, As(Literal["queued", "running", "done", "cancelled", "failed"])]
 
@@ -87,7 +86,7 @@ class JobResult(Result, frozen=True, kw_only=True):
     transaction: int
     signature: Annotated[str, As(Signature)]
     position: dict[str, Any]
-    context: Context | UnsetType
+    context: SimulationContext | UnsetType
     value: SimulatedTransaction | UnsetType
     error: JobError | UnsetType
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
 from gateway.node_json import (
@@ -12,7 +13,10 @@ from gateway.node_json import (
     TransactionError,
 )
 from jsonrpc.wire import As, Result
-from rewind.results.accounts import Context
+from rewind.results.completeness import Completeness
+from rewind.results.coverage import GapEntry
+from rewind.results.missing_rules import MissingRuleEntry
+from rewind.results.proofs import Standing
 
 
 class AccountAfter(Result, frozen=True, kw_only=True):
@@ -81,8 +85,9 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
         another position, or with overrides
     fidelity_fields: where it diverged, the fields that differ
     fidelity_reason: where it is unverified, or why it diverged is known, a word for why, such as
-        `program_build_unknown`; `another_position` or `overrides` where it is not applicable; else
-        null
+        `program_build_unknown`, or `engine_missing_rules` where `context.missingRules` names rules
+        of the chain that the engine does not have; `another_position` or `overrides` where it is
+        not applicable; else null
     fidelity_at: the transaction's own place; null where the ledger does not have it
     own_place: where `fidelity` is not applicable, what it is in the transaction's own place; null
         where the ledger does not have it
@@ -105,6 +110,27 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     own_place: OwnPlace | None
 
 
+class SimulationContext(Result, frozen=True, kw_only=True):
+    """What the answer is based on.
+
+    api_version: the version of the archive's interface
+    slot: the slot that it ran in
+    gap: the newest run of missing slots between the state and the position: an account may have
+        been written there; left out where there is none
+    completeness: whether the whole history would give the same answer
+    proof: whether the cluster voted for what the archive has at the end of the slot of the
+        accounts; left out where it was not asked for
+    missing_rules: rules of the chain that the engine does not have; left out where it has all
+    """
+
+    api_version: str
+    slot: int
+    gap: GapEntry | UnsetType = UNSET
+    completeness: Completeness
+    proof: Standing | UnsetType = UNSET
+    missing_rules: list[MissingRuleEntry] | UnsetType = UNSET
+
+
 class Simulation(Result, frozen=True, kw_only=True):
     """What the transaction did, and what the answer is based on.
 
@@ -112,5 +138,5 @@ class Simulation(Result, frozen=True, kw_only=True):
     value: what the transaction did
     """
 
-    context: Context
+    context: SimulationContext
     value: SimulatedTransaction

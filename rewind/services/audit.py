@@ -22,7 +22,7 @@ from rewind.store.audits import Count
 
 log = logging.getLogger(__name__)
 
-# Slots that may wait: 20 minutes of mainnet. What is older is passed over, and counted.
+# Slots that may wait: it bounds the work, not the time. What is older is passed over, and counted.
 MOST_BEHIND = 3_000
 # So many divergences are open at most: more of them say nothing new, and are only counted.
 MOST_OPEN = 10_000

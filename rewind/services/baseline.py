@@ -14,7 +14,14 @@ from rewind.baseline_errors import OtherStakes
 from rewind.errors import BadBaseline
 from rewind.services import baseline_proof
 from rewind.services.baseline_proof import Base, Declared, Proof
-from rewind.store import baselines, epoch_stakes, partitions, snapshots, writing
+from rewind.store import (
+    baselines,
+    epoch_stakes,
+    partitions,
+    runtime_accounts,
+    snapshots,
+    writing,
+)
 from rewind.store import owners as owner_store
 from rewind.store import slots as store
 from rewind.store.epoch_stakes import Stake
@@ -124,14 +131,21 @@ def record_snapshot(
     what is recorded, and OtherStakes unless its stakes replace others. One that is proven is whole.
     """
     total = None if again is None else LatticeHash()
+    of_runtime: set[bytes] = set()
     with snapshots.Staging() as staging:
         try:
             with transaction.atomic():
                 writing.lift_timeouts()
-                staging.fill(_staged(stored, frozenset(chosen_owners), total))
+                staging.fill(_staged(stored, frozenset(chosen_owners), total, of_runtime))
         except writing.NotAU64 as error:
             raise BadBaseline("a number of an account is no u64") from error
-        found = _Found(slot(), origin(), all_read=whole(), owners=chosen_owners, source=source)
+        found = _Found(
+            *(slot(), origin()),
+            all_read=whole(),
+            owners=chosen_owners,
+            source=source,
+            runtime_accounts=of_runtime,
+        )
         _check(found.slot)
         if not chosen_owners:
             with transaction.atomic():
@@ -148,21 +162,25 @@ def record_snapshot(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was read beside the accounts; `all_read` says that the file has all that it names."""
+    """What was read beside the accounts; `all_read` says that the file has all that it names.
+    `runtime_accounts` are those of the runtime itself.
+    """
 
     slot: Slot
     origin: Origin
     all_read: bool
     owners: Collection[bytes]
     source: str
+    runtime_accounts: Collection[bytes]
 
 
 def _staged(
     stored: Iterable[tuple[Slot, AccountWrite]],
     chosen_owners: frozenset[bytes],
     total: LatticeHash | None,
+    of_runtime: set[bytes],
 ) -> Iterator[snapshots.Staged]:
-    """What is read is added to `total`."""
+    """What is read is added to `total`, accounts of the runtime itself to `of_runtime`."""
     for slot, account in stored:
         if len(account.pubkey) != 32 or len(account.owner) != 32:
             raise BadBaseline("an account's pubkey or owner has not 32 bytes")
@@ -171,6 +189,8 @@ def _staged(
                 raise writing.NotAU64(slot)
             total.add(lattice_of(account))
         wanted = not chosen_owners or account.owner in chosen_owners
+        if wanted and account.owner in runtime_accounts.OWNERS:
+            of_runtime.add(account.pubkey)
         yield snapshots.Staged(slot, wanted, account)
 
 
@@ -193,6 +213,7 @@ def _record(
             )
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
+        runtime_accounts.keep(found.runtime_accounts)
         if proof.is_proven and new < accounts - gone and _others_are_of(slot, proof):
             is_all = not found.owners and origin.base is None
             baseline_proof.require_same(staging, slot, proof.lattice if is_all else None)

@@ -1,19 +1,25 @@
-"""Which of the runtime's rules held in a slot of the archived chain."""
+"""Which of the runtime's rules held in a slot of the archived chain, and which of them the engine
+does not have.
+"""
 
 import time
 from bisect import bisect_right
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import NamedTuple
 
+from solders.account import Account
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
+from chain.units import Slot
 from rewind.positions import Position
 from rewind.services.filters import MAINNET_GENESIS_HASH
-from rewind.services.loading import states_at
+from rewind.services.loading import account_of, states_at
+from rewind.services.newest import newest_accounts
 from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import replaying as store
-from rewind.store.states import State
+from rewind.store import runtime_accounts
 from simulator import addresses
 from simulator.features import (
     activation_slots,
@@ -22,22 +28,38 @@ from simulator.features import (
     known_features,
     mainnet_features,
 )
+from simulator.missing_rules import (
+    MissingRule,
+    activated_at,
+    features_to_ask_for,
+    missing_accounts,
+    missing_features,
+)
 
 _REMEMBERED_SECONDS = 60.0
 # Where the node may still report some.
 _UNKNOWN_SECONDS = 5.0
-_ACTIVE = 1
-_FEATURE = bytes(addresses.FEATURE)
+
+
+class Active(NamedTuple):
+    """The features that are on; do not change the set. `missing` are those that the engine does not
+    have and that a transaction may notice.
+    """
+
+    features: FeatureSet
+    missing: tuple[MissingRule, ...]
 
 
 class _Archived(NamedTuple):
     """The features that the archive has, ascending by activation slot: up to a latest slot and
     an epoch. Of mainnet's only those that the engine's own table does not know. The `assumed` ones
-    are mainnet's, where it is not known whether this chain has them.
+    are mainnet's, where it is not known whether this chain has them. The engine does not know the
+    `foreign` ones.
     """
 
     slots: list[int]
     keys: list[Pubkey]
+    foreign: dict[Pubkey, int]
     assumed: dict[Pubkey, int]
     is_mainnet: bool
     layout: int
@@ -47,20 +69,28 @@ class _Archived(NamedTuple):
     sets: dict[tuple[int, int], FeatureSet]
 
 
+class _Now(NamedTuple):
+    missing: tuple[MissingRule, ...]
+    known_until: float
+
+
 _archived: _Archived | None = None
+_now: _Now | None = None
 
 
-def features_at(resolved: ResolvedPosition, *, epoch: int) -> FeatureSet:
-    """The features that were on in the position's slot, which is of that epoch; do not change the
-    set.
-    """
+def features_at(resolved: ResolvedPosition, *, epoch: int) -> Active:
+    """What was on in the position's slot, which is of that epoch."""
     slot = resolved.slot
     archived = _read(resolved, epoch)
+    return Active(_known_at(slot, archived), _missing_at(slot, archived))
+
+
+def _known_at(slot: int, archived: _Archived) -> FeatureSet:
     count = bisect_right(archived.slots, slot)
     if archived.is_mainnet:
         if not count:
-            return feature_set_at(slot)
-        active = dict(feature_set_at(slot).active)
+            return feature_set_at(Slot(slot))
+        active = dict(feature_set_at(Slot(slot)).active)
     elif archived.slots:
         active = dict(archived.assumed)
     else:
@@ -73,10 +103,45 @@ def features_at(resolved: ResolvedPosition, *, epoch: int) -> FeatureSet:
     return known
 
 
+def _missing_at(slot: int, archived: _Archived) -> tuple[MissingRule, ...]:
+    if not archived.foreign:
+        return ()
+    active = {key: at for key, at in archived.foreign.items() if at <= slot}
+    return missing_features(active, is_mainnet=archived.is_mainnet)
+
+
+def unheard_of() -> Set[Pubkey]:
+    """Accounts that may be of features of which neither the engine nor this build has heard: the
+    archive met them as accounts of the runtime.
+    """
+    met = {Pubkey(key) for key in runtime_accounts.known()}
+    return met - set(features_to_ask_for()) - addresses.BUILTINS - addresses.SYSVARS
+
+
+def missing_of(active: Mapping[Pubkey, int]) -> tuple[MissingRule, ...]:
+    """What the engine is without, of features that are on in the archived chain since the slots."""
+    return missing_features(active, is_mainnet=_is_mainnet())
+
+
+def missing_now() -> tuple[MissingRule, ...]:
+    """What the archived chain has, as far as it is known, and the engine does not: features that
+    are on, and all programs of native code and sysvars. The node is not asked.
+    """
+    global _now
+    now = time.monotonic()
+    if _now is None or now >= _now.known_until:
+        met = {Pubkey(key) for key in runtime_accounts.known()} - known_features()
+        keys = sorted(met - addresses.BUILTINS - addresses.SYSVARS, key=bytes)
+        accounts: dict[Pubkey, Account | None] = {**newest_accounts(keys)}
+        missing = (*missing_of(_active(accounts)), *missing_accounts(accounts))
+        _now = _Now(missing, now + _REMEMBERED_SECONDS)
+    return _now.missing
+
+
 def forget() -> None:
     """The next call reads the archive's features again."""
-    global _archived
-    _archived = None
+    global _archived, _now
+    _archived = _now = None
 
 
 def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
@@ -87,19 +152,22 @@ def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
         is_covered = resolved.slot <= known.latest or epoch <= known.epoch
         if is_covered and now < known.known_until:
             return known
-    is_mainnet = store.chain_of_filters() == MAINNET_GENESIS_HASH
-    wanted = known_features() - activation_slots().keys() if is_mainnet else known_features()
+    is_mainnet = _is_mainnet()
+    wanted = {*features_to_ask_for(), *unheard_of()}
+    if is_mainnet:
+        wanted -= activation_slots().keys()
     at_the_end = replace(resolved, position=Position.end_of(resolved.latest))
     states, unknown = states_at([bytes(key) for key in wanted], at_the_end)
-    activated = sorted(
-        (at, key) for key, state in states.items() if (at := _activated_at(state)) is not None
-    )
+    active = _active({Pubkey(key): account_of(state) for key, state in states.items()})
+    known_ones = known_features()
+    activated = sorted((at, bytes(key)) for key, at in active.items() if key in known_ones)
     slots, keys = [at for at, _ in activated], [Pubkey(key) for _, key in activated]
     mainnet = {} if is_mainnet else activation_slots()
     undecided = map(Pubkey, unknown)
     _archived = _Archived(
         slots=slots,
         keys=keys,
+        foreign={key: at for key, at in active.items() if key not in known_ones},
         # For all slots: of this chain mainnet's say nothing.
         assumed={key: 0 for key in undecided if key in mainnet},
         is_mainnet=is_mainnet,
@@ -112,8 +180,10 @@ def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
     return _archived
 
 
-def _activated_at(state: State) -> int | None:
-    data = state.data
-    if state.lamports == 0 or state.owner != _FEATURE or len(data) < 9 or data[0] != _ACTIVE:
-        return None
-    return int.from_bytes(data[1:9], "little")
+def _is_mainnet() -> bool:
+    return store.chain_of_filters() == MAINNET_GENESIS_HASH
+
+
+def _active(accounts: Mapping[Pubkey, Account | None]) -> dict[Pubkey, int]:
+    found = ((key, activated_at(account)) for key, account in accounts.items())
+    return {key: at for key, at in found if at is not None}

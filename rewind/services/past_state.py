@@ -22,6 +22,7 @@ from rewind.services.position_lookup import Reader, ResolvedPosition, resolve_po
 from rewind.store import replaying as store
 from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
+from simulator.missing_rules import MissingRule
 from simulator.moment import Moment
 
 
@@ -33,7 +34,7 @@ class Past:
     not to be there, `balances` lamports that are known of accounts. Where the archive has no build
     of a program of that time, the operator's shelf has the word (rewind/services/builds.py).
     `findings` say what is not known of all that was read, but for mints, which only show in token
-    balances.
+    balances. `missing` are features that were on in the slot and that the engine does not have.
     """
 
     slot: Slot
@@ -47,6 +48,7 @@ class Past:
     findings: Findings
     found_of_sysvars: Findings
     found_of_mints: Findings = field(default_factory=Findings)
+    missing: tuple[MissingRule, ...] = ()
     empty: frozenset[Pubkey] = frozenset()
     balances: Mapping[Pubkey, int] = field(default_factory=dict)
 
@@ -139,13 +141,14 @@ def past(
     clock = sysvars[addresses.CLOCK]
     if clock is None and not tolerate_gaps:
         raise StateNotRecorded(query.slot, query.earliest, [addresses.CLOCK])
+    active = features_at(query, epoch=_epoch(query.slot, clock))
     return Past(
         slot=query.slot,
         load_slot=resolved.slot,
         moment=Moment(
             slot=query.slot,
             previous_blockhash=_previous_blockhash(query, sysvars),
-            features=features_at(query, epoch=_epoch(query.slot, clock)),
+            features=active.features,
         ),
         sysvars=sysvars,
         stale_sysvars=stale,
@@ -154,6 +157,7 @@ def past(
         tolerate_gaps=tolerate_gaps,
         findings=findings,
         found_of_sysvars=findings.copy(),
+        missing=active.missing,
     )
 
 

@@ -21,6 +21,7 @@ from rewind.store import (
     gaps,
     owners,
     partitions,
+    runtime_accounts,
     segments,
     slot_owners,
     unsealing,
@@ -153,11 +154,12 @@ def _write(
     last_writes: proof_records.LastWrites,
 ) -> Counter[int]:
     """New rows by slot; of the reopened slots all."""
+    found_owners = _owners(records)
     # Filters are asked for with each batch, so that one that staff just set holds from here on.
     batch = _Batch(
         filtered_owners=owners.filtered_owners(),
         filtered_pubkeys=owners.filtered_pubkeys(),
-        owner_ids=owners.ids_of(_owners(records)),
+        owner_ids=owners.ids_of(found_owners),
         staged_slots=reopened.union(result.improved),
         kept_segments=segments.kept(),
         last_writes=last_writes,
@@ -181,6 +183,7 @@ def _write(
     changes.update({slot: batch.placed[slot] - changes[slot] for slot in reopened})
     segments.keep(batch.occurrences)
     slot_owners.put(batch.last_owners, result.improved)
+    _keep_runtime_accounts(records, found_owners)
     dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
@@ -195,6 +198,22 @@ def _owners(records: list[SlotRecord]) -> set[bytes]:
             raise BadSlot(record.slot, "an account's owner has not 32 bytes")
         found |= owners_here
     return found
+
+
+def _keep_runtime_accounts(records: list[SlotRecord], found_owners: set[bytes]) -> None:
+    """New features, builtins and sysvars are known by their address. Sysvars are in every block,
+    but a new one begins with its feature: other blocks are not looked through.
+    """
+    rare = {runtime_accounts.FEATURE, runtime_accounts.NATIVE_LOADER}
+    if not rare.isdisjoint(found_owners):
+        runtime_accounts.keep(
+            {
+                write.pubkey
+                for record in records
+                for write in record.account_writes or ()
+                if write.owner in runtime_accounts.OWNERS
+            }
+        )
 
 
 @dataclass(slots=True)

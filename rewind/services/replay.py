@@ -20,6 +20,7 @@ from rewind.store import replaying as store
 from rewind.store.prefetching import newest
 from rewind.store.slot_lookup import look_up_slot
 from simulator.errors import EngineFault, EngineTimeout
+from simulator.missing_rules import MissingRule, missing_accounts
 from simulator.outcome import Outcome
 from simulator.token_balances import held_mint
 
@@ -28,6 +29,7 @@ Status = Literal["verified", "diverged", "unverified"]
 # Mainnet's first slot whose rules the engine still has, all of them (docs/decisions/replay.md).
 FAITHFUL_FROM = 381_888_000
 OLDER_RULES = "engine_older_rules"
+ENGINE_MISSING_RULES = "engine_missing_rules"
 PROGRAM_BUILD_UNKNOWN = "program_build_unknown"
 BEHIND_A_GAP = "behind_a_gap"
 _LONGEST_TEXT = 600
@@ -106,9 +108,19 @@ def replay(
         verdict = Verdict("unverified", reason=FilteredAccountStale.reason)
         return Replayed(verdict, outcome, accounts, there.findings)
     differences = tuple(Difference(name, _cut(a), _cut(b)) for name, a, b in found)
-    reason = _why_it_may_differ(recorded, there) if differences else None
+    missing = missing_rules(there, accounts)
+    if missing and not differences and not comparing.is_full(recorded.meta):
+        # What the record leaves out may be what the missing rule changes.
+        verdict = Verdict("unverified", reason=ENGINE_MISSING_RULES)
+        return Replayed(verdict, outcome, accounts, there.findings)
+    reason = _why_it_may_differ(recorded, there, missing) if differences else None
     verdict = Verdict("diverged" if differences else "verified", differences, reason)
     return Replayed(verdict, outcome, accounts, there.findings)
+
+
+def missing_rules(there: Past, accounts: Accounts) -> tuple[MissingRule, ...]:
+    """What the engine is without: rules of the slot, and accounts that a run found there."""
+    return (*there.missing, *missing_accounts(accounts))
 
 
 def own_place(recorded: RecordedTransaction) -> Past:
@@ -144,10 +156,14 @@ def is_before_faithful_slots(slot: Slot) -> bool:
     return slot < FAITHFUL_FROM and store.chain_of_filters() == MAINNET_GENESIS_HASH
 
 
-def _why_it_may_differ(recorded: RecordedTransaction, there: Past) -> str | None:
-    """What is known to be amiss in mainnet's older slots: a program's build, else the rules."""
+def _why_it_may_differ(
+    recorded: RecordedTransaction, there: Past, missing: tuple[MissingRule, ...]
+) -> str | None:
+    """What is known to be amiss: rules that the engine does not have, and in mainnet's older slots
+    a program's build, else the rules.
+    """
     if not is_before_faithful_slots(recorded.slot):
-        return None
+        return ENGINE_MISSING_RULES if missing else None
     called = comparing.called_programs(recorded.transaction, recorded.meta or {})
     return PROGRAM_BUILD_UNKNOWN if builds.unknown_among(called, there.resolved) else OLDER_RULES
 

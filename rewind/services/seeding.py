@@ -36,8 +36,8 @@ from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
 
-# Accounts of one call to a node, and calls. All features of a chain take three; what does not fit
-# into four stays without a record.
+# Accounts of one call to a node, and calls. All features of a chain take four; what does not fit
+# into these stays without a record.
 MOST_KEYS, _MOST_CALLS = 100, 4
 _NODE_SECONDS = 1.0
 # For the archive to come up to the slot that the node answered for.

@@ -28,14 +28,17 @@ from rewind.services.past_state import Past, past
 from rewind.services.prefetching import ReaderAhead
 from rewind.services.replay import (
     BEHIND_A_GAP,
+    ENGINE_MISSING_RULES,
     OLDER_RULES,
     Verdict,
     is_before_faithful_slots,
+    missing_rules,
     replay,
     verdict_of,
 )
 from rewind.services.running import Accounts, engine_errors, run_on
 from simulator import addresses
+from simulator.missing_rules import MissingRule
 from simulator.outcome import Outcome
 from simulator.required_accounts import read_keys
 from simulator.token_balances import held_mint
@@ -94,13 +97,14 @@ class Asking:
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """What a transaction did, the slot it ran in, and what the answer rests on. `outcome` has what
-    the answer leaves out: fee and balances.
+    the answer leaves out: fee and balances. The engine does not have the `missing_rules`.
     """
 
     value: SimulatedTransaction
     outcome: Outcome
     gap: GapEntry | None
     completeness: Completeness
+    missing_rules: tuple[MissingRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,8 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
     if same is None or asking.is_altered or not _is_own_place(there, same):
         outcome, accounts = _run(asking, there, timeout_seconds)
         asking = _noticed(asking, accounts)
-        fidelity = _elsewhere(asking, there, same, timeout_seconds)
+        is_missing = bool(missing_rules(there, accounts))
+        fidelity = _elsewhere(asking, there, same, timeout_seconds, is_missing=is_missing)
         # Sysvars are read whether they are overridden or not.
         given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
         findings = there.findings.without(given) if given else there.findings
@@ -217,15 +222,22 @@ def _is_own_place(there: Past, same: RecordedTransaction) -> bool:
 
 
 def _elsewhere(
-    asking: Asking, there: Past, same: RecordedTransaction | None, timeout_seconds: float
+    asking: Asking,
+    there: Past,
+    same: RecordedTransaction | None,
+    timeout_seconds: float,
+    *,
+    is_missing: bool,
 ) -> Fidelity:
-    """Of a run that no record can be held against."""
+    """Of a run that no record can be held against; `is_missing`: the engine has not all rules."""
     own = None
     if same is not None:
         own = verdict_of(same, layout=there.query.layout, timeout_seconds=timeout_seconds)
     elif not asking.is_altered:
-        older = is_before_faithful_slots(there.slot)
-        return Fidelity(Verdict("unverified", reason=OLDER_RULES if older else "not_in_ledger"))
+        reason = ENGINE_MISSING_RULES if is_missing else "not_in_ledger"
+        if is_before_faithful_slots(there.slot):
+            reason = OLDER_RULES
+        return Fidelity(Verdict("unverified", reason=reason))
     if same is not None and not asking.is_altered and _is_own_place(there, same):
         return Fidelity(own, same)  # its overrides were meant for others of the job
     why: Inapplicable = "overrides" if asking.is_altered else "another_position"
@@ -316,6 +328,7 @@ def _answer(
         outcome=outcome,
         gap=findings.gap(),
         completeness=findings.completeness(),
+        missing_rules=missing_rules(there, accounts),
     )
 
 

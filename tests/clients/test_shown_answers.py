@@ -46,6 +46,7 @@ PLAIN_GETS = {
 # Fields of what this chain does not do, or only now and then; other tests make them come.
 RARE = {
     "Block.numRewardPartitions",
+    "BundleContext.missingRules",
     "DiffContext.gap",
     "DiffContext.proof",
     "FlatAccount.dataOmitted",
@@ -56,6 +57,9 @@ RARE = {
     "SeveralContext.gap",
     "SeveralContext.proof",
     "ShownAccount.dataOmitted",
+    "SimulationContext.gap",
+    "SimulationContext.missingRules",
+    "SimulationContext.proof",
     "TransactionMeta.returnData",
 }
 

@@ -15,6 +15,7 @@ from operations.readings.chain import DamageReading
 from operations.readings.landing import UpstreamReading
 from operations.readings.present import read
 from operations.readings.processes import ProcessReading
+from operations.readings.rules import MissingReading
 from operations.readings.sealing import SealedReading, SealingFault
 from operations.readings.tips import ClassReading
 from operations.rules import RULES
@@ -289,6 +290,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("storing_stopped", {"chain": {"unstored_seconds": 61, "waiting_slots": 150}}),
     ("archive_damaged", {"chain": {"damage": [DamageReading("archive", 2, "block 7")]}}),
     ("divergences_open", {"chain": {"divergences": 2}}),
+    ("rules_missing", {"rules": {"missing": [MissingReading("feature", "9x", None)]}}),
     ("class_unavailable", {"tips": {"classes": [tip_class(available=False)]}}),
     ("class_running_dry", {"tips": {"classes": [tip_class(available=True)]}}),
     ("upstream_broken", {"landing": {"upstreams": [BROKEN]}}),

@@ -74,7 +74,7 @@ def test_a_few_calls_are_enough_and_the_second_time_one(
     told = methods(odd)
     # Keys with sysvars; then code and mints; then the features, of which a page has a hundred.
     assert told[0] == ["getMultipleAccounts", "getSignatureStatuses"]
-    assert told[-1] == ["getMultipleAccounts"] * 3
+    assert told[-1] == ["getMultipleAccounts"] * 4
     assert len(told) <= 4, [keys_of(body) for body in odd.bodies[:-1]]
     odd.bodies.clear()
     assert flat(post, [transaction])["err"] == first["err"]

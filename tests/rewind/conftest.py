@@ -11,7 +11,7 @@ TABLES = (
     *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
     *("gap", "baseline", "epochstake", "archivestate", "accountsegments", "droppedaccount"),
     *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
-    *("slotowners", "slotwrites", "slotproof", "proofrun", "neweststate"),
+    *("slotowners", "slotwrites", "slotproof", "proofrun", "neweststate", "runtimeaccount"),
 )
 
 

@@ -15,6 +15,7 @@ from config.doctor.findings import Finding, error, ok, warning
 from ingest import chain_identity
 from ingest.sources import Stream, streams
 from priority.models import Upstream
+from shared_state.pace import slots_in
 from upstream.block_engine import BlockEngine
 from upstream.geyser.client import newest_slot
 from upstream.geyser.errors import StreamError, StreamRefused
@@ -26,8 +27,8 @@ A = TypeVar("A")
 
 _SECONDS = 5.0
 _AT_ONCE = 8
-# A minute of slots: what is further behind serves blocks and leaders of the past.
-_LAG_SLOTS = 150
+# What is further behind serves blocks and leaders of the past.
+_LAG_SECONDS = 60
 # Blocks have whole seconds, weighted by stake; a finalized one is some 13 s old.
 _AHEAD_SECONDS, _BEHIND_SECONDS = 10, 120
 GRPC = ("grpc://", "grpcs://")
@@ -75,11 +76,11 @@ def of_nodes() -> Iterator[Finding]:
             "The nodes are of different chains.", "Correct UPSTREAM_RPC_URL or FILL_RPC_URLS."
         )
     yield from _of_streams(slots)
-    if slots and max(slots) - min(slots) > _LAG_SLOTS:
+    if slots and max(slots) - min(slots) > slots_in(_LAG_SECONDS):
         behind = ", ".join(
             f"{each.name} ({max(slots) - each.slot:,} slots)"
             for each in asked
-            if isinstance(each, _Answer) and max(slots) - each.slot > _LAG_SLOTS
+            if isinstance(each, _Answer) and max(slots) - each.slot > slots_in(_LAG_SECONDS)
         )
         yield warning(f"Behind the other nodes: {behind}.", "Let it catch up, or replace it.")
 
@@ -128,7 +129,7 @@ def _of_streams(slots: list[int]) -> Iterator[Finding]:
                 f"The {each.name} does not answer: {found}",
                 "Start its server, and check UPSTREAM_GEYSER_URL and firewalls.",
             )
-        elif found is not None and slots and max(slots) - found > _LAG_SLOTS:
+        elif found is not None and slots and max(slots) - found > slots_in(_LAG_SECONDS):
             yield warning(
                 f"The {each.name} is {max(slots) - found:,} slots behind the node.",
                 "Check its validator; a second stream in UPSTREAM_GEYSER_URL fills in.",

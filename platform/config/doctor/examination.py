@@ -54,7 +54,7 @@ def examine() -> Iterator[Area]:
     yield _area("Disk", machine_checks.of_disk, *growth)
     yield _area("Limits", machine_checks.of_limits, machine_checks.of_ports)
     if is_migrated and has_redis:
-        yield _area("Service", service_checks.of_alarms)
+        yield _area("Service", service_checks.of_alarms, service_checks.of_rules)
     else:
         left_out = note(
             "The conditions of alarms were not looked at.",

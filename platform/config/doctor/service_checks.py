@@ -11,6 +11,7 @@ from config.doctor.machine_checks import is_running
 from embedded.addresses import database_settings
 from operations.alarm_rule import CRITICAL
 from operations.readings.present import read
+from operations.readings.rules import read_rules
 from operations.readings.servers import read_database, read_disk
 from operations.rules import RULES
 from operations.sizing.plan import SizingRefused
@@ -42,6 +43,20 @@ def of_alarms() -> Iterator[Finding]:
             yield show(f"{rule.title}: {finding.text}", rule.advice)
     if not count:
         yield ok("No condition of an alarm holds.")
+
+
+def of_rules() -> Iterator[Finding]:
+    """What the engine does not have of the archived chain. Features are an alarm's."""
+    found = read_rules()
+    for kind, named in (("program", "programs of native code"), ("sysvar", "sysvars")):
+        if missing := found.of_kind(kind):
+            those = ", ".join(each.address for each in missing)
+            yield note(
+                f"The chain has {named} that the engine does not have: {those}.",
+                "Simulations of transactions that name one may end otherwise, and say so.",
+            )
+    if not found.missing:
+        yield ok("The engine has all rules that are known of the archived chain.")
 
 
 def of_growth() -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates import settling
 from priority.store import settling as store
 from priority.store.settling import FoundRow, UnsettledRow
+from shared_state.pace import slot_seconds
 from tipping.services import ledger as tips
 from upstream.node import Node, NodeError
 
@@ -25,8 +26,9 @@ log = logging.getLogger(__name__)
 
 # Younger submissions are settled as their blocks are stored.
 _YOUNG = timedelta(seconds=5)
-# Without data of the chain a blockhash is assumed to be valid no longer than this.
-_BLOCKHASH_LIFE = timedelta(seconds=120)
+# Without data of the chain a blockhash is assumed to be valid no longer than twice its slots, as
+# half of them may be skipped, and than this at least.
+_LEAST_BLOCKHASH_LIFE = timedelta(seconds=120)
 # For a blockhash that the ledger does not have: its last valid height, or that of the newest block
 # at acceptance. It was valid then, or never will be.
 _MOST_BLOCKS = 2 * BLOCKHASH_BLOCKS
@@ -171,9 +173,13 @@ def _span(row: UnsettledRow, block: tuple[int, int | None] | None) -> _Span:
     if block is not None:
         first: int | None = block[0]
     else:
-        first = ledger.slot_before(_seconds(row.accepted_at - _BLOCKHASH_LIFE))
-    last, newest = ledger.slots_in_time(_seconds(row.accepted_at + _BLOCKHASH_LIFE), None)
+        first = ledger.slot_before(_seconds(row.accepted_at - _blockhash_life()))
+    last, newest = ledger.slots_in_time(_seconds(row.accepted_at + _blockhash_life()), None)
     return _Span(first, last=last if newest >= last else -1)
+
+
+def _blockhash_life() -> timedelta:
+    return max(timedelta(seconds=_MOST_BLOCKS * slot_seconds()), _LEAST_BLOCKHASH_LIFE)
 
 
 def _seconds(moment: datetime) -> int:

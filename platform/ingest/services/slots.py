@@ -23,6 +23,7 @@ from historical.services.recording import record_blocks
 from historical.store import blocks as ledger
 from ingest import signature_policy, slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
+from ingest.services.pace import publish_pace
 from rewind.services import slots as archive
 from rewind.services.gaps import archive_gaps
 from rewind.services.recording import record_slots
@@ -71,6 +72,8 @@ def ingest_waiting(*, now: Callable[[], datetime], seconds: float) -> Ingested:
     with _without_collector():
         while _ingest_run(result, now()) and time.monotonic() < until:
             pass
+    if result.stored:
+        publish_pace()
     return result
 
 

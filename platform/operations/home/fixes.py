@@ -91,6 +91,7 @@ _OF_RULES = {
     "redis_memory_high": _DOCTOR,
     "proof_failing": _DOCTOR,
     "errors_high": _DOCTOR,
+    "rules_missing": _DOCTOR,
     "sealing_behind": _DOCTOR,
     "sealing_failing": Command(f"{_MANAGE} archive_store check", "Tries the object store."),
     "archive_damaged": Command(f"{_MANAGE} archive_repair", "Lists what is damaged."),

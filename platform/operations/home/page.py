@@ -77,6 +77,7 @@ _ABOUT = {
     ),
     "failures": (
         "errors_high",
+        "rules_missing",
         "class_unavailable",
         "process_missing:web",
         "process_missing:grpc",

@@ -17,6 +17,7 @@ from operations.readings import (
     landing,
     processes,
     proof,
+    rules,
     sealing,
     servers,
     tips,
@@ -52,6 +53,7 @@ class Readings(msgspec.Struct, frozen=True):
     alerts: servers.AlertsReading
     sealing: sealing.SealingReading
     proof: proof.ProofReading
+    rules: rules.RulesReading
     processes: list[processes.ProcessReading] | None
     sampled_at: datetime | None
 
@@ -107,6 +109,7 @@ def read(now: datetime) -> Readings:
         alerts=servers.read_alerts(now),
         sealing=sealing.read_sealing(now),
         proof=proof.read_proof(),
+        rules=rules.read_rules(),
         processes=processes.read_processes(now, newest_slot=found_chain.newest_slot),
         sampled_at=_sampled_at(samples),
     )

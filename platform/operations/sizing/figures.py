@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from shared_state.pace import NOMINAL_SECONDS
+
 
 class Source(StrEnum):
     """`measured`: in this database. `documented`: of docs/benchmarks.md. `setting`: of this
@@ -88,7 +90,7 @@ def _default(title: str, value: float, unit: str, basis: str) -> Figure:
 
 
 DOCUMENTED = Ratios(
-    slot_seconds=_default("A slot", 0.4, "s", "Solana's slot time"),
+    slot_seconds=_default("A slot", NOMINAL_SECONDS, "s", "Solana's slot time"),
     hot_change=_default("A change, hot", 607.0, "B", "made writes with 904 bytes of data"),
     hot_change_index=_default("of it the index", 100.0, "B", "200,000 random keys"),
     sealed_change=_default(

@@ -33,6 +33,7 @@ def result_context(replay: Replay, *, base: str) -> dict[str, Any]:
         "edits": [_edit(each) for each in request.accounts],
         "program": _program(request),
         "causes": words.causes(result.completeness),
+        "missing_rules": [words.missing_rule(each) for each in result.missing_rules],
         "is_whole": result.completeness.get("status") == "whole",
         "transactions": [
             _transaction(each, number, many) for number, each in enumerate(result.transactions, 1)

@@ -75,6 +75,10 @@ REASONS = {
         "The slot followed rules of the network that the engine no longer has in full.",
         "Take units and logs with care.",
     ),
+    "engine_missing_rules": Words(
+        "The chain has rules that the engine of this version does not have.",
+        "Take units, logs and the outcome with care, and ask the operator to upgrade.",
+    ),
     "behind_a_gap": Words(
         "An account that it loads may have been written in slots that are missing in the archive.",
         _FILL,
@@ -98,6 +102,7 @@ _FIELDS = {
     "loadedAddresses": "looked-up addresses",
     "accounts": "written accounts",
 }
+_RULES = {"feature": "Feature", "program": "Program of native code", "sysvar": "Sysvar"}
 _CAUSES = {
     "gap": "may have been written in slots {slots}, which are missing",
     "last_writes_only": "are known by their last writes alone in slots {slots}",
@@ -134,6 +139,15 @@ def proof(found: Proof) -> dict[str, object]:
         return {"badge": badge("diverged", "bad"), "text": text.strip(), "advice": advice}
     text = f"The replay without changes could not be held against the chain. {words.meaning}"
     return {"badge": badge("unverified", "warning"), "text": text, "advice": words.advice}
+
+
+def missing_rule(entry: Json) -> dict[str, str]:
+    """A rule that the engine does not have: its kind, its address, and Agave's name for it."""
+    return {
+        "kind": _RULES[entry["kind"]],
+        "address": entry["address"],
+        "name": entry["name"] or "",
+    }
 
 
 def causes(completeness: Json) -> list[dict[str, object]]:

@@ -38,8 +38,11 @@ class ReplayedTransaction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReplayResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`slot` is the one that they ran in; `completeness` is that of the archive's responses."""
+    """`slot` is the one that they ran in; `completeness` is that of the archive's responses, and so
+    are `missing_rules`, which the engine does not have.
+    """
 
     slot: int
     completeness: Json
     transactions: list[ReplayedTransaction]
+    missing_rules: list[Json] = []

@@ -18,11 +18,12 @@ from rewind.services.explaining import entry_of
 from rewind.services.overrides import Override, given_accounts, without_effect_on
 from rewind.services.past_state import Past, past
 from rewind.services.prefetching import ReaderAhead
-from rewind.services.replay import verdict_of
+from rewind.services.replay import missing_rules, verdict_of
 from rewind.services.replays.requests import ReplayRequest, overrides_of
 from rewind.services.replays.results import Json, Proof, ReplayedTransaction, ReplayResult
 from rewind.services.running import Accounts, run_in_order
 from rewind.services.simulation import Asking, simulate_historical
+from simulator.missing_rules import MissingRule
 from simulator.outcome import Outcome
 from simulator.required_accounts import read_keys
 
@@ -47,6 +48,7 @@ class _Ran:
     proofs: Sequence[Proof]
     touched: Sequence[set[Pubkey]]
     completeness: Completeness
+    missing: Sequence[MissingRule]
 
 
 def subject_of(signature: Signature) -> Subject | None:
@@ -102,6 +104,10 @@ def run(
         slot=ran.slot,
         completeness=msgspec.to_builtins(ran.completeness, enc_hook=str),
         transactions=[_replayed(subject, ran, at) for at, subject in enumerate(subjects)],
+        missing_rules=[
+            {"kind": each.kind, "address": str(each.address), "name": each.name}
+            for each in ran.missing
+        ],
     )
 
 
@@ -114,7 +120,8 @@ def _alone(asking: Asking, timeout_seconds: float) -> _Ran:
     proof = Proof(own.fidelity, list(own.fidelity_fields), own.fidelity_reason)
     # An override that the transaction does not load is refused.
     touched = [set(asking.overrides)]
-    return _Ran(value.rewind_slot, [done.outcome], [proof], touched, done.completeness)
+    known = done.completeness, done.missing_rules
+    return _Ran(value.rewind_slot, [done.outcome], [proof], touched, *known)
 
 
 def _in_order(
@@ -136,6 +143,7 @@ def _in_order(
         proofs=[_proof(each.recorded, there, timeout_seconds) for each in subjects],
         touched=[_touched(each.recorded, accounts, overrides) for each in subjects],
         completeness=completeness([there.findings, there.found_of_mints]),
+        missing=missing_rules(there, accounts),
     )
 
 
