@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
+from gaps.coverage import GapEntry
 from gateway.node_json import (
     EncodedBytes,
     InnerInstructions,
@@ -14,7 +15,6 @@ from gateway.node_json import (
 )
 from jsonrpc.wire import As, Result
 from rewind.results.completeness import Completeness
-from rewind.results.coverage import GapEntry
 from rewind.results.missing_rules import MissingRuleEntry
 from rewind.results.proofs import Standing
 

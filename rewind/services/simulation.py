@@ -162,7 +162,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         given = {bytes(key) for key, override in asking.overrides.items() if override.is_whole}
         findings = there.findings.without(given) if given else there.findings
         left = _left(asking, there, outcome, accounts)
-        return _answer(asking, there, outcome, left, fidelity, findings)
+        return _answer(asking, there, outcome, accounts, left, fidelity, findings)
     # A position with a tolerated gap proves nothing: replay resolves it again.
     known = None if asking.tolerate_gaps else there
     replayed = replay(same, there=known, timeout_seconds=timeout_seconds)
@@ -170,7 +170,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         outcome, accounts = _run(asking, there, timeout_seconds)
         fidelity = Fidelity(replayed.verdict, same)
         left = _left(asking, there, outcome, accounts)
-        return _answer(asking, there, outcome, left, fidelity, there.findings)
+        return _answer(asking, there, outcome, accounts, left, fidelity, there.findings)
     verdict, findings = replayed.verdict, replayed.findings
     left = _left(asking, there, replayed.outcome, replayed.accounts)
     if verdict.status == "verified":
@@ -179,7 +179,7 @@ def simulate_historical(asking: Asking, *, timeout_seconds: float = 10.0) -> Sim
         if causes:
             verdict = Verdict("unverified", reason=_REASONS[causes[0].cause])
     fidelity = Fidelity(verdict, same)
-    return _answer(asking, there, replayed.outcome, left, fidelity, findings)
+    return _answer(asking, there, replayed.outcome, replayed.accounts, left, fidelity, findings)
 
 
 def _run(asking: Asking, there: Past, timeout_seconds: float) -> tuple[Outcome, Accounts]:
@@ -317,6 +317,7 @@ def _answer(
     asking: Asking,
     there: Past,
     outcome: Outcome,
+    accounts: Accounts,
     left: _Left,
     fidelity: Fidelity,
     findings: Findings,

@@ -105,10 +105,11 @@ _STATEMENTS = (
     """
     INSERT INTO ingest_rangeorder (kind, first_slot, last_slot, archive, ledger, source, state,
         asked_by, asked_at, started_at, finished_at, next_slot, sound, stored, changed, findings,
-        failure, tries, due_at)
+        failure, tries, due_at, transactions)
     SELECT CASE WHEN n %% 2 = 0 THEN 'verify' ELSE 'reingest' END, %(first)s + n * 100,
         %(first)s + n * 100 + 99, true, true, '', 'done', 'admin', now() - n * interval '1 min',
-        now(), now(), %(first)s + n * 100 + 100, 95, 0, 0, 10, '', 0, now()
+        now(), now(), %(first)s + n * 100 + 100, 95, 0, 0, 10, '', 0, now(),
+        90000
     FROM generate_series(1, 20000) AS n
     """,
     """
