@@ -1,5 +1,6 @@
 """Errors of the ledger: the standard node's codes and texts, each with a reason."""
 
+from chain.node_version import BASE58_REFUSED
 from chain.units import Slot
 from gateway.health import NotReady
 from jsonrpc.errors import InvalidParams, RpcError
@@ -118,6 +119,15 @@ class CommitmentUnsupported(InvalidParams):
             required="confirmed",
             found="processed",
         )
+
+
+class Base58Unsupported(InvalidParams):
+    """base58 is wanted by a caller that reads version 1, whose transactions are too long for it."""
+
+    reason = "base58_unsupported"
+
+    def __init__(self, max_version: int | None) -> None:
+        super().__init__(BASE58_REFUSED, maximum=0, found=max_version)
 
 
 class LimitInvalid(InvalidParams):

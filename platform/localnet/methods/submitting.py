@@ -2,7 +2,6 @@
 
 import binascii
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 from solders.account import Account
@@ -12,14 +11,14 @@ from solders.message import MessageV1, from_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
-from solders.transaction import Transaction
+from solders.transaction import Transaction, VersionedTransaction
 
 from chain.account_json import AccountEncoding, account_json
-from chain.commitment import Commitment
+from chain.commitment import BINARY_ENCODINGS, Commitment, TransactionEncoding
 from chain.encodings import b58decode, b64decode
 from chain.transaction_error_text import transaction_error_text
 from chain.transactions import BadTransaction
-from jsonrpc.params import U64, Config
+from jsonrpc.params import U64, USIZE, Config
 from localnet.bank import Bank
 from localnet.errors import (
     BadParams,
@@ -36,6 +35,7 @@ from simulator.moment import Moment
 from simulator.outcome import Outcome
 
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
+_MESSAGE_TYPE = "solana_message::versions::VersionedMessage"
 # What a simulation says of a transaction whose signatures do not fit it.
 _UNSIGNED = Outcome(err="SignatureFailure", charged=False, fee=0)
 _BALANCES = ("postBalances", "postTokenBalances", "preBalances", "preTokenBalances")
@@ -44,16 +44,14 @@ _NOT_IN_PREFLIGHT = (*_BALANCES, "loadedAddresses")
 _LONGEST = {"base58": 1_683, "base64": 1_644}
 
 
-class WireEncoding(Enum):
-    BASE58 = "base58"
-    BASE64 = "base64"
-
-
 class SendConfig(Config, frozen=True, kw_only=True):
-    skip_preflight: bool | None = None
+    node_struct = "RpcSendTransactionConfig"
+    node_sequence = True
+
+    skip_preflight: bool = False
     preflight_commitment: Commitment | None = None
-    encoding: WireEncoding | None = None
-    max_retries: U64 | None = None
+    encoding: TransactionEncoding | None = None
+    max_retries: USIZE | None = None
     min_context_slot: U64 | None = None
 
 
@@ -87,16 +85,29 @@ def send_transaction(call: Node, data: str, config: SendConfig = SendConfig()) -
 
 
 class SimulatedAccounts(Config, frozen=True, kw_only=True):
-    addresses: list[str]
+    node_struct = "RpcSimulateTransactionAccountsConfig"
+    node_sequence = True
+
     encoding: AccountEncoding | None = None
+    addresses: list[str]
 
 
 class SimulateConfig(ContextConfig, frozen=True, kw_only=True):
-    sig_verify: bool | None = None
-    replace_recent_blockhash: bool | None = None
-    encoding: WireEncoding | None = None
+    node_struct = "RpcSimulateTransactionConfig"
+
+    sig_verify: bool = False
+    replace_recent_blockhash: bool = False
+    encoding: TransactionEncoding | None = None
     accounts: SimulatedAccounts | None = None
-    inner_instructions: bool | None = None
+    inner_instructions: bool = False
+
+
+class AirdropConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcRequestAirdropConfig"
+    node_drops = frozenset({"commitment"})
+
+    recent_blockhash: str | None = None
+    commitment: Commitment | None = None
 
 
 @methods.add("simulateTransaction")
@@ -132,7 +143,7 @@ def simulate_transaction(
 
 @methods.add("requestAirdrop")
 def request_airdrop(
-    call: Node, pubkey: Pubkey, lamports: U64, config: ContextConfig = ContextConfig()
+    call: Node, pubkey: Pubkey, lamports: U64, config: AirdropConfig = AirdropConfig()
 ) -> str:
     """The signature of the faucet's transfer, a transaction like any other."""
     faucet = call.ledger.head.load(FAUCET.pubkey())
@@ -168,14 +179,14 @@ def get_fee_for_message(
     call: Node, message: str, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
     """Null where the message's blockhash is none of late."""
-    wire = _decoded(message, WireEncoding.BASE64, "message")
+    wire = _decoded(message, TransactionEncoding.BASE64, _MESSAGE_TYPE)
     try:
         read = from_bytes_versioned(wire)
         if isinstance(read, MessageV1):
             raise BadTransaction("unsupported version 1")
         fee = fee_of(read)
     except Exception as error:  # solders raises several types that share no parent
-        raise BadParams(f"failed to deserialize message: {error}") from None
+        raise BadParams(f"failed to deserialize {_MESSAGE_TYPE}: {error}") from None
     bank = bank_for(call, config)
     return in_context(bank, fee if bank.accepts(read.recent_blockhash) else None)
 
@@ -187,8 +198,13 @@ def _blockhash(bank: Bank) -> dict[str, Any]:
     }
 
 
-def _wire(data: str, encoding: WireEncoding | None) -> bytes:
-    wire = _decoded(data, encoding or WireEncoding.BASE58, _TYPE)
+def _wire(data: str, encoding: TransactionEncoding | None) -> bytes:
+    encoding = encoding or TransactionEncoding.BASE58
+    if encoding not in BINARY_ENCODINGS:
+        raise BadParams(
+            f"unsupported encoding: {encoding.value}. Supported encodings: base58, base64"
+        )
+    wire = _decoded(data, encoding, _TYPE)
     if len(wire) > MAX_WIRE_BYTES:
         raise BadParams(
             f"decoded {_TYPE} too large: {len(wire)} bytes (max: {MAX_WIRE_BYTES} bytes)"
@@ -196,14 +212,15 @@ def _wire(data: str, encoding: WireEncoding | None) -> bytes:
     return wire
 
 
-def _decoded(data: str, encoding: WireEncoding, what: str) -> bytes:
-    name = encoding.value
+def _decoded(data: str, encoding: TransactionEncoding, what: str) -> bytes:
+    is_base64 = encoding is TransactionEncoding.BASE64
+    name = "base64" if is_base64 else "base58"
     if len(data) > _LONGEST[name]:
         raise BadParams(
             f"{name} encoded {what} too large: {len(data)} bytes"
             f" (max: encoded/raw {_LONGEST[name]}/{MAX_WIRE_BYTES})"
         )
-    read: Callable[[str], bytes] = b58decode if encoding is WireEncoding.BASE58 else b64decode
+    read: Callable[[str], bytes] = b64decode if is_base64 else b58decode
     try:
         return read(data)
     except (ValueError, binascii.Error) as error:
@@ -214,7 +231,16 @@ def _read(wire: bytes) -> Submitted:
     try:
         return read_transaction(wire, verify=False)
     except BadTransaction as error:
-        raise BadParams(f"failed to deserialize {_TYPE}: {error}") from None
+        raise BadParams(f"failed to deserialize {_TYPE}: {_why_not(wire) or error}") from None
+
+
+def _why_not(wire: bytes) -> str:
+    """What the node's own decoder says of the bytes; empty if it reads them."""
+    try:
+        VersionedTransaction.from_bytes(wire)
+    except Exception as error:  # solders raises several types that share no parent
+        return str(error)
+    return ""
 
 
 def _submit(call: Node, wire: bytes) -> Signature:

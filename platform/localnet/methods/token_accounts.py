@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
 from solders.account import Account
 from solders.pubkey import Pubkey
 
@@ -32,22 +33,22 @@ _DELEGATE_TAG = slice(72, 76)
 _DELEGATE = slice(76, 108)
 _SUPPLY = slice(36, 44)
 _MOST_LARGEST = 20
-# What a node says of a mint that is absent, and of one that cannot be read.
-_MINT_ERRORS = ("could not find mint", "Token mint could not be unpacked")
 
 
-class TokenFilter(Config, frozen=True, kw_only=True):
+class TokenFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of the two."""
 
-    mint: Pubkey | None = None
-    program_id: Pubkey | None = None
+    node_enum = True
+
+    mint: Pubkey | UnsetType = UNSET
+    program_id: Pubkey | UnsetType = UNSET
 
 
 @methods.add("getTokenAccountBalance")
 def get_token_account_balance(
     call: Node, pubkey: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
+    bank = bank_for(call, config.context() if config else ContextConfig())
     account = bank.load(pubkey)
     if account is None:
         raise BadParams("Invalid param: could not find account")
@@ -63,8 +64,16 @@ def get_token_account_balance(
 def get_token_supply(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
-    account, decimals = _mint(bank, mint, "could not find account", "mint could not be unpacked")
+    bank = bank_for(call, config.context() if config else ContextConfig())
+    account = bank.load(mint)
+    if account is None:
+        raise BadParams("Invalid param: could not find account")
+    if account.owner not in TOKEN_PROGRAMS:
+        raise BadParams("Invalid param: not a Token mint")
+    if not is_mint(account.data):
+        raise BadParams("Invalid param: mint could not be unpacked")
+    decimals = mint_decimals(mint, bank.load)
+    assert decimals is not None
     return in_context(bank, ui_amount(_u64(account.data[_SUPPLY]), decimals))
 
 
@@ -72,8 +81,8 @@ def get_token_supply(
 def get_token_largest_accounts(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
-    account, decimals = _mint(bank, mint, *_MINT_ERRORS)
+    bank = bank_for(call, config.context() if config else ContextConfig())
+    account, decimals = _mint(bank, mint)
     holdings = sorted(
         (
             (_u64(each.data[_AMOUNT]), str(key))
@@ -115,14 +124,15 @@ def get_token_accounts_by_delegate(
     return in_context(bank, keyed(bank, mine, config))
 
 
-def _mint(bank: Bank, mint: Pubkey, absent: str, unreadable: str) -> tuple[Account, int]:
+def _mint(bank: Bank, mint: Pubkey) -> tuple[Account, int]:
+    """The mint's account and decimals; what it is comes before whose it is, as in a node."""
     account = bank.load(mint)
     if account is None:
-        raise BadParams(f"Invalid param: {absent}")
+        raise BadParams("Invalid param: could not find mint")
+    if not is_mint(account.data):
+        raise BadParams("Invalid param: Token mint could not be unpacked")
     if account.owner not in TOKEN_PROGRAMS:
         raise BadParams("Invalid param: not a Token mint")
-    if not is_mint(account.data):
-        raise BadParams(f"Invalid param: {unreadable}")
     decimals = mint_decimals(mint, bank.load)
     assert decimals is not None
     return account, decimals
@@ -130,21 +140,21 @@ def _mint(bank: Bank, mint: Pubkey, absent: str, unreadable: str) -> tuple[Accou
 
 def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
     """The token accounts of the mint, or of the program."""
-    if (wanted.mint is None) == (wanted.program_id is None):
+    if (wanted.mint is UNSET) == (wanted.program_id is UNSET):
         raise BadParams("Invalid params: invalid value: map, expected map with a single key.")
-    if wanted.program_id is not None:
+    if wanted.program_id is not UNSET:
         program = wanted.program_id
         if program not in TOKEN_PROGRAMS:
             raise BadParams("Invalid param: unrecognized Token program id")
     else:
-        assert wanted.mint is not None
-        mint, _ = _mint(bank, wanted.mint, *_MINT_ERRORS)
+        assert wanted.mint is not UNSET
+        mint, _ = _mint(bank, wanted.mint)
         program = mint.owner
     return [
         (key, account)
         for key, account in bank.owned_by(program)
         if is_account(account.data)
-        and (wanted.mint is None or account.data[_MINT] == bytes(wanted.mint))
+        and (wanted.mint is UNSET or account.data[_MINT] == bytes(wanted.mint))
     ]
 
 
