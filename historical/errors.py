@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from chain.node_version import BASE58_REFUSED
 from chain.signed import Unsigned
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
@@ -145,6 +146,15 @@ class CommitmentUnsupported(InvalidParams):
             required="confirmed",
             found="processed",
         )
+
+
+class Base58Unsupported(InvalidParams):
+    """base58 is wanted by a caller that reads version 1, whose transactions are too long for it."""
+
+    reason = "base58_unsupported"
+
+    def __init__(self, max_version: int | None) -> None:
+        super().__init__(BASE58_REFUSED, maximum=0, found=max_version)
 
 
 class LimitInvalid(InvalidParams):

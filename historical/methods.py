@@ -1,20 +1,29 @@
 """The ledger's RPC methods: the standard node's, on finalized blocks."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from django.conf import settings
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
+from chain.node_version import NodeVersion, node_version, refuses_base58
 from chain.units import Slot, UnixTimestamp
 from eventloop.calls import require_thread
 from gaps.coverage import CoverageConfig, window_of
 from gaps.errors import EmptyRange
 from gateway.calls import Call
-from historical.configs import BlocksConfig, ContextConfig
+from historical.configs import (
+    AddressConfig,
+    BlockConfig,
+    BlocksConfig,
+    ContextConfig,
+    StatusesConfig,
+    TransactionConfig,
+)
 from historical.errors import (
     BadPaginationToken,
+    Base58Unsupported,
     BlockCleanedUp,
     BlockNotAvailable,
     CommitmentUnsupported,
@@ -49,61 +58,11 @@ from historical.services.address_pages import Page, SortOrder
 from historical.services.block_lists import slots_between, slots_from
 from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
-from jsonrpc.params import U8, U64
+from jsonrpc.node_params import NodeWord
+from jsonrpc.params import U64, USIZE
 from jsonrpc.wire import Encoded
 
-methods = MethodTable()
-
-
-class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
-    """How a transaction is written.
-
-    encoding: `json` by default; `jsonParsed` reads what known programs were asked
-    max_supported_transaction_version: the newest version that you can read: 1 today. Without it
-        only legacy transactions are answered
-    form: `current` (the default) writes a transaction of any age as a node of today does; `source`
-        as the source that it was recorded from did, without the fields that it did not know. No
-        option of the standard node
-    """
-
-    encoding: TransactionEncoding | None = None
-    max_supported_transaction_version: U8 | None = None
-    form: BlockForm | None = None
-
-
-class BlockConfig(TransactionConfig, frozen=True, kw_only=True):
-    """How much of a block is written.
-
-    transaction_details: `full` by default; `accounts` leaves out what was done,
-        `signatures` all but the names, `none` all
-    rewards: whether to list what accounts were given outside transactions; true by default
-        otherwise
-    """
-
-    transaction_details: TransactionDetails | None = None
-    rewards: bool | None = None
-
-
-class StatusesConfig(ContextConfig, frozen=True, kw_only=True):
-    """How to look.
-
-    search_transaction_history: always true in effect: the ledger is all history
-    """
-
-    search_transaction_history: bool | None = None
-
-
-class AddressConfig(ContextConfig, frozen=True, kw_only=True):
-    """Which part of the list.
-
-    limit: how many, from 1 to 1,000, which is the default
-    before: begin behind this transaction, that is, with the next older one
-    until: end before this transaction: it is not in the answer
-    """
-
-    limit: U64 | None = None
-    before: Signature | None = None
-    until: Signature | None = None
+methods = MethodTable(as_node=True)
 
 
 class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
@@ -116,6 +75,8 @@ class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
     filters: what a transaction must be
     """
 
+    node_struct = ""
+
     transaction_details: TransactionDetails | None = None
     sort_order: SortOrder | None = None
     limit: U64 | None = None
@@ -127,6 +88,24 @@ def _finalized(config: ContextConfig) -> None:
     if config.commitment is Commitment.PROCESSED:
         raise CommitmentUnsupported
     bounds.require_context_slot(config.min_context_slot)
+
+
+def _rules() -> NodeVersion:
+    return node_version(settings.LEDGER_API_VERSION)
+
+
+def _await_slot(config: ContextConfig) -> None:
+    """Of the methods whose `minContextSlot` older nodes do not read."""
+    if config.min_context_slot is not None and _rules().awaits_statuses:
+        bounds.require_context_slot(config.min_context_slot)
+
+
+def _readable(config: TransactionConfig) -> None:
+    """As the node, before anything is looked up."""
+    if config.encoding is None:
+        return
+    if refuses_base58(_rules(), config.encoding, config.max_supported_transaction_version):
+        raise Base58Unsupported(config.max_supported_transaction_version)
 
 
 C = TypeVar("C", bound=TransactionConfig)
@@ -147,6 +126,7 @@ _QUICK_LIMIT = 250
 
 _READS = (MinContextSlotNotReached, CommitmentUnsupported)
 _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
+_WRITTEN = (Base58Unsupported, UnsupportedTransactionVersion, SealedDataDamaged)
 _REMOTE = (RemoteHistoryUnavailable, RemoteHistoryDamaged, RemoteHistoryBusy)
 _LISTS = (*_READS, *_REMOTE, RangeTooLarge, RangeHasGaps)
 
@@ -155,12 +135,14 @@ _LISTS = (*_READS, *_REMOTE, RangeTooLarge, RangeHasGaps)
     "getTransaction",
     result=TransactionEntry | None,
     quick=True,
-    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion, SealedDataDamaged),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, *_WRITTEN),
 )
 def get_transaction(
     call: Call,
     signature: Signature,
-    config: TransactionConfig | TransactionEncoding = TransactionConfig(),
+    config: Annotated[
+        TransactionEncoding | TransactionConfig, NodeWord("RpcEncodingConfigWrapper")
+    ] = TransactionConfig(),
 ) -> Encoded | None:
     """A transaction, and what it did.
 
@@ -169,7 +151,10 @@ def get_transaction(
     returns: the transaction; null when the ledger does not have it
     """
     config = _whole(config, TransactionConfig)
-    _finalized(config)
+    _readable(config)
+    if config.commitment is Commitment.PROCESSED:
+        raise CommitmentUnsupported
+    _await_slot(config)
     return transactions.transaction(
         signature,
         encoding=config.encoding or TransactionEncoding.JSON,
@@ -192,7 +177,7 @@ def get_signature_statuses(
     signatures: up to 256 of them
     config: how to look
     """
-    bounds.require_context_slot(config.min_context_slot)
+    _await_slot(config)
     return SignatureStatuses(
         context=Context(
             slot=bounds.newest_slot_or_none() or 0, api_version=settings.LEDGER_API_VERSION
@@ -204,12 +189,16 @@ def get_signature_statuses(
 @methods.add(
     "getBlock",
     result=Block,
-    errors=(*_READS, *_NO_BLOCK, *_REMOTE, UnsupportedTransactionVersion, SealedDataDamaged),
+    errors=(*_READS, *_NO_BLOCK, *_REMOTE, *_WRITTEN),
     expensive=True,
     quick=True,
 )
 def get_block(
-    call: Call, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
+    call: Call,
+    slot: U64,
+    config: Annotated[
+        TransactionEncoding | BlockConfig, NodeWord("RpcEncodingConfigWrapper")
+    ] = BlockConfig(),
 ) -> Encoded:
     """A block with its transactions and rewards. A slot without a block is an error that says
     whether the leader made none, or the ledger does not have it.
@@ -218,6 +207,7 @@ def get_block(
     config: how it is written; old clients give the encoding alone
     """
     config = _whole(config, BlockConfig)
+    _readable(config)
     details = config.transaction_details or TransactionDetails.FULL
     if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS) and not is_below(slot):
         require_thread()
@@ -237,7 +227,7 @@ def get_block(
 def get_blocks(
     call: Call,
     start_slot: U64,
-    end_slot: U64 | BlocksConfig | None = None,
+    end_slot: Annotated[U64 | BlocksConfig, NodeWord("RpcBlocksConfigWrapper")] | None = None,
     config: BlocksConfig = BlocksConfig(),
 ) -> list[int]:
     """Which slots of a range hold a block. The header `X-Ledger-Gaps` names slots between them that
@@ -259,7 +249,7 @@ def get_blocks(
 
 @methods.add("getBlocksWithLimit", errors=_LISTS, quick=True)
 def get_blocks_with_limit(
-    call: Call, start_slot: U64, limit: U64, config: BlocksConfig = BlocksConfig()
+    call: Call, start_slot: U64, limit: USIZE, config: BlocksConfig = BlocksConfig()
 ) -> list[int]:
     """The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of
     them that the ledger does not have, though they may hold one.
@@ -292,6 +282,7 @@ def get_signatures_for_address(
     returns: one entry a transaction, newest first
     """
     limit = addresses.MAX_LIMIT if config.limit is None else config.limit
+    addresses.require_limit(limit, addresses.MAX_LIMIT)
     if limit > _QUICK_LIMIT:
         require_thread()
     _finalized(config)
@@ -312,8 +303,7 @@ def get_signatures_for_address(
         LimitInvalid,
         BadPaginationToken,
         FilterUnsupported,
-        UnsupportedTransactionVersion,
-        SealedDataDamaged,
+        *_WRITTEN,
     ),
 )
 def get_transactions_for_address(
@@ -325,6 +315,7 @@ def get_transactions_for_address(
     address: an account of any kind: a wallet, a mint, a program
     config: which transactions, in which order, and how they are written
     """
+    _readable(config)
     _finalized(config)
     details = config.transaction_details or TransactionDetails.SIGNATURES
     filters = config.filters or Filters()

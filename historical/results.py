@@ -66,6 +66,7 @@ class AddressSignature(Result, frozen=True, kw_only=True):
     memo: the text of its memo, with its length before it; null where it has none
     block_time: when its block was made, in Unix seconds; null where that was not recorded
     confirmation_status: always `finalized`
+    transaction_index: its place in the block, from 0
     """
 
     signature: Annotated[str, As(Signature)]
@@ -73,16 +74,8 @@ class AddressSignature(Result, frozen=True, kw_only=True):
     err: Annotated[msgspec.Raw, As(TransactionError)]
     memo: Annotated[msgspec.Raw, As(str | None)]
     block_time: int | None
-    confirmation_status: Literal["finalized"] = "finalized"
-
-
-class AddressTransaction(AddressSignature, frozen=True, kw_only=True):
-    """The same with the transaction's place.
-
-    transaction_index: its place in the block, from 0
-    """
-
     transaction_index: int
+    confirmation_status: Literal["finalized"] = "finalized"
 
 
 class TransactionEntry(Result, frozen=True, kw_only=True):
@@ -153,8 +146,8 @@ class AddressTransactions(Result, frozen=True, kw_only=True):
     """
 
     data: Annotated[
-        list[AddressTransaction] | list[Encoded],
-        As(list[AddressTransaction | TransactionEntry]),
+        list[AddressSignature] | list[Encoded],
+        As(list[AddressSignature | TransactionEntry]),
     ]
     pagination_token: str | None
 

@@ -7,13 +7,10 @@ import msgspec
 from chain.block_json import json_text
 from chain.blocks import Form, TransactionRecord
 from chain.encodings import b58encode
+from chain.explained.programs import MEMOS
 from chain.transactions import Wire
 from historical.block_bodies import SIGNATURES
 
-_MEMO_PROGRAMS = {
-    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
-    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
-}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -62,7 +59,7 @@ def _memo(wire: Wire, keys: list[str]) -> str | None:
     """The memos of the top-level instructions, as the standard node's lists show them."""
     memos = []
     for program, _, data in wire.instructions:
-        if program < len(keys) and keys[program] in _MEMO_PROGRAMS:
+        if program < len(keys) and keys[program] in MEMOS:
             try:
                 text = data.decode()
             except UnicodeDecodeError:

@@ -15,8 +15,8 @@ _TOGETHER = {
     "tests/localnet": [
         f"tests/localnet/test_{name}.py"
         for name in (
-            *("any_params", "block_engine", "blocks", "forks", "geyser_chain", "pubsub"),
-            *("tokens", "tpu", "transactions"),
+            *("any_params", "block_engine", "blocks", "forks", "geyser_chain", "node_rules"),
+            *("pubsub", "tokens", "tpu", "transactions"),
         )
     ],
     "tests/priority/bundles": [

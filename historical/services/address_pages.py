@@ -14,7 +14,7 @@ from historical import filters
 from historical.errors import BadPaginationToken
 from historical.filters import Filters
 from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition
-from historical.results import AddressTransaction, AddressTransactions
+from historical.results import AddressSignature, AddressTransactions
 from historical.segments import MAX_POSITION, digest
 from historical.services.address_places import newest_first, oldest_first
 from historical.services.addresses import (
@@ -57,9 +57,7 @@ def transactions_for_address(address: Pubkey, page: Page) -> AddressTransactions
     require_limit(page.limit, MAX_LIMIT)
     rows, token = _page(address, page)
     return AddressTransactions(
-        data=[
-            AddressTransaction(**listed_fields(row), transaction_index=row.position) for row in rows
-        ],
+        data=[AddressSignature(**listed_fields(row)) for row in rows],
         pagination_token=token,
     )
 

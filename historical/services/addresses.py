@@ -37,8 +37,8 @@ def signatures_for_address(
     # Written here: a struct and its members for each takes three times as long.
     entries = [
         f'{{"signature":"{b58encode(signature)}","slot":{slot},"err":{err},"memo":{memo},'
-        f'"blockTime":{time},"confirmationStatus":"finalized"}}'
-        for slot, signature, err, memo, time in zip(*columns, strict=True)
+        f'"blockTime":{time},"confirmationStatus":"finalized","transactionIndex":{index}}}'
+        for slot, index, signature, err, memo, time in zip(*columns, strict=True)
     ]
     return Encoded(f"[{','.join(entries)}]".encode())
 
@@ -65,6 +65,7 @@ def listed_fields(row: ListedRow) -> dict[str, Any]:
         "err": _raw(row.err),
         "memo": _raw(row.memo),
         "block_time": row.block_time,
+        "transaction_index": row.position,
     }
 
 

@@ -11,7 +11,7 @@ from chain.units import I64_MAX, UnixTimestamp
 from eventloop.calls import require_thread
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services import remote_blocks
-from historical.services.bounds import why_no_block
+from historical.services.bounds import newest_slot_or_none, why_no_block
 from historical.services.remote_history import (
     RemoteReads,
     is_above,
@@ -108,10 +108,10 @@ def block_time(slot: int, reads: RemoteReads | None = None) -> UnixTimestamp | N
 
 def slots_between(first: int, last: int | None, reads: RemoteReads | None = None) -> list[int]:
     """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first;
-    `reads` as above.
+    `reads` as above. As the standard node does, the end is cut off at the newest slot before the
+    range is judged; raises RangeTooLarge.
     """
-    if last is None:
-        last = first + MAX_SLOTS
+    last = min(first + MAX_SLOTS if last is None else last, newest_slot_or_none() or I64_MAX)
     if last < first:
         return []
     if last - first > MAX_SLOTS:

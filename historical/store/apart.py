@@ -21,11 +21,12 @@ class ListedRow(NamedTuple):
 
 
 class ListedColumns(NamedTuple):
-    """What lists of transactions show, by column: errs are JSON, memos JSON strings or `null`,
-    times Unix seconds or `null`.
+    """What lists of transactions show, by column: positions are places in the block, errs JSON,
+    memos JSON strings or `null`, times Unix seconds or `null`.
     """
 
     slots: Sequence[int]
+    positions: Sequence[int]
     signatures: list[bytes]
     errs: list[str]
     memos: list[str]
@@ -91,6 +92,7 @@ def columns_of(rows: Sequence[ListedRow]) -> ListedColumns:
     """The same by columns."""
     return ListedColumns(
         [row.slot for row in rows],
+        [row.position for row in rows],
         [row.signature for row in rows],
         [row.err or "null" for row in rows],
         [row.memo or "null" for row in rows],

@@ -248,7 +248,7 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
         [position for _, position in places],
     )
     if row is None or row[0] is None:
-        return ListedColumns([], [], [], [], [])
+        return ListedColumns([], [], [], [], [], [])
     numbers, has_sealed, packed, *texts = row
     entries = [packed[at : at + ENTRY_BYTES] for at in range(0, len(packed), ENTRY_BYTES)]
     errs, memos, times = (text.split("\n") for text in texts)
@@ -259,7 +259,8 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
                 slot, position = place
                 sealed_blocks.checked_entry(slot, position, entry, _given(err), _given(memo))
     signatures = [entry[:SIGNATURE_BYTES] for entry in entries]
-    return ListedColumns([slot for slot, _ in found], signatures, errs, memos, times)
+    slots, positions = ([place[each] for place in found] for each in (0, 1))
+    return ListedColumns(slots, positions, signatures, errs, memos, times)
 
 
 def _given(text: str) -> str | None:

@@ -34,8 +34,8 @@ class AccountEncoding(Enum):
     BINARY = "binary"
     BASE58 = "base58"
     BASE64 = "base64"
-    BASE64_ZSTD = "base64+zstd"
     JSON_PARSED = "jsonParsed"
+    BASE64_ZSTD = "base64+zstd"
 
 
 class DataTooLong(ValueError):

@@ -7,7 +7,6 @@ encoding `json`) and `version`, in this order. Several texts are joined by comma
 from typing import Any
 
 import msgspec
-import zstandard
 
 from chain.blocks import CURRENT_FORM, Form
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
@@ -106,8 +105,7 @@ def binary_text(
     """One transaction's text in a binary encoding: rendering it in that encoding changes nothing.
     Cheaper than `json_text` where the wire bytes are known.
     """
-    pair = [_binary(wire, encoding), encoding.value]
-    return _encode({"meta": meta, "transaction": pair, "version": version})
+    return _encode({"meta": meta, "transaction": _binary(wire, encoding), "version": version})
 
 
 def split(texts: bytes) -> list[bytes]:
@@ -217,17 +215,15 @@ def _render_binary(text: bytes, encoding: TransactionEncoding) -> bytes:
     end = text.rfind(_VERSION)
     transaction = _decode(text[start + len(b',"transaction":') : end])
     version = _decode(text[end + len(_VERSION) : -1])
-    data = _binary(encode_wire(wire_from_json(transaction, version)), encoding)
-    pair = f',"transaction":["{data}","{encoding.value}"]'.encode()
-    return text[:start] + pair + text[end:]
+    written = _encode(_binary(encode_wire(wire_from_json(transaction, version)), encoding))
+    return text[:start] + b',"transaction":' + written + text[end:]
 
 
-def _binary(wire: bytes, encoding: TransactionEncoding) -> str:
-    if encoding is TransactionEncoding.BASE58:
-        return b58encode(wire)
+def _binary(wire: bytes, encoding: TransactionEncoding) -> str | list[str]:
     if encoding is TransactionEncoding.BASE64:
-        return b64encode(wire)
-    return b64encode(zstandard.ZstdCompressor(level=3).compress(wire))
+        return [b64encode(wire), encoding.value]
+    text = b58encode(wire)
+    return text if encoding is TransactionEncoding.BINARY else [text, encoding.value]
 
 
 def _render_parsed(text: bytes, form: Form) -> bytes:

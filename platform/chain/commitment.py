@@ -10,13 +10,21 @@ class Commitment(Enum):
 
 
 class TransactionEncoding(Enum):
-    """How a transaction is written in an answer; `json` is the default everywhere."""
+    """How a transaction is written in an answer; `json` is the default everywhere. `binary` is
+    base58 as bare text, of old clients.
+    """
 
+    BINARY = "binary"
+    BASE64 = "base64"
+    BASE58 = "base58"
     JSON = "json"
     JSON_PARSED = "jsonParsed"
-    BASE58 = "base58"
-    BASE64 = "base64"
-    BASE64_ZSTD = "base64+zstd"
+
+
+# Those that hold the transaction's own bytes.
+BINARY_ENCODINGS = frozenset(
+    {TransactionEncoding.BINARY, TransactionEncoding.BASE58, TransactionEncoding.BASE64}
+)
 
 
 class TransactionDetails(Enum):

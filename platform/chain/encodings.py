@@ -19,7 +19,9 @@ _PADDING = bytes(64)
 _ZSTD_STEP = 256
 _MOST_ZSTD_WINDOW = 1 << 27
 
-_BASE64 = f"{string.ascii_letters}{string.digits}+/".encode()
+_BASE58 = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_RUST_ESCAPES = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+_BASE64 = f"{string.ascii_uppercase}{string.ascii_lowercase}{string.digits}+/".encode()
 _PAD = ord("=")
 
 
@@ -36,13 +38,31 @@ def b58encode(data: bytes) -> str:
 
 
 def b58decode(text: str) -> bytes:
-    """The bytes of base58 text; ValueError if a character is not base58."""
+    """The bytes of base58 text; ValueError if a character is not base58, with the standard node's
+    words (the crate bs58).
+    """
     digits = text.lstrip("1")
     zeros = len(text) - len(digits)
     if not digits:
         return bytes(zeros)
-    value = _value(digits)
+    try:
+        value = _value(digits)
+    except ValueError:
+        raise ValueError(_base58_fault(text)) from None
     return bytes(zeros) + value.to_bytes((value.bit_length() + 7) // 8)
+
+
+def _base58_fault(text: str) -> str:
+    """What Rust's decoder reports of the first character that is not base58."""
+    for index, byte in enumerate(text.encode("utf-8", "surrogatepass")):
+        if byte > 127:
+            return f"NonAsciiCharacter {{ index: {index} }}"
+        if byte not in _BASE58:
+            shown = _RUST_ESCAPES.get(chr(byte)) or chr(byte)
+            if not shown.isprintable():
+                shown = f"\\u{{{byte:x}}}"
+            return f"InvalidCharacter {{ character: '{shown}', index: {index} }}"
+    return "not base58"
 
 
 def b64encode(data: bytes) -> str:
@@ -52,7 +72,7 @@ def b64encode(data: bytes) -> str:
 
 def b64decode(text: str) -> bytes:
     """The bytes of standard base64; ValueError on anything but its one canonical form, with the
-    standard node's words.
+    words of the newest standard node (the crate base64 0.23.1).
     """
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
@@ -66,29 +86,38 @@ def b64decode(text: str) -> bytes:
 
 def _base64_fault(text: str) -> str:
     """What Rust's decoder reports of text that is not canonical base64."""
+
+    def invalid(at: int, byte: int) -> str:
+        return f"Invalid symbol {byte}, offset {at}."
+
     data = text.encode("utf-8", "surrogatepass")
     last_quad = max(len(data) - 1, 0) // 4 * 4
     if len(data) % 4 == 1 and not _is_symbol(data[-1]) and data[-1] != _PAD:
-        return f"InvalidByte({len(data) - 1}, {data[-1]})"
+        return invalid(len(data) - 1, data[-1])
     for at, byte in enumerate(data[:last_quad]):
         if not _is_symbol(byte):
-            return f"InvalidByte({at}, {byte})"
+            return invalid(at, byte)
     end = last_quad
     for at, byte in enumerate(data[last_quad:], last_quad):
         if byte == _PAD:
             if at - last_quad < 2:
-                return f"InvalidByte({at}, {byte})"
+                return invalid(at, byte)
         elif end < at:  # behind padding
-            return f"InvalidByte({end}, {_PAD})"
+            return invalid(end, _PAD)
         elif not _is_symbol(byte):
-            return f"InvalidByte({at}, {byte})"
+            return invalid(at, byte)
         else:
             end = at + 1
     if end - last_quad < 2:
-        return f"InvalidLength({end})"
+        return f"Invalid input length: {end}"
     if len(data) % 4:
-        return "InvalidPadding"
-    return f"InvalidLastSymbol({end - 1}, {data[end - 1]})"
+        return "Invalid padding"
+    last = data[end - 1]
+    value = _BASE64.index(last)
+    return (
+        f"Invalid last symbol {last:#04x} ('{chr(last)}') at offset {end - 1}, decoded as"
+        f" {value:#010b}."
+    )
 
 
 def _is_symbol(byte: int) -> bool:

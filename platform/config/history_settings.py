@@ -1,7 +1,13 @@
-"""Settings of old slots: how they are sealed, and where those that are not stored are read."""
+"""Settings of the ledger's answers: whose rules they follow, how old slots are sealed, and where
+those that are not stored are read.
+"""
 
+from chain.node_version import NEWEST
 from columns.clusters import CITUS
 from config import env
+
+# The node version whose rules and words the ledger's answers follow (`context.apiVersion`).
+LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", NEWEST.name)
 
 # The archive's address, below which each epoch has a folder: https://…, s3://…, gs://…, az://…,
 # file:///…; empty: the ledger serves what it stores, and nothing else.

@@ -38,8 +38,6 @@ MAX_BODY = env.integer("MAX_BODY", 262_144, minimum=4_096)
 # Addresses or networks of the proxies whose X-Forwarded-For is trusted.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 
-# The node version whose words the ledger's answers speak (`context.apiVersion`).
-LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", "4.1.2")
 # /readyz answers 503 when the newest block is older; 0 where blocks are only imported.
 READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
 # Texts of blocks and transactions kept in each web process: a large block is 6 MB, and the newest

@@ -2,6 +2,7 @@
 
 STANDARD_METHODS = [
     "getAccountInfo",
+    "getAgGenesisCert",
     "getBalance",
     "getBlock",
     "getBlockCommitment",

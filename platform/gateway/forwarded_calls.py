@@ -61,7 +61,7 @@ class Handing:
         """The response, when the result is complete or known to be long."""
         request, call = self.request, self.call
         try:
-            found = await self.fallback.ask(call, request.method, request.params)
+            found = await self.fallback.ask(call, request.method, request.params_array)
         except Exception as error:
             return await self._whole([rpc.failed(error, request, call, self.observe, outage_of)])
         if not isinstance(found, Encoded):

@@ -276,6 +276,8 @@ class TransactionAccounts(Result, frozen=True, kw_only=True):
     account_keys: list[MessageAccount]
 
 
-TransactionForm: TypeAlias = TransactionJson | TransactionAccounts | EncodedBytes
+TransactionForm: TypeAlias = (
+    TransactionJson | TransactionAccounts | tuple[str, Literal["base64", "base58"]] | str
+)
 # As the chain counts versions; those before there were any are `legacy`.
 TransactionVersion: TypeAlias = Literal["legacy"] | int

@@ -13,6 +13,7 @@ from jsonrpc.wire import Encoded, encode
 
 log = logging.getLogger(__name__)
 
+_NULL = b"null"
 # Called with the outcome of each call: method name ("" if it is unreadable), error or None.
 Observer = Callable[[str, RpcError | None], None]
 # The error to respond with for an exception of another library; None: an internal error.
@@ -28,12 +29,19 @@ class _Envelope(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of a body: the id as the received bytes, to be echoed unchanged."""
+    """One call of a body: the id as the received bytes, to be echoed unchanged, and the params as
+    they are, `null` where there are none.
+    """
 
     id: bytes
     method: str
     params: bytes
     error: RpcError | None = None
+
+    @property
+    def params_array(self) -> bytes:
+        """The params, empty where there are none."""
+        return b"[]" if self.params == _NULL else self.params
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,6 @@ class Requests:
 _read_envelope = msgspec.json.Decoder(_Envelope).decode
 _read_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _read_text = msgspec.json.Decoder(str).decode
-_NULL = b"null"
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 
 
@@ -96,8 +103,10 @@ def _read_one(text: bytes) -> Request:
         name = _read_text(b"" if envelope.method is msgspec.UNSET else envelope.method)
     except _UNREADABLE:
         return Request(identity, "", b"", InvalidRequest("`method` must be a string"))
-    params = b"[]" if envelope.params is msgspec.UNSET else bytes(envelope.params)
-    return Request(identity, name, b"[]" if params == _NULL else params)
+    params = _NULL if envelope.params is msgspec.UNSET else bytes(envelope.params)
+    if params[:1] not in (b"[", b"{") and params != _NULL:
+        return Request(identity, name, b"", InvalidRequest("`params` must be an array"))
+    return Request(identity, name, params)
 
 
 def _is_id(raw: bytes) -> bool:
@@ -158,7 +167,7 @@ def _fallback_answers(
     ]
     if not positions or methods.fallback is None:
         return {}
-    calls = [(requests.items[each].method, requests.items[each].params) for each in positions]
+    calls = [(requests.items[each].method, requests.items[each].params_array) for each in positions]
     try:
         answers = methods.fallback.answer(call, calls)
     except Exception as error:

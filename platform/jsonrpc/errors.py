@@ -36,13 +36,13 @@ class ParseError(RpcError):
 
 
 class InvalidRequest(RpcError):
-    """The body is JSON but no JSON-RPC 2.0 call: the text says what was expected and found."""
+    """The body is JSON but no JSON-RPC 2.0 call: `problem` says what was expected and found."""
 
     code = -32600
     reason = "invalid_request"
 
-    def __init__(self, text: str, **data: Any) -> None:
-        super().__init__(f"Invalid request: {text}", data=data)
+    def __init__(self, problem: str, **data: Any) -> None:
+        super().__init__("Invalid request", data={"problem": problem, **data})
 
 
 class MethodNotFound(RpcError):

@@ -57,10 +57,11 @@ class Pieces(Protocol):
 
 class MethodTable:
     """`@methods.add("getSlot")` registers a function under its wire name. Other names go to the
-    `fallback`, if it serves them.
+    `fallback`, if it serves them. `as_node`: params are read, and refused, as by the standard node.
     """
 
-    def __init__(self, fallback: Fallback | None = None) -> None:
+    def __init__(self, fallback: Fallback | None = None, *, as_node: bool = False) -> None:
+        self._as_node = as_node
         self._methods: dict[str, Method] = {}
         self.fallback = fallback
         # The paths that serve a method, for the error of a call at the wrong path.
@@ -83,7 +84,7 @@ class MethodTable:
             assert name not in self._methods, f"{name} is there already"
             returned = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = returned if result is None else result
-            reader = ParamsReader(function)
+            reader = ParamsReader(function, as_node=self._as_node)
             kinds = (expensive, asks_node, takes_large, quick)
             self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
             return function

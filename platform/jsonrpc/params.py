@@ -9,20 +9,25 @@ from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
+from solders.hash import Hash
 
+from jsonrpc import node_params
 from jsonrpc.errors import InvalidParams
+from jsonrpc.node_params import U64_MAX, NodeStruct, NodeWord, describe
 
 U8 = Annotated[int, msgspec.Meta(ge=0, le=255)]
 U64 = Annotated[int, msgspec.Meta(ge=0)]
-U64_MAX = 2**64 - 1
+# The node counts bytes and entries with these.
+USIZE = Annotated[int, msgspec.Meta(ge=0), NodeWord("usize")]
 
 _PLACE = re.compile(r"^(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([A-Za-z0-9_]+)")
 _LONG_NUMBER = re.compile(rb"[0-9]{20}")
 _GOT = re.compile(r"^Expected `(?P<expected>[^`]+)`, got `(?P<got>[^`]+)`$")
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, ValueError)
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Config(NodeStruct, frozen=True, kw_only=True, rename="camel"):
     """Base of every config object: camelCase on the wire; unknown fields are ignored, as by the
     standard node; null means absent.
     """
@@ -40,22 +45,27 @@ def read_base58(kind: type, value: Any) -> Any:
         return kind.from_string(value)  # type: ignore[attr-defined]
     except Exception as error:
         problem = "WrongSize" if "size" in str(error).lower() else "Invalid"
-        raise ValueError(f"Invalid param: {problem}") from None
+        # Of a hash the node says no more than this.
+        raise ValueError(problem if kind is Hash else f"Invalid param: {problem}") from None
 
 
 class ParamsReader:
     """Reads the params array of one method: the parameters after the first, in order.
 
-    An annotation that msgspec cannot read raises TypeError here, so at import.
+    An annotation that msgspec cannot read raises TypeError here, so at import. `as_node`: the
+    method is the standard node's, whose forms and words it follows.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, as_node: bool = False) -> None:
         hints = typing.get_type_hints(function, include_extras=True)
         parameters = list(inspect.signature(function).parameters.values())[1:]
         self.names = [parameter.name for parameter in parameters]
         self.types = [hints[name] for name in self.names]
         self.defaults = [parameter.default for parameter in parameters]
         self.required = sum(p.default is inspect.Parameter.empty for p in parameters)
+        self._as_node = as_node
+        # A node's method without optional params does not take null for an empty array.
+        self._may_be_null = not as_node or not self.names or self.required < len(self.names)
         fields: list[Any] = [
             (name, kind) if position < self.required else (name, kind | None, None)
             for position, (name, kind) in enumerate(zip(self.names, self.types, strict=True))
@@ -64,18 +74,21 @@ class ParamsReader:
             f"{function.__name__}_params", fields, array_like=True, forbid_unknown_fields=True
         )
         self._decode = msgspec.json.Decoder(shape, dec_hook=read_base58).decode
-        self._position_decoders = [
-            msgspec.json.Decoder(field[1], dec_hook=read_base58) for field in fields
-        ]
+        self._shape = shape
+        self._read_types = [field[1] for field in fields]
 
     def read(self, raw: bytes) -> list[Any]:
         """The arguments, defaults filled in; raises InvalidParams."""
+        record: Any
         try:
-            record = self._decode(raw)
-        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-            raise self._explain(raw, error) from None
-        if _LONG_NUMBER.search(raw):
-            _refuse_above_u64(msgspec.json.decode(raw))
+            record = self._decode(b"[]" if raw == b"null" and self._may_be_null else raw)
+        except _UNREADABLE as error:
+            record = self._read_as_node(raw) if self._as_node else None
+            if record is None:
+                raise self._explain(raw, error) from None
+        else:
+            if _LONG_NUMBER.search(raw) and not (self._as_node and self._read_as_node(raw)):
+                _refuse_above_u64(msgspec.json.decode(raw))
         arguments = []
         for name, default in zip(self.names, self.defaults, strict=True):
             value = getattr(record, name)
@@ -84,11 +97,52 @@ class ParamsReader:
             arguments.append(value)
         return arguments
 
-    def _explain(self, raw: bytes, error: Exception) -> InvalidParams:
+    def _read_as_node(self, raw: bytes) -> Any:
+        """What the node makes of params in an unusual form; None where the usual words will do.
+        Raises InvalidParams.
+        """
         try:
             values = msgspec.json.decode(raw)
-            pieces = msgspec.json.decode(raw, type=list[msgspec.Raw])
-        except (msgspec.MsgspecError, RecursionError, ValueError):
+            found = self._understood(values)
+        except node_params.Refused as refused:
+            members = {"at": refused.at, "found": refused.reason}
+            data = {name: text for name, text in members.items() if text}
+            raise InvalidParams(f"Invalid params: {refused.text}.", **data) from None
+        except (node_params.Unknown, *_UNREADABLE):
+            return None
+        for position, (value, kind) in enumerate(zip(found, self._read_types, strict=False)):
+            # In their order, for what the types alone do not say: keys, and our own limits.
+            try:
+                msgspec.convert(value, kind, dec_hook=read_base58)
+            except _UNREADABLE as problem:
+                raise _as_the_node(str(problem), value, self.types[position], position) from None
+        return msgspec.convert(found, self._shape, dec_hook=read_base58)
+
+    def _understood(self, values: Any) -> list[Any]:
+        """Raises InvalidParams, Refused, Unknown."""
+        if not isinstance(values, list | dict | None):
+            raise node_params.Unknown
+        count, most = len(values or ()), len(self.names)
+        if not most:
+            raise InvalidParams("Invalid parameters: No parameters were expected", maximum=0)
+        if self.required == most:
+            return node_params.a_tuple(values, self.types)
+        if not isinstance(values, list | None):
+            raise InvalidParams("`params` should be an array")
+        if self.required <= count <= most:
+            return [
+                node_params.understood(value, kind, f"[{position}]")
+                for position, (value, kind) in enumerate(
+                    zip(values or (), self._read_types, strict=False)
+                )
+            ]
+        raise node_params.Unknown
+
+    def _explain(self, raw: bytes, error: Exception) -> InvalidParams:
+        try:
+            values = msgspec.json.decode(raw) or []
+            pieces = msgspec.json.decode(raw, type=list[msgspec.Raw] | None) or []
+        except _UNREADABLE:
             return InvalidParams("Invalid params: expected an array")
         if len(values) < self.required:
             return InvalidParams(
@@ -111,8 +165,8 @@ class ParamsReader:
             )
         for position, piece in enumerate(pieces):
             try:
-                self._position_decoders[position].decode(piece)
-            except (msgspec.MsgspecError, RecursionError, ValueError) as problem:
+                msgspec.json.decode(piece, type=self._read_types[position], dec_hook=read_base58)
+            except _UNREADABLE as problem:
                 return _as_the_node(str(problem), values[position], self.types[position], position)
         return InvalidParams(f"Invalid params: {error}")
 
@@ -145,13 +199,13 @@ def _unread_member(place: Any, kind: Any) -> str:
     for name, member in members.items():
         try:
             msgspec.convert(member, kind, dec_hook=read_base58)
-        except (msgspec.MsgspecError, RecursionError, ValueError):
+        except _UNREADABLE:
             return name
     return ""
 
 
 def _node_text(text: str, place: Any, kind: Any) -> str:
-    if text.startswith(("Invalid param: ", "Invalid params: ")):
+    if text.startswith(("Invalid param: ", "Invalid params: ")) or text in ("Invalid", "WrongSize"):
         return text
     if text.startswith("Object contains unknown field "):
         field = text.removeprefix("Object contains unknown field ")
@@ -197,21 +251,6 @@ def _expected(kinds: str) -> str:
     }  # fmt: skip
     names = [names_of.get(part.strip(), part.strip()) for part in kinds.split("|")]
     return " or ".join(name for name in names if name != "null") or "null"
-
-
-def describe(value: Any) -> str:
-    """A JSON value as the standard node's errors describe it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return f"boolean `{str(value).lower()}`"
-    if isinstance(value, int):
-        return f"integer `{value}`"
-    if isinstance(value, float):
-        return f"floating point `{value}`"
-    if isinstance(value, str):
-        return f'string "{value[:64]}"'
-    return "sequence" if isinstance(value, list) else "map"
 
 
 def _members(kind: Any) -> list[Any]:

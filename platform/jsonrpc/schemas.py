@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 import msgspec
 
 from jsonrpc.descriptions import described_fields
-from jsonrpc.params import U64_MAX, Config
+from jsonrpc.node_params import U64_MAX
+from jsonrpc.params import Config
 from jsonrpc.wire import As
 
 Schema = dict[str, Any]

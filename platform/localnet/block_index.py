@@ -6,12 +6,8 @@ import msgspec
 
 from chain.blocks import TransactionRecord
 from chain.encodings import b58decode, b58encode
+from chain.explained.programs import MEMOS
 from chain.transactions import Wire, decode_wire
-
-_MEMO_PROGRAMS = {
-    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
-    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
-}
 
 
 class IndexedTransaction(NamedTuple):
@@ -42,7 +38,7 @@ def _memo(wire: Wire) -> str | None:
     memos = []
     for program, _, data in wire.instructions:
         if program < len(wire.account_keys):
-            if b58encode(wire.account_keys[program]) not in _MEMO_PROGRAMS:
+            if b58encode(wire.account_keys[program]) not in MEMOS:
                 continue
             try:
                 text = data.decode()

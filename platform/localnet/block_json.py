@@ -4,15 +4,9 @@ import msgspec
 
 from chain import block_json as chain_json
 from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
-from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.commitment import BINARY_ENCODINGS, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from localnet.errors import UnsupportedTransactionVersion
-
-_BINARY = {
-    TransactionEncoding.BASE58,
-    TransactionEncoding.BASE64,
-    TransactionEncoding.BASE64_ZSTD,
-}
 
 
 def block_json(
@@ -37,7 +31,7 @@ def block_json(
     if details is TransactionDetails.SIGNATURES:
         signatures = [each.signature for each in record.transactions]
         return msgspec.Raw(chain_json.signatures_text(header, signatures))
-    binary = details is TransactionDetails.FULL and encoding in _BINARY
+    binary = details is TransactionDetails.FULL and encoding in BINARY_ENCODINGS
     texts = chain_json.transactions_text(
         b",".join(
             _text(each, max_version, encoding if binary else None) for each in record.transactions
@@ -62,7 +56,7 @@ def transaction_json(
 ) -> msgspec.Raw:
     """getTransaction's result; UnsupportedTransactionVersion."""
     text = chain_json.transaction_text(
-        _text(record, max_version, encoding if encoding in _BINARY else None),
+        _text(record, max_version, encoding if encoding in BINARY_ENCODINGS else None),
         CURRENT_FORM,
         encoding=encoding,
         versions=max_version is not None,

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from solders.pubkey import Pubkey
+
 from chain.units import Slot
 from jsonrpc.errors import RpcError
 
@@ -122,6 +124,15 @@ class UnsupportedTransactionVersion(NodeError):
             " try the request again with the following configuration parameter:"
             f' "maxSupportedTransactionVersion": {version}'
         )
+
+
+class LeaderNotFound(NodeError):
+    """The identity leads no slot of the epoch."""
+
+    code = -32022
+
+    def __init__(self, identity: Pubkey) -> None:
+        super().__init__(f"Node {identity} was not in the leader schedule for specified epoch")
 
 
 class MinContextSlotNotReached(NodeError):

@@ -32,19 +32,14 @@ class Schedule:
         turns = self._turns_of(self.epoch_of(slot))
         return turns[slot % self.epoch_slots // SLOTS_PER_TURN]
 
-    def by_identity(self, epoch: Epoch) -> dict[str, list[int]]:
-        """Each identity's slots of the epoch, counted from its first one."""
+    def slots_led(self, epoch: Epoch) -> list[tuple[Validator, list[int]]]:
+        """Each leader's slots of the epoch, counted from its first one."""
         led: dict[Pubkey, list[int]] = {}
         for turn, validator in enumerate(self._turns_of(epoch)):
             first = turn * SLOTS_PER_TURN
             last = min(first + SLOTS_PER_TURN, self.epoch_slots)
             led.setdefault(validator.vote, []).extend(range(first, last))
-        # A keypair derives its public key: not for each of a hundred thousand turns.
-        return {
-            str(each.identity.pubkey()): led[each.vote]
-            for each in self.validators
-            if each.vote in led
-        }
+        return [(each, led[each.vote]) for each in self.validators if each.vote in led]
 
     def _turns_of(self, epoch: Epoch) -> list[Validator]:
         turns = self._turns.get(epoch)

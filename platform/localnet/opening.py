@@ -20,6 +20,8 @@ from localnet.native_mints import native_mints
 from localnet.state import FinalizedAccounts
 from localnet.storage import Storage
 
+# The name of the number that is the chain's first second.
+GENESIS_TIME = "genesis_time"
 # Write versions are reserved by the million: one database write for so many of the chain's.
 _VERSIONS = 1_000_000
 
@@ -93,6 +95,7 @@ def _begin(
     storage.keep_fact("genesis_hash", genesis_hash)
     storage.keep_number("epoch_slots", epoch_slots)
     storage.keep_number("validators", validator_count)
+    storage.keep_number(GENESIS_TIME, now)
     state = BankState(
         slot=Slot(0),
         parent_slot=Slot(0),

@@ -23,6 +23,7 @@ from localnet.snapshot_manifest import Written, manifest, status_cache
 
 _VERSION = b"1.2.0"
 _FULL = re.compile(r"snapshot-([0-9]+)-[1-9A-HJ-NP-Za-km-z]+\.tar\.zst")
+_INCREMENTAL = re.compile(r"incremental-snapshot-([0-9]+)-([0-9]+)-[1-9A-HJ-NP-Za-km-z]+\.tar\.zst")
 # write_version, data_len, pubkey, lamports, rent_epoch, owner, executable, padding, hash
 _HEAD = struct.Struct("<QQ32sQQ32sB7x32x")
 # The one storage of a full archive, and of an increment.
@@ -81,8 +82,24 @@ def write_snapshot(ledger: Ledger, folder: Path, base_slot: int | None = None) -
     return Snapshot(path, bank.slot, checksum, None if base_slot is None else Slot(base_slot))
 
 
+def newest_slots(folder: Path) -> tuple[Slot, Slot | None] | None:
+    """The slots of the newest full snapshot and of the newest incremental one over it; None without
+    a full one.
+    """
+    full = max((int(found[1]) for found in _named(folder, _FULL)), default=None)
+    if full is None:
+        return None
+    over = [int(found[2]) for found in _named(folder, _INCREMENTAL) if int(found[1]) == full]
+    return Slot(full), Slot(max(over)) if over else None
+
+
+def _named(folder: Path, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return [found for name in names if (found := pattern.fullmatch(name))]
+
+
 def _require_full(folder: Path, slot: int) -> None:
-    if not any(_FULL.fullmatch(path.name) for path in folder.glob(f"snapshot-{slot}-*.tar.zst")):
+    if not any(int(found[1]) == slot for found in _named(folder, _FULL)):
         raise NoSnapshot(f"there is no full snapshot of slot {slot}")
 
 

@@ -40,6 +40,7 @@ ADVICE = {
     "job_not_found": "Check the id, and use the key that submitted the job.",
     "landing_stalled": "Follow its fate: it is kept, and sent when a lander is back.",
     "ledger_empty": "Wait for the first block, or import some.",
+    "base58_unsupported": "Use base64: transactions of version 1 are too long for base58.",
     "limit_invalid": "Use a limit in the range that the message names.",
     "method_not_allowed": "Use a key whose list has the method: whoami returns the list.",
     "monthly_bytes_reached": "Wait for the next month (UTC), or ask for a higher tier.",

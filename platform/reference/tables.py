@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jsonrpc.params import U64_MAX
+from jsonrpc.node_params import U64_MAX
 from jsonrpc.schemas import Schema, Schemas
 
 _DEEPEST = 2

@@ -2,14 +2,8 @@
 
 from chain import block_json
 from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
-from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.commitment import BINARY_ENCODINGS, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
-
-_BINARY = {
-    TransactionEncoding.BASE58,
-    TransactionEncoding.BASE64,
-    TransactionEncoding.BASE64_ZSTD,
-}
 
 
 class UnsupportedVersion(Exception):
@@ -42,7 +36,7 @@ def block_text(
         return header + b"}"
     if details is TransactionDetails.SIGNATURES:
         return block_json.signatures_text(header, [each.signature for each in record.transactions])
-    binary = details is TransactionDetails.FULL and encoding in _BINARY
+    binary = details is TransactionDetails.FULL and encoding in BINARY_ENCODINGS
     texts = [_text(each, max_version, encoding if binary else None) for each in record.transactions]
     rendered = block_json.transactions_text(
         b",".join(texts),

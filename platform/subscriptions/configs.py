@@ -8,14 +8,13 @@ from solders.signature import Signature
 
 from chain.account_json import AccountEncoding
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
-from chain.encodings import b58decode, b64decode
+from chain.memcmp import memcmp_bytes
 from jsonrpc.errors import InvalidParams
 from jsonrpc.params import U8, U64, Config
 from livefeed.filters import AccountFilter
 from livefeed.messages import Level
 
 _MOST_FILTERS = 4
-_LONGEST_MEMCMP = 128
 
 K = TypeVar("K", Pubkey, Signature)
 
@@ -127,19 +126,8 @@ def _filter(given: Filter | str) -> AccountFilter:
         raise InvalidParams("Invalid params: expected one of `dataSize`, `memcmp` in a filter")
     if given.memcmp is None:
         return AccountFilter(size=given.data_size)
-    return AccountFilter(offset=given.memcmp.offset, part=_bytes(given.memcmp))
-
-
-def _bytes(memcmp: Memcmp) -> bytes:
     try:
-        if isinstance(memcmp.bytes, list):
-            wanted = bytes(memcmp.bytes)
-        elif memcmp.encoding == "base64":
-            wanted = b64decode(memcmp.bytes[: 4 * _LONGEST_MEMCMP])
-        else:
-            wanted = b58decode(memcmp.bytes[: 2 * _LONGEST_MEMCMP])
+        part = memcmp_bytes(given.memcmp.bytes, given.memcmp.encoding)
     except ValueError as error:
-        raise InvalidParams(f"Invalid param: {error}") from None
-    if len(wanted) > _LONGEST_MEMCMP:
-        raise InvalidParams("encoded memcmp data too large, max 128 bytes")
-    return wanted
+        raise InvalidParams(str(error)) from None
+    return AccountFilter(offset=given.memcmp.offset, part=part)

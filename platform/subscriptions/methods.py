@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
+from django.conf import settings
+
 from chain.account_json import AccountEncoding
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.node_version import BASE58_REFUSED, node_version, refuses_base58
 from jsonrpc.errors import InvalidParams
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64
@@ -112,6 +115,9 @@ def block_subscribe(
     wanted: Literal["all"] | BlockMentions,
     config: BlockConfig = BlockConfig(),
 ) -> Subscription:
+    max_version = config.max_supported_transaction_version
+    if refuses_base58(node_version(settings.LEDGER_API_VERSION), config.encoding, max_version):
+        raise InvalidParams(BASE58_REFUSED)
     if config.commitment is Commitment.PROCESSED:
         raise InvalidParams("Method does not support commitment below `confirmed`")
     mention = None
@@ -125,7 +131,7 @@ def block_subscribe(
         encoding=config.encoding or TransactionEncoding.BASE64,
         details=config.transaction_details or TransactionDetails.FULL,
         rewards=bool(config.show_rewards),
-        max_version=config.max_supported_transaction_version,
+        max_version=max_version,
     )
 
 

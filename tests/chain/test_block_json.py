@@ -22,7 +22,7 @@ from upstream.archives.block_files import open_block_file
 BINARY = [
     TransactionEncoding.BASE58,
     TransactionEncoding.BASE64,
-    TransactionEncoding.BASE64_ZSTD,
+    TransactionEncoding.BINARY,
 ]
 SAMPLE = [
     TransactionRecord(wire, meta) for wire, meta in zip(sample.WIRES, sample.METAS, strict=True)

@@ -269,7 +269,7 @@ def ledger_questions(history: History) -> Iterator[Question]:
                 yield "getBlock", slot, config
         yield "getBlockTime", slot
     for signature in history.signatures[::20]:
-        for encoding in ("json", "jsonParsed", "base64+zstd"):
+        for encoding in ("json", "jsonParsed", "base64"):
             yield "getTransaction", signature, {"encoding": encoding, **VERSION_0}
     yield "getSignatureStatuses", [*history.signatures[:200], str(history.lost[0].signature)]
     for wallet in wallets:

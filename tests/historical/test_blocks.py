@@ -234,24 +234,7 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
             [2**64],
             f"Invalid params: invalid type: floating point `{float(2**64)}`, expected u64.",
         ),
-        (
-            "getBlock",
-            [5, {"maxSupportedTransactionVersion": 256}],
-            "Invalid params: invalid value: integer `256`, expected u8.",
-        ),
         ("getBlock", [1.5], "Invalid params: invalid type: floating point `1.5`, expected u64."),
-        (
-            "getBlock",
-            [5, {"encoding": "hex"}],
-            "Invalid params: unknown variant `hex`, expected one of `json`, `jsonParsed`,"
-            " `base58`, `base64`, `base64+zstd`.",
-        ),
-        (
-            "getBlock",
-            [5, {"transactionDetails": "some"}],
-            "Invalid params: unknown variant `some`, expected one of `full`, `accounts`,"
-            " `signatures`, `none`.",
-        ),
         (
             "getBlock",
             [5, {"commitment": "processed"}],
@@ -265,6 +248,43 @@ def test_old_blocks_have_no_fields_that_did_not_exist(rpc, real_ledger):
 def test_bad_params_are_told_in_the_standard_nodes_words(rpc, real_ledger, method, params, message):
     error = rpc(HISTORICAL, method, *params)["error"]
     assert (error["code"], error["message"]) == (-32602, message)
+
+
+@pytest.mark.parametrize(
+    ("config", "at", "found"),
+    [
+        (
+            {"maxSupportedTransactionVersion": 256},
+            "[1].maxSupportedTransactionVersion",
+            "invalid value: integer `256`, expected u8",
+        ),
+        (
+            {"encoding": "base64+zstd"},
+            "[1].encoding",
+            "unknown variant `base64+zstd`, expected one of `binary`, `base64`, `base58`, `json`,"
+            " `jsonParsed`",
+        ),
+        (
+            {"transactionDetails": "some"},
+            "[1].transactionDetails",
+            "unknown variant `some`, expected one of `full`, `accounts`, `signatures`, `none`",
+        ),
+        (5, "[1]", "invalid type: integer `5`, expected string or map"),
+    ],
+)
+def test_what_the_nodes_text_does_not_say_of_a_config_is_in_the_data(
+    rpc, real_ledger, config, at, found
+):
+    error = rpc(HISTORICAL, "getBlock", 5, config)["error"]
+    enum = "untagged enum RpcEncodingConfigWrapper"
+    assert error["message"] == f"Invalid params: data did not match any variant of {enum}."
+    assert error["data"] == {"reason": "invalid_params", "at": at, "found": found}
+
+
+def test_a_commitment_that_does_not_exist_is_refused(rpc, real_ledger):
+    for method, params in (("getBlock", [5]), ("getSlot", []), ("getBlocks", [0])):
+        error = rpc(HISTORICAL, method, *params, {"commitment": "rooted"})["error"]
+        assert error["message"].startswith("Invalid params: unknown variant `rooted`")
 
 
 def test_a_context_slot_that_the_ledger_has_not_reached_is_refused(rpc, real_ledger):

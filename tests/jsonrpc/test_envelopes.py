@@ -62,7 +62,8 @@ def test_what_is_json_but_no_call_says_what_was_expected(
     found = answer(raw)
     assert found["id"] == identity
     assert found["error"]["code"] == -32600
-    assert found["error"]["message"] == f"Invalid request: {message}"
+    assert found["error"]["message"] == "Invalid request"
+    assert found["error"]["data"]["problem"] == message
     assert found["error"]["data"]["reason"] == "invalid_request"
 
 
@@ -158,14 +159,20 @@ def test_a_batch_of_one_is_answered_as_an_array() -> None:
 def test_an_empty_batch_is_one_invalid_request(raw: bytes) -> None:
     found = answer(raw)
     assert (found["id"], found["error"]["code"]) == (None, -32600)
-    assert found["error"]["message"] == "Invalid request: an empty batch"
+    assert found["error"]["message"] == "Invalid request"
+    assert found["error"]["data"]["problem"] == "an empty batch"
 
 
 def test_a_batch_up_to_the_cap_is_served_and_one_above_it_refused_whole() -> None:
     assert len(answer([request("add", 1)] * 3, max_batch=3)) == 3
     found = answer([request("add", 1)] * 4, max_batch=3)
     assert found["error"]["code"] == -32600
-    assert found["error"]["data"] == {"reason": "invalid_request", "maximum": 3, "found": 4}
+    assert found["error"]["data"] == {
+        "reason": "invalid_request",
+        "problem": "a batch of 4 calls is above the maximum of 3",
+        "maximum": 3,
+        "found": 4,
+    }
 
 
 def test_a_call_of_a_batch_that_is_no_json_spoils_the_whole() -> None:

@@ -97,11 +97,19 @@ def test_too_few_and_too_many_params_are_counted() -> None:
     assert refusal("account", None)["data"]["maximum"] == 0
 
 
-@pytest.mark.parametrize("params", ["{}", '"text"', "5", "true"])
-def test_params_must_be_an_array(params: str) -> None:
+@pytest.mark.parametrize(
+    ("params", "code", "message"),
+    [
+        ("{}", -32602, "Invalid params: expected an array"),
+        ('"text"', -32600, "Invalid request"),
+        ("5", -32600, "Invalid request"),
+        ("true", -32600, "Invalid request"),
+    ],
+)
+def test_params_must_be_an_array(params: str, code: int, message: str) -> None:
     raw = f'{{"jsonrpc":"2.0","id":1,"method":"add","params":{params}}}'
     error = answer(raw.encode())["error"]
-    assert (error["code"], error["message"]) == (-32602, "Invalid params: expected an array")
+    assert (error["code"], error["message"]) == (code, message)
 
 
 def test_null_means_absent_where_a_param_may_be_absent() -> None:

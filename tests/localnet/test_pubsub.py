@@ -1,6 +1,7 @@
 """The WebSocket: every subscription tells what happens, in a node's own shapes."""
 
 import asyncio
+import base64
 import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -234,12 +235,14 @@ def test_what_is_no_call_is_answered_with_the_reason(localnet: Localnet) -> None
             session.ws_connect(localnet.websocket_url) as socket,
         ):
             await socket.send_str("{")
-            await socket.send_str(json.dumps([]))
+            await socket.send_str("[]")  # has no answer
+            await socket.send_str(json.dumps([{}]))
             return [await socket.receive_json(timeout=PATIENCE_SECONDS) for _ in range(2)]
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         answers = thread.submit(asyncio.run, story()).result()
-    assert [answer["error"]["code"] for answer in answers] == [-32700, -32600]
+    assert answers[0]["error"]["code"] == -32700
+    assert [answer["error"]["code"] for answer in answers[1]] == [-32600]
 
 
 def test_messages_are_not_compressed_whatever_is_offered(localnet: Localnet) -> None:
@@ -251,3 +254,25 @@ def test_messages_are_not_compressed_whatever_is_offered(localnet: Localnet) -> 
             return socket.compress
 
     assert asyncio.run(agreed()) == 0
+
+
+def test_a_slice_of_an_accounts_data_is_sent(tell: Callable[[Story], Any]) -> None:
+    clock = "SysvarC1ock11111111111111111111111111111111"
+    config = {"encoding": "base64", "commitment": "processed"}
+    parts: list[dict[str, Any]] = [
+        {},
+        {"dataSlice": {"offset": 0, "length": 8}},
+        {"dataSlice": {"offset": 39, "length": 9}},
+        {"dataSlice": {"offset": 5, "length": 0}},
+    ]
+
+    async def story(socket: Socket) -> None:
+        lengths = []
+        for part in parts:
+            number = await socket.call("accountSubscribe", clock, {**config, **part})
+            value = (await socket.notice(number))["value"]
+            assert value["space"] == 40
+            lengths.append(len(base64.b64decode(value["data"][0])))
+        assert lengths == [40, 8, 1, 0]
+
+    tell(story)

@@ -61,7 +61,10 @@ def check(manifest: Manifest, made: dict[str, Any], held: dict[bytes, AccountWri
 def test_a_full_one_and_an_increment_sum_up(voting: Localnet) -> None:
     voting.wait_for_slot(40)
     held: dict[bytes, AccountWrite] = {}
+    assert voting.answer("getHighestSnapshotSlot")["error"]["code"] == -32008
     full = voting.call("createSnapshot")
+    newest = {"full": full["slot"], "incremental": None}
+    assert voting.call("getHighestSnapshotSlot") == newest
     manifest, snapshot = read(full, held)
     assert snapshot.declared_base is None
     # As Agave 4.4 writes it; what is whole is what the sum says.
@@ -85,6 +88,8 @@ def test_a_full_one_and_an_increment_sum_up(voting: Localnet) -> None:
     slot = landed(voting, str(closing.signatures[0]))["slot"]
     voting.wait_for_slot(slot + 40)
     more = voting.call("createSnapshot", {"baseSlot": full["slot"]})
+    newest = {"full": full["slot"], "incremental": more["slot"]}
+    assert voting.call("getHighestSnapshotSlot") == newest
     assert more["baseSlot"] == full["slot"] < more["slot"]
     changed: dict[bytes, AccountWrite] = {}
     manifest, snapshot = read(more, changed)

@@ -267,7 +267,7 @@ def test_a_fee_is_known_before_it_is_paid(localnet: Localnet) -> None:
     assert localnet.answer("getFeeForMessage", "AQID")["error"]["code"] == -32602
     assert localnet.answer("getFeeForMessage", "someInvalidMessage")["error"] == {
         "code": -32602,
-        "message": "invalid base64 encoding: InvalidPadding",
+        "message": "invalid base64 encoding: Invalid padding",
     }
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import msgspec
+from msgspec import UNSET, UnsetType
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
-from chain.encodings import b58decode, b64decode
+from chain.memcmp import memcmp_bytes
 from chain.rent import rent_exempt
-from jsonrpc.params import U64, Config
+from jsonrpc.node_params import NodeWord
+from jsonrpc.params import U8, U64, USIZE, Config
 from localnet.bank import Bank
 from localnet.errors import BadParams, BadRequest
 from localnet.methods.table import (
@@ -24,16 +25,20 @@ from localnet.methods.table import (
 
 _MOST_ACCOUNTS = 100
 _MOST_FILTERS = 4
-_LONGEST_MEMCMP = 128
 _LONGEST_ACCOUNT = 10 * 1024 * 1024
 
 
 class DataSlice(Config, frozen=True, kw_only=True):
-    offset: U64
-    length: U64
+    node_struct = "UiDataSliceConfig"
+    node_sequence = True
+
+    offset: USIZE
+    length: USIZE
 
 
 class AccountConfig(ContextConfig, frozen=True, kw_only=True):
+    node_struct = "RpcAccountInfoConfig"
+
     encoding: AccountEncoding | None = None
     data_slice: DataSlice | None = None
 
@@ -41,19 +46,25 @@ class AccountConfig(ContextConfig, frozen=True, kw_only=True):
 class Memcmp(Config, frozen=True, kw_only=True):
     """Bytes that must stand at an offset: base58 or base64 text, or a list of numbers."""
 
-    offset: U64
-    bytes: str | list[Annotated[int, msgspec.Meta(ge=0, le=255)]]
+    node_struct = "Memcmp"
+
+    offset: USIZE
+    bytes: Annotated[str | list[U8], NodeWord("DataType")]
     encoding: Literal["base58", "base64", "bytes"] | None = None
 
 
-class Filter(Config, frozen=True, kw_only=True):
+class Filter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of its fields, as the node has it."""
 
-    memcmp: Memcmp | None = None
-    data_size: U64 | None = None
+    node_enum = True
+
+    data_size: U64 | UnsetType = UNSET
+    memcmp: Memcmp | UnsetType = UNSET
 
 
 class ProgramConfig(AccountConfig, frozen=True, kw_only=True):
+    node_struct = "RpcProgramAccountsConfig"
+
     filters: list[Filter | Literal["tokenAccountState"]] | None = None
     with_context: bool | None = None
     sort_results: bool | None = None
@@ -93,9 +104,10 @@ def get_program_accounts(
     call: Node, program: Pubkey, config: ProgramConfig = ProgramConfig()
 ) -> Any:
     """Sorted by pubkey unless the caller says no."""
-    tests = [filter_test(each) for each in config.filters or ()]
-    if len(tests) > _MOST_FILTERS:
+    filters = config.filters or []
+    if len(filters) > _MOST_FILTERS:
         raise BadParams(f"Too many filters provided; max {_MOST_FILTERS}")
+    tests = [filter_test(each) for each in filters]
     bank = bank_for(call, config)
     found = [
         (key, account)
@@ -108,10 +120,10 @@ def get_program_accounts(
 
 @methods.add("getMinimumBalanceForRentExemption")
 def get_minimum_balance_for_rent_exemption(
-    call: Node, size: U64, config: CommitmentConfig | None = None
+    call: Node, size: USIZE, config: CommitmentConfig | None = None
 ) -> int:
     if size > _LONGEST_ACCOUNT:
-        raise BadParams(f"Invalid param: no account has more than {_LONGEST_ACCOUNT} bytes")
+        raise BadRequest("Invalid request")
     return rent_exempt(size)
 
 
@@ -158,27 +170,15 @@ def filter_test(given: Filter | str) -> Callable[[Account], bool]:
     """Whether an account passes the filter."""
     if isinstance(given, str):
         return lambda account: len(account.data) >= 165 and account.data[108] > 0
-    if (given.memcmp is None) == (given.data_size is None):
-        raise BadParams("Invalid params: expected one of `dataSize`, `memcmp` in a filter")
-    if given.data_size is not None:
+    if (given.memcmp is UNSET) == (given.data_size is UNSET):
+        raise BadParams("Invalid params: invalid value: map, expected map with a single key.")
+    if given.data_size is not UNSET:
         size = given.data_size
         return lambda account: len(account.data) == size
-    assert given.memcmp is not None
-    wanted, start = memcmp_bytes(given.memcmp), given.memcmp.offset
-    return lambda account: account.data[start : start + len(wanted)] == wanted
-
-
-def memcmp_bytes(memcmp: Memcmp) -> bytes:
-    """The bytes that must stand there."""
+    assert given.memcmp is not UNSET
     try:
-        if isinstance(memcmp.bytes, list):
-            wanted = bytes(memcmp.bytes)
-        elif memcmp.encoding == "base64":
-            wanted = b64decode(memcmp.bytes)
-        else:
-            wanted = b58decode(memcmp.bytes[: 2 * _LONGEST_MEMCMP])
+        wanted = memcmp_bytes(given.memcmp.bytes, given.memcmp.encoding)
     except ValueError as error:
-        raise BadParams(f"Invalid param: {error}") from None
-    if len(wanted) > _LONGEST_MEMCMP:
-        raise BadParams("encoded memcmp data too large, max 128 bytes")
-    return wanted
+        raise BadParams(str(error)) from None
+    start = given.memcmp.offset
+    return lambda account: account.data[start : start + len(wanted)] == wanted

@@ -1,11 +1,14 @@
 """Methods about blocks."""
 
+from typing import Annotated
+
 import msgspec
 
 from chain.blocks import SlotRecord
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
 from chain.units import Slot
-from jsonrpc.params import U8, U64
+from jsonrpc.node_params import NodeWord
+from jsonrpc.params import U8, U64, USIZE, Config
 from localnet.bank import Bank
 from localnet.block_json import block_json
 from localnet.errors import (
@@ -15,12 +18,17 @@ from localnet.errors import (
     BlockStatusNotAvailableYet,
     SlotSkipped,
 )
-from localnet.methods.table import ContextConfig, Node, bank_for, methods
+from localnet.methods.table import ContextConfig, Node, bank_for, methods, require_readable
+from localnet.opening import GENESIS_TIME
 
 _MOST_BLOCKS = 500_000
 
 
-class BlockConfig(ContextConfig, frozen=True, kw_only=True):
+class BlockConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcBlockConfig"
+    node_drops = frozenset({"commitment"})
+
+    commitment: Commitment | None = None
     encoding: TransactionEncoding | None = None
     transaction_details: TransactionDetails | None = None
     rewards: bool | None = None
@@ -29,10 +37,15 @@ class BlockConfig(ContextConfig, frozen=True, kw_only=True):
 
 @methods.add("getBlock")
 def get_block(
-    call: Node, slot: U64, config: BlockConfig | TransactionEncoding = BlockConfig()
+    call: Node,
+    slot: U64,
+    config: Annotated[
+        TransactionEncoding | BlockConfig, NodeWord("RpcEncodingConfigWrapper")
+    ] = BlockConfig(),
 ) -> msgspec.Raw:
     if isinstance(config, TransactionEncoding):
         config = BlockConfig(encoding=config)
+    require_readable(config.encoding, config.max_supported_transaction_version)
     return block_json(
         _record(call, Slot(slot), at_least_confirmed(config)),
         encoding=config.encoding or TransactionEncoding.JSON,
@@ -46,7 +59,7 @@ def get_block(
 def get_blocks(
     call: Node,
     start_slot: U64,
-    end_slot: U64 | ContextConfig | None = None,
+    end_slot: Annotated[U64 | ContextConfig, NodeWord("RpcBlocksConfigWrapper")] | None = None,
     config: ContextConfig = ContextConfig(),
 ) -> list[int]:
     if isinstance(end_slot, ContextConfig):
@@ -62,7 +75,7 @@ def get_blocks(
 
 @methods.add("getBlocksWithLimit")
 def get_blocks_with_limit(
-    call: Node, start_slot: U64, limit: U64, config: ContextConfig = ContextConfig()
+    call: Node, start_slot: U64, limit: USIZE, config: ContextConfig = ContextConfig()
 ) -> list[int]:
     if limit > _MOST_BLOCKS:
         raise BadParams(f"Limit too large; max {_MOST_BLOCKS}")
@@ -74,6 +87,9 @@ def get_blocks_with_limit(
 
 @methods.add("getBlockTime")
 def get_block_time(call: Node, slot: U64) -> int | None:
+    """A node knows when its chain began after it has dropped the first block, too."""
+    if slot == 0 and (began := call.ledger.storage.number(GENESIS_TIME)):
+        return began
     return _record(call, Slot(slot), Commitment.CONFIRMED).block_time
 
 
@@ -87,7 +103,7 @@ def minimum_ledger_slot(call: Node) -> int:
     return call.ledger.storage.first_slot() or 0
 
 
-def at_least_confirmed(config: ContextConfig) -> Commitment:
+def at_least_confirmed(config: ContextConfig | BlockConfig) -> Commitment:
     """The commitment asked for; history has nothing below `confirmed`."""
     if config.commitment is Commitment.PROCESSED:
         raise BadParams("Method does not support commitment below `confirmed`")

@@ -1,16 +1,23 @@
 """Methods about the cluster: slots and epochs, nodes, supply and inflation."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from solders.pubkey import Pubkey
 
-from chain.units import LAMPORTS_PER_SOL, Epoch, Slot
-from jsonrpc.params import U64
-from localnet.errors import BadParams, BlockCleanedUp, BlockNotAvailable, NoSnapshot
+from chain.commitment import Commitment
+from chain.node_version import NEWEST
+from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot
+from jsonrpc.node_params import NodeWord
+from jsonrpc.params import U64, USIZE, Config
+from localnet.errors import (
+    BadParams,
+    BlockCleanedUp,
+    BlockNotAvailable,
+    LeaderNotFound,
+    NoSnapshot,
+)
 from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
-    FEATURE_SET,
-    VERSION,
     CommitmentConfig,
     ContextConfig,
     Node,
@@ -18,6 +25,7 @@ from localnet.methods.table import (
     in_context,
     methods,
 )
+from localnet.snapshots import newest_slots
 from localnet.supply import non_circulating
 from localnet.votes import VOTE_PROGRAM
 
@@ -26,6 +34,7 @@ _SHRED_VERSION = 50_093
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 _MOST_SLOT_LEADERS = 5_000
 _MOST_SAMPLES = 720
+_KEPT_SCHEDULES = 10
 _SAMPLED_SLOTS = 600
 # What the stake program answers to GetMinimumDelegation.
 _LEAST_STAKE = LAMPORTS_PER_SOL
@@ -39,7 +48,7 @@ def get_health(call: Node) -> str:
 
 @methods.add("getVersion")
 def get_version(call: Node) -> dict[str, Any]:
-    return {"feature-set": FEATURE_SET, "solana-core": VERSION}
+    return {"feature-set": NEWEST.feature_set, "solana-core": NEWEST.name}
 
 
 @methods.add("getGenesisHash")
@@ -93,29 +102,40 @@ def get_epoch_schedule(call: Node) -> dict[str, Any]:
     }
 
 
-class LeaderScheduleConfig(ContextConfig, frozen=True, kw_only=True):
+class LeaderScheduleConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcLeaderScheduleConfig"
+    node_drops = frozenset({"commitment"})
+
     identity: Pubkey | None = None
+    key_by_vote_account: bool | None = None
+    commitment: Commitment | None = None
 
 
 @methods.add("getLeaderSchedule")
 def get_leader_schedule(
     call: Node,
-    slot: U64 | LeaderScheduleConfig | None = None,
+    slot: Annotated[U64 | LeaderScheduleConfig, NodeWord("RpcLeaderScheduleConfigWrapper")]
+    | None = None,
     config: LeaderScheduleConfig = LeaderScheduleConfig(),
 ) -> dict[str, list[int]] | None:
     """Null for an epoch whose schedule is not known yet."""
     if isinstance(slot, LeaderScheduleConfig):
         config, slot = slot, None
-    bank = bank_for(call, config)
+    bank = bank_for(call, ContextConfig(commitment=config.commitment))
     schedule = call.ledger.schedule
     epoch = bank.epoch if slot is None else Epoch(slot // schedule.epoch_slots)
-    if epoch > bank.epoch + 1:
+    if not _is_scheduled(call, epoch):
         return None
-    leaders = schedule.by_identity(epoch)
-    if config.identity is None:
-        return leaders
-    key = str(config.identity)
-    return {key: leaders[key]} if key in leaders else {}
+    leaders = schedule.slots_led(epoch)
+    if config.identity is not None:
+        leaders = [each for each in leaders if each[0].identity.pubkey() == config.identity]
+        if not leaders:
+            raise LeaderNotFound(config.identity)
+    by_vote = config.key_by_vote_account
+    return {
+        str(leader.vote if by_vote else leader.identity.pubkey()): slots
+        for leader, slots in leaders
+    }
 
 
 @methods.add("getSlotLeader")
@@ -128,14 +148,17 @@ def get_slot_leaders(call: Node, start_slot: U64, limit: U64) -> list[str]:
     if limit > _MOST_SLOT_LEADERS:
         raise BadParams(f"Invalid limit; max {_MOST_SLOT_LEADERS}")
     schedule = call.ledger.schedule
-    known = call.ledger.head.epoch + 1
-    if Epoch((start_slot + max(limit, 1) - 1) // schedule.epoch_slots) > known:
-        first = Epoch(start_slot // schedule.epoch_slots)
-        raise BadParams(f"Invalid slot range: leader schedule for epoch {first} is unavailable")
+    if limit:
+        require_scheduled(call, start_slot, start_slot + limit - 1)
     return [
         str(schedule.leader(slot).identity.pubkey())  # type: ignore[arg-type]
         for slot in range(start_slot, start_slot + limit)
     ]
+
+
+@methods.add("getAgGenesisCert")
+def get_ag_genesis_cert(call: Node) -> None:
+    """Null: no certificate of Alpenglow's first block, since there is none."""
 
 
 @methods.add("getClusterNodes")
@@ -147,7 +170,7 @@ def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
     return [
         {
             "clientId": "Agave",
-            "featureSet": FEATURE_SET,
+            "featureSet": NEWEST.feature_set,
             "gossip": cluster,
             "pubkey": str(validator.identity.pubkey()),
             "pubsub": f"{host}:{options.pubsub_port}",
@@ -160,20 +183,24 @@ def get_cluster_nodes(call: Node) -> list[dict[str, Any]]:
             "tpuQuic": tpu,
             "tpuVote": f"{host}:{ports.votes}",
             "tvu": cluster,
-            "version": VERSION,
+            "version": NEWEST.name,
         }
         for validator in call.ledger.schedule.validators
     ]
 
 
-class SupplyConfig(ContextConfig, frozen=True, kw_only=True):
-    exclude_non_circulating_accounts_list: bool | None = None
+class SupplyConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcSupplyConfig"
+    node_drops = frozenset({"commitment"})
+
+    commitment: Commitment | None = None
+    exclude_non_circulating_accounts_list: bool = False
 
 
 @methods.add("getSupply")
 def get_supply(call: Node, config: SupplyConfig = SupplyConfig()) -> dict[str, Any]:
     """All lamports; those of stakes that are locked up do not circulate."""
-    bank = bank_for(call, config)
+    bank = bank_for(call, ContextConfig(commitment=config.commitment))
     total = sum(account.lamports for _, account in bank.everything())
     locked = non_circulating(bank)
     kept = sum(locked.values())
@@ -190,7 +217,7 @@ def get_supply(call: Node, config: SupplyConfig = SupplyConfig()) -> dict[str, A
 
 
 @methods.add("getRecentPerformanceSamples")
-def get_recent_performance_samples(call: Node, limit: U64 | None = None) -> list[dict[str, int]]:
+def get_recent_performance_samples(call: Node, limit: USIZE | None = None) -> list[dict[str, int]]:
     """One sample of the newest blocks: a localnet keeps no longer memory of its speed."""
     if limit is not None and limit > _MOST_SAMPLES:
         raise BadParams(f"Invalid limit; max {_MOST_SAMPLES}")
@@ -235,6 +262,8 @@ def get_inflation_rate(call: Node) -> dict[str, Any]:
 
 
 class InflationRewardConfig(ContextConfig, frozen=True, kw_only=True):
+    node_struct = "RpcEpochConfig"
+
     epoch: U64 | None = None
 
 
@@ -245,15 +274,18 @@ def get_inflation_reward(
     config: InflationRewardConfig = InflationRewardConfig(),
 ) -> list[None]:
     """Null for each address, as nothing is minted; of an epoch whose next one has a block."""
-    commitment = at_least_confirmed(config)
-    context = ContextConfig(commitment=commitment, min_context_slot=config.min_context_slot)
-    bank, schedule = bank_for(call, context), call.ledger.schedule
-    epoch = max(bank.epoch - 1, 0) if config.epoch is None else config.epoch
-    first = schedule.first_slot(Epoch(epoch + 1))
+    most = NEWEST.most_rewarded
+    if most is not None and len(addresses) > most:
+        raise BadParams(f"Too many inputs provided; max {most}")
+    epoch, schedule = config.epoch, call.ledger.schedule
+    if epoch is None:
+        epoch = max(bank_for(call, config).epoch - 1, 0)
+    first = Slot(min(schedule.first_slot(Epoch(epoch + 1)), U64_MAX))
     kept = call.ledger.storage.first_slot() or Slot(0)
     if first < kept:
         raise BlockCleanedUp(first, kept)
-    if first > bank.slot:
+    at_least_confirmed(config)
+    if first > bank_for(call, config).slot:
         raise BlockNotAvailable(first)
     return [None] * len(addresses)
 
@@ -267,8 +299,12 @@ def get_stake_minimum_delegation(
 
 
 @methods.add("getHighestSnapshotSlot")
-def get_highest_snapshot_slot(call: Node) -> None:
-    raise NoSnapshot
+def get_highest_snapshot_slot(call: Node) -> dict[str, int | None]:
+    """Of those that createSnapshot wrote."""
+    found = newest_slots(call.options.folder / "snapshots")
+    if found is None:
+        raise NoSnapshot
+    return {"full": found[0], "incremental": found[1]}
 
 
 @methods.add("getMaxRetransmitSlot")
@@ -279,3 +315,18 @@ def get_max_retransmit_slot(call: Node) -> int:
 @methods.add("getMaxShredInsertSlot")
 def get_max_shred_insert_slot(call: Node) -> int:
     return call.ledger.head.slot
+
+
+def require_scheduled(call: Node, first: int, last: int) -> None:
+    """Raises BadParams where a node does not know who leads one of the slots."""
+    length = call.ledger.schedule.epoch_slots
+    for epoch in range(first // length, last // length + 1):
+        if not _is_scheduled(call, Epoch(epoch)):
+            text = f"Invalid slot range: leader schedule for epoch {epoch} is unavailable"
+            raise BadParams(text)
+
+
+def _is_scheduled(call: Node, epoch: Epoch) -> bool:
+    """A node keeps the newest schedules, up to that of the next epoch."""
+    newest = call.ledger.head.epoch + 1
+    return newest - _KEPT_SCHEDULES < epoch <= newest

@@ -10,6 +10,7 @@ from chain.units import Slot
 from jsonrpc.params import U64, Config
 from localnet.errors import BadParams
 from localnet.genesis import STAKE_LAMPORTS
+from localnet.methods.cluster import require_scheduled
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
 from localnet.supply import non_circulating
 
@@ -37,13 +38,20 @@ def get_block_commitment(call: Node, slot: U64) -> dict[str, Any]:
 
 
 class SlotRange(Config, frozen=True, kw_only=True):
+    node_struct = "RpcBlockProductionConfigRange"
+    node_sequence = True
+
     first_slot: U64
     last_slot: U64 | None = None
 
 
-class BlockProductionConfig(ContextConfig, frozen=True, kw_only=True):
-    identity: str | None = None
+class BlockProductionConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcBlockProductionConfig"
+    node_drops = frozenset({"commitment"})
+
+    identity: Pubkey | None = None
     range: SlotRange | None = None
+    commitment: Commitment | None = None
 
 
 @methods.add("getBlockProduction")
@@ -53,10 +61,11 @@ def get_block_production(
     """How many slots each validator led, and how many of them have a block; of this epoch unless a
     range is given.
     """
-    bank, ledger = bank_for(call, config), call.ledger
-    identity = None if config.identity is None else _pubkey(config.identity)
-    oldest = max(ledger.storage.first_slot() or 0, bank.slot + 1 - _REMEMBERED_SLOTS)
-    first, last = max(ledger.schedule.first_slot(bank.epoch), Slot(oldest)), bank.slot
+    bank, ledger = bank_for(call, ContextConfig(commitment=config.commitment)), call.ledger
+    identity = config.identity
+    kept = ledger.storage.first_slot() or Slot(0)
+    oldest = max(0, bank.slot + 1 - _REMEMBERED_SLOTS)
+    first, last = max(ledger.schedule.first_slot(bank.epoch), kept, Slot(oldest)), bank.slot
     if config.range is not None:
         first = Slot(config.range.first_slot)
         last = bank.slot if config.range.last_slot is None else Slot(config.range.last_slot)
@@ -66,6 +75,9 @@ def get_block_production(
             raise BadParams(f"firstSlot, {first}, is too small; min {oldest}")
         if last > bank.slot:
             raise BadParams(f"lastSlot, {last}, is too large; max {bank.slot}")
+        require_scheduled(call, first, last)
+        if first < kept:
+            raise BadParams(f"firstSlot, {first}, is too small; min {kept}")
     produced = set(ledger.storage.slots(first, last, last - first + 1))
     produced |= {each.slot for each in bank.line()}
     found: dict[str, list[int]] = {}
@@ -78,7 +90,11 @@ def get_block_production(
     return in_context(bank, {"byIdentity": found, "range": {"firstSlot": first, "lastSlot": last}})
 
 
-class LargestAccountsConfig(ContextConfig, frozen=True, kw_only=True):
+class LargestAccountsConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcLargestAccountsConfig"
+    node_drops = frozenset({"commitment"})
+
+    commitment: Commitment | None = None
     filter: Literal["circulating", "nonCirculating"] | None = None
     sort_results: bool | None = None
 
@@ -88,7 +104,7 @@ def get_largest_accounts(
     call: Node, config: LargestAccountsConfig = LargestAccountsConfig()
 ) -> dict[str, Any]:
     """The twenty accounts with the most lamports; stakes that are locked up do not circulate."""
-    bank = bank_for(call, config)
+    bank = bank_for(call, ContextConfig(commitment=config.commitment))
     wanted = config.filter
     locked = {} if wanted is None else non_circulating(bank)
     accounts = (
@@ -98,10 +114,3 @@ def get_largest_accounts(
     )
     largest = nlargest(_LARGEST, accounts)
     return in_context(bank, [{"address": name, "lamports": held} for held, name in largest])
-
-
-def _pubkey(text: str) -> Pubkey:
-    try:
-        return Pubkey.from_string(text)
-    except ValueError:
-        raise BadParams("Invalid param: Invalid") from None

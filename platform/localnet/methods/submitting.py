@@ -2,7 +2,6 @@
 
 import binascii
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 from solders.account import Account
@@ -15,12 +14,12 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import SanitizeError, Transaction
 
 from chain.account_json import AccountEncoding, account_json
-from chain.commitment import Commitment
+from chain.commitment import BINARY_ENCODINGS, Commitment, TransactionEncoding
 from chain.encodings import b58decode, b64decode
 from chain.transaction_error_text import transaction_error_text
 from chain.transaction_texts import limits_of_text
 from chain.transactions import BadTransaction
-from jsonrpc.params import U64, Config
+from jsonrpc.params import U64, USIZE, Config
 from localnet.bank import Bank
 from localnet.errors import (
     BadParams,
@@ -44,16 +43,14 @@ _BALANCES = ("postBalances", "postTokenBalances", "preBalances", "preTokenBalanc
 _NOT_IN_PREFLIGHT = (*_BALANCES, "loadedAddresses")
 
 
-class WireEncoding(Enum):
-    BASE58 = "base58"
-    BASE64 = "base64"
-
-
 class SendConfig(Config, frozen=True, kw_only=True):
-    skip_preflight: bool | None = None
+    node_struct = "RpcSendTransactionConfig"
+    node_sequence = True
+
+    skip_preflight: bool = False
     preflight_commitment: Commitment | None = None
-    encoding: WireEncoding | None = None
-    max_retries: U64 | None = None
+    encoding: TransactionEncoding | None = None
+    max_retries: USIZE | None = None
     min_context_slot: U64 | None = None
 
 
@@ -90,16 +87,29 @@ def send_transaction(call: Node, data: str, config: SendConfig = SendConfig()) -
 
 
 class SimulatedAccounts(Config, frozen=True, kw_only=True):
-    addresses: list[str]
+    node_struct = "RpcSimulateTransactionAccountsConfig"
+    node_sequence = True
+
     encoding: AccountEncoding | None = None
+    addresses: list[str]
 
 
 class SimulateConfig(ContextConfig, frozen=True, kw_only=True):
-    sig_verify: bool | None = None
-    replace_recent_blockhash: bool | None = None
-    encoding: WireEncoding | None = None
+    node_struct = "RpcSimulateTransactionConfig"
+
+    sig_verify: bool = False
+    replace_recent_blockhash: bool = False
+    encoding: TransactionEncoding | None = None
     accounts: SimulatedAccounts | None = None
-    inner_instructions: bool | None = None
+    inner_instructions: bool = False
+
+
+class AirdropConfig(Config, frozen=True, kw_only=True):
+    node_struct = "RpcRequestAirdropConfig"
+    node_drops = frozenset({"commitment"})
+
+    recent_blockhash: str | None = None
+    commitment: Commitment | None = None
 
 
 @methods.add("simulateTransaction")
@@ -135,7 +145,7 @@ def simulate_transaction(
 
 @methods.add("requestAirdrop")
 def request_airdrop(
-    call: Node, pubkey: Pubkey, lamports: U64, config: ContextConfig = ContextConfig()
+    call: Node, pubkey: Pubkey, lamports: U64, config: AirdropConfig = AirdropConfig()
 ) -> str:
     """The signature of the faucet's transfer, a transaction like any other."""
     faucet = call.ledger.head.load(FAUCET.pubkey())
@@ -171,10 +181,10 @@ def get_fee_for_message(
     call: Node, message: str, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
     """Null where the message's blockhash is none of late."""
-    wire = _decoded(message, WireEncoding.BASE64, _MESSAGE_TYPE)
+    wire = _decoded(message, TransactionEncoding.BASE64, _MESSAGE_TYPE)
     try:
         read = from_bytes_versioned(wire)
-    except ValueError as error:
+    except Exception as error:  # solders raises several types that share no parent
         raise BadParams(f"failed to deserialize {_MESSAGE_TYPE}: {error}") from None
     bank = bank_for(call, config)
     try:
@@ -191,19 +201,26 @@ def _blockhash(bank: Bank) -> dict[str, Any]:
     }
 
 
-def _wire(data: str, encoding: WireEncoding | None) -> bytes:
-    return _decoded(data, encoding or WireEncoding.BASE58, _TYPE)
+def _wire(data: str, encoding: TransactionEncoding | None) -> bytes:
+    encoding = encoding or TransactionEncoding.BASE58
+    if encoding not in BINARY_ENCODINGS:
+        raise BadParams(
+            f"unsupported encoding: {encoding.value}. Supported encodings: base58, base64"
+        )
+    return _decoded(data, encoding, _TYPE)
 
 
-def _decoded(data: str, encoding: WireEncoding, what: str) -> bytes:
-    limits = limits_of_text(data, is_base58=encoding is WireEncoding.BASE58)
+def _decoded(data: str, encoding: TransactionEncoding, what: str) -> bytes:
+    is_base58 = encoding is not TransactionEncoding.BASE64
+    name = "base58" if is_base58 else "base64"
+    limits = limits_of_text(data, is_base58=is_base58)
     if len(data) > limits.longest_text:
         raise BadParams(limits.text_too_long(what, data))
-    read: Callable[[str], bytes] = b58decode if encoding is WireEncoding.BASE58 else b64decode
+    read: Callable[[str], bytes] = b58decode if is_base58 else b64decode
     try:
         found = read(data)
     except (ValueError, binascii.Error) as error:
-        raise BadParams(f"invalid {encoding.value} encoding: {error}") from None
+        raise BadParams(f"invalid {name} encoding: {error}") from None
     if len(found) > limits.most_bytes:
         raise BadParams(limits.too_large(what, len(found)))
     return found

@@ -17,7 +17,8 @@ from jsonrpc.params import U8, U64, Config
 from localnet.bank import Bank, Ran
 from localnet.block_json import block_json
 from localnet.errors import BadParams, NodeError
-from localnet.methods.accounts import Filter, filter_test
+from localnet.methods.accounts import DataSlice, Filter, filter_test
+from localnet.methods.table import require_readable
 from localnet.notifications import Listener, Subscription, subscriptions
 from localnet.votes import VOTE_PROGRAM, shown_votes
 from upstream.geyser.messages import is_simple_vote
@@ -36,6 +37,12 @@ class SignatureConfig(CommitmentConfig, frozen=True, kw_only=True):
 
 class AccountConfig(CommitmentConfig, frozen=True, kw_only=True):
     encoding: AccountEncoding | None = None
+    data_slice: DataSlice | None = None
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        given = self.data_slice
+        return None if given is None else (given.offset, given.length)
 
 
 class ProgramConfig(AccountConfig, frozen=True, kw_only=True):
@@ -149,7 +156,7 @@ def account_subscribe(
     def reached(bank: Bank, commitment: Commitment) -> list[Any]:
         if commitment is not wanted or key not in bank.written_keys:
             return []
-        return [_at(bank.slot, _account(bank, pubkey, encoding))]
+        return [_at(bank.slot, _account(bank, pubkey, encoding, config.part))]
 
     return _open(call, Subscription("accountNotification", on_reached=reached))
 
@@ -171,7 +178,7 @@ def program_subscribe(
             if account is None or account.owner != program:
                 continue
             if all(test(account) for test in tests):
-                value = {"account": _account(bank, key, encoding), "pubkey": str(key)}
+                value = {"account": _account(bank, key, encoding, config.part), "pubkey": str(key)}
                 found.append(_at(bank.slot, value))
         return found
 
@@ -210,6 +217,7 @@ def block_subscribe(
     config: BlockConfig = BlockConfig(),
 ) -> int:
     """Whole blocks, with those of their transactions that mention the address."""
+    require_readable(config.encoding, config.max_supported_transaction_version)
     if config.commitment is Commitment.PROCESSED:
         raise BadParams("Method does not support commitment below `confirmed`")
     wanted = config.commitment or Commitment.FINALIZED
@@ -284,12 +292,14 @@ def _update(bank: Bank, kind: str, **more: Any) -> dict[str, Any]:
     return {"slot": bank.slot, "timestamp": time.time_ns() // 1_000_000, "type": kind, **more}
 
 
-def _account(bank: Bank, key: Pubkey, encoding: AccountEncoding) -> dict[str, Any]:
+def _account(
+    bank: Bank, key: Pubkey, encoding: AccountEncoding, part: tuple[int, int] | None
+) -> dict[str, Any]:
     account = bank.load(key) or _GONE
     try:
-        return account_json(account, encoding, load=bank.load, pubkey=key)
+        return account_json(account, encoding, load=bank.load, pubkey=key, part=part)
     except DataTooLong:
-        shown = account_json(account, AccountEncoding.BASE64, load=bank.load)
+        shown = account_json(account, AccountEncoding.BASE64, load=bank.load, part=part)
         return {**shown, "data": "error: data too large for bs58 encoding"}
 
 

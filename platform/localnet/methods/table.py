@@ -3,23 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
-from chain.commitment import Commitment
+from chain.commitment import Commitment, TransactionEncoding
+from chain.node_version import BASE58_REFUSED, NEWEST, refuses_base58
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
 from localnet.clock import Clock
-from localnet.errors import MinContextSlotNotReached
+from localnet.errors import BadParams, MinContextSlotNotReached
 from localnet.faults import Faults
 from localnet.ledger import Ledger
 from localnet.options import Options
 from localnet.servers.datagrams import DatagramPorts
 
-# What the engine's code is of, which is the ledger's default too (LEDGER_API_VERSION), and a
-# feature set's number as a node shows one.
-VERSION = "4.1.2"
-FEATURE_SET = 3_294_202_862
-
-methods = MethodTable()
+methods = MethodTable(as_node=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +30,26 @@ class Node:
 
 
 class ContextConfig(Config, frozen=True, kw_only=True):
-    """What most methods take."""
+    """What most methods take. A commitment that does not exist is none, as for a node."""
+
+    node_struct = "RpcContextConfig"
+    node_drops = frozenset({"commitment"})
 
     commitment: Commitment | None = None
     min_context_slot: U64 | None = None
 
 
-class CommitmentConfig(ContextConfig, frozen=True, kw_only=True):
+class CommitmentConfig(Config, frozen=True, kw_only=True):
     """What a few methods take, whose config must name the commitment where one is given."""
 
+    node_struct = "CommitmentConfig"
+    node_sequence = True
+
     commitment: Commitment
+
+    def context(self) -> ContextConfig:
+        """The same as other methods take it."""
+        return ContextConfig(commitment=self.commitment)
 
 
 def bank_for(node: Node, config: ContextConfig) -> Bank:
@@ -54,6 +60,12 @@ def bank_for(node: Node, config: ContextConfig) -> Bank:
     return bank
 
 
+def require_readable(encoding: TransactionEncoding | None, max_version: int | None) -> None:
+    """As the node, before anything is looked up."""
+    if refuses_base58(NEWEST, encoding, max_version):
+        raise BadParams(BASE58_REFUSED)
+
+
 def in_context(bank: Bank, value: Any) -> dict[str, Any]:
     """A value with the slot that it was true at."""
-    return {"context": {"apiVersion": VERSION, "slot": bank.slot}, "value": value}
+    return {"context": {"apiVersion": NEWEST.name, "slot": bank.slot}, "value": value}

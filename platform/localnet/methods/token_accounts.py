@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
 from solders.account import Account
 from solders.pubkey import Pubkey
 
@@ -34,18 +35,20 @@ _SUPPLY = slice(36, 44)
 _MOST_LARGEST = 20
 
 
-class TokenFilter(Config, frozen=True, kw_only=True):
+class TokenFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of the two."""
 
-    mint: Pubkey | None = None
-    program_id: Pubkey | None = None
+    node_enum = True
+
+    mint: Pubkey | UnsetType = UNSET
+    program_id: Pubkey | UnsetType = UNSET
 
 
 @methods.add("getTokenAccountBalance")
 def get_token_account_balance(
     call: Node, pubkey: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
+    bank = bank_for(call, config.context() if config else ContextConfig())
     account = bank.load(pubkey)
     if account is None:
         raise BadParams("Invalid param: could not find account")
@@ -59,7 +62,7 @@ def get_token_account_balance(
 def get_token_supply(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
+    bank = bank_for(call, config.context() if config else ContextConfig())
     account = bank.load(mint)
     if account is None:
         raise BadParams("Invalid param: could not find account")
@@ -75,7 +78,7 @@ def get_token_supply(
 def get_token_largest_accounts(
     call: Node, mint: Pubkey, config: CommitmentConfig | None = None
 ) -> dict[str, Any]:
-    bank = bank_for(call, config or ContextConfig())
+    bank = bank_for(call, config.context() if config else ContextConfig())
     shown, program = _amounts_of(bank, mint), _token_program(bank, mint)
     holdings = sorted(
         (
@@ -136,21 +139,21 @@ def _token_program(bank: Bank, mint: Pubkey) -> Pubkey:
 
 def _accounts(bank: Bank, wanted: TokenFilter) -> list[tuple[Pubkey, Account]]:
     """The token accounts of the mint, or of the program."""
-    if (wanted.mint is None) == (wanted.program_id is None):
+    if (wanted.mint is UNSET) == (wanted.program_id is UNSET):
         raise BadParams("Invalid params: invalid value: map, expected map with a single key.")
-    if wanted.program_id is not None:
+    if wanted.program_id is not UNSET:
         program = wanted.program_id
         if program not in TOKEN_PROGRAMS:
             raise BadParams("Invalid param: unrecognized Token program id")
     else:
-        assert wanted.mint is not None
+        assert wanted.mint is not UNSET
         _amounts_of(bank, wanted.mint)
         program = _token_program(bank, wanted.mint)
     return [
         (key, account)
         for key, account in bank.owned_by(program)
         if is_account(account.data)
-        and (wanted.mint is None or account.data[_MINT] == bytes(wanted.mint))
+        and (wanted.mint is UNSET or account.data[_MINT] == bytes(wanted.mint))
     ]
 
 

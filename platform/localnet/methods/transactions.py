@@ -9,12 +9,20 @@ from solders.signature import Signature
 from chain.blocks import TransactionRecord
 from chain.commitment import Commitment, TransactionEncoding
 from chain.units import Slot
-from jsonrpc.params import U8, Config
+from jsonrpc.node_params import NodeWord
+from jsonrpc.params import U8, USIZE
 from localnet.bank import Bank
 from localnet.block_json import transaction_json
 from localnet.errors import BadParams
 from localnet.methods.blocks import at_least_confirmed
-from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
+from localnet.methods.table import (
+    ContextConfig,
+    Node,
+    bank_for,
+    in_context,
+    methods,
+    require_readable,
+)
 
 _MOST_STATUSES = 256
 _MOST_SIGNATURES = 1_000
@@ -23,29 +31,40 @@ _BEYOND = 2**62  # above every slot and index, and an integer for SQLite
 
 
 class TransactionConfig(ContextConfig, frozen=True, kw_only=True):
+    node_struct = "RpcTransactionConfig"
+
     encoding: TransactionEncoding | None = None
     max_supported_transaction_version: U8 | None = None
 
 
-class StatusesConfig(Config, frozen=True, kw_only=True):
-    search_transaction_history: bool | None = None
+class StatusesConfig(ContextConfig, frozen=True, kw_only=True):
+    node_struct = "RpcSignatureStatusConfig"
+
+    search_transaction_history: bool = False
 
 
 class AddressConfig(ContextConfig, frozen=True, kw_only=True):
-    limit: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    node_struct = "RpcSignaturesForAddressConfig"
+
     before: Signature | None = None
     until: Signature | None = None
+    limit: USIZE | None = None
 
 
 @methods.add("getTransaction")
 def get_transaction(
     call: Node,
     signature: Signature,
-    config: TransactionConfig | TransactionEncoding = TransactionConfig(),
+    config: Annotated[
+        TransactionEncoding | TransactionConfig, NodeWord("RpcEncodingConfigWrapper")
+    ] = TransactionConfig(),
 ) -> msgspec.Raw | None:
     if isinstance(config, TransactionEncoding):
         config = TransactionConfig(encoding=config)
-    found = _found(call, bytes(signature), at_least_confirmed(config))
+    require_readable(config.encoding, config.max_supported_transaction_version)
+    commitment = at_least_confirmed(config)
+    bank_for(call, config)
+    found = _found(call, bytes(signature), commitment)
     if found is None:
         return None
     slot, index, block_time, record = found
@@ -65,9 +84,12 @@ def get_signature_statuses(
 ) -> dict[str, Any]:
     if len(signatures) > _MOST_STATUSES:
         raise BadParams(f"Too many inputs provided; max {_MOST_STATUSES}")
-    search = bool(config.search_transaction_history)
-    bank = call.ledger.head
-    return in_context(bank, [_status(call, bytes(each), search) for each in signatures])
+    context = ContextConfig(
+        commitment=config.commitment or Commitment.PROCESSED,
+        min_context_slot=config.min_context_slot,
+    )
+    bank, search = bank_for(call, context), config.search_transaction_history
+    return in_context(bank, [_status(call, bank, bytes(each), search) for each in signatures])
 
 
 @methods.add("getSignaturesForAddress")
@@ -126,9 +148,10 @@ def _found(
     return block.slot, place[1], block.block_time, block.transactions[place[1]]
 
 
-def _status(call: Node, signature: bytes, search: bool) -> dict[str, Any] | None:
+def _status(call: Node, bank: Bank, signature: bytes, search: bool) -> dict[str, Any] | None:
+    """The transaction's status as of the bank, or from the history."""
     seen = call.ledger.seen(signature)
-    if seen is not None:
+    if seen is not None and seen.status.slot <= bank.slot:
         status, commitment, confirmations = seen
         slot, err = status.slot, status.err
     else:

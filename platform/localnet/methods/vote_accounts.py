@@ -16,8 +16,11 @@ _CREDITS_SHOWN = 5
 
 
 class VoteAccountsConfig(Config, frozen=True, kw_only=True):
-    commitment: Commitment | None = None
+    node_struct = "RpcGetVoteAccountsConfig"
+    node_drops = frozenset({"commitment"})
+
     vote_pubkey: Pubkey | None = None
+    commitment: Commitment | None = None
     keep_unstaked_delinquents: bool | None = None
     delinquent_slot_distance: U64 | None = None
 

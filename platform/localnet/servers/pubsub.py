@@ -8,14 +8,12 @@ from contextlib import asynccontextmanager
 from aiohttp import WSMsgType, web
 
 import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
-from jsonrpc import dispatch
-from jsonrpc.errors import RpcError
 from localnet.methods.table import Node
 from localnet.notifications import Listener, Notices, subscriptions
+from localnet.servers.envelopes import NotUtf8, respond
 
 # A client further behind is disconnected: it would hold the chain's memory.
 _LONGEST_BACKLOG = 100_000
-_MAX_BATCH = 100
 _PING_SECONDS = 20.0
 
 
@@ -61,7 +59,9 @@ async def _converse(request: web.Request, node: Node, notices: Notices) -> web.W
             if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
                 text = message.data
                 body = text.encode() if isinstance(text, str) else text
-                send(_answer(body, listener))
+                with contextlib.suppress(NotUtf8):
+                    if answer := respond(body, subscriptions, listener):
+                        send(answer)
     finally:
         notices.listeners.discard(listener)
         writer.cancel()
@@ -75,15 +75,3 @@ async def _write(socket: web.WebSocketResponse, outgoing: "asyncio.Queue[bytes |
         while (message := await outgoing.get()) is not None:
             await socket.send_str(message.decode())
     await socket.close()
-
-
-def _answer(body: bytes, listener: Listener) -> bytes:
-    try:
-        requests = dispatch.read(body, max_batch=_MAX_BATCH)
-        return b"".join(dispatch.answer(requests, subscriptions, listener, _unobserved))
-    except RpcError as error:
-        return dispatch.failure(error)
-
-
-def _unobserved(method: str, error: RpcError | None) -> None:
-    """Calls are not counted here."""

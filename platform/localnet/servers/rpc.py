@@ -16,11 +16,9 @@ import localnet.methods.submitting
 import localnet.methods.token_accounts
 import localnet.methods.transactions
 import localnet.methods.vote_accounts  # noqa: F401
-from jsonrpc import dispatch
-from jsonrpc.errors import RpcError
 from localnet.methods.table import Node, methods
+from localnet.servers.envelopes import NotUtf8, respond
 
-MAX_BATCH = 1_000
 MAX_BODY = 1_048_576
 _CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -56,16 +54,10 @@ async def _options(request: web.Request) -> web.Response:
 
 
 async def _post(request: web.Request) -> web.Response:
-    body = await request.read()
     try:
-        requests = dispatch.read(body, max_batch=MAX_BATCH)
-        chunks = dispatch.answer(requests, methods, request.app["node"], _unobserved)
-    except RpcError as error:
-        chunks = [dispatch.failure(error)]
+        answer = respond(await request.read(), methods, request.app["node"])
+    except NotUtf8 as error:
+        return web.Response(status=400, text=str(error), headers=_CORS)
     return web.Response(
-        body=b"".join(chunks), content_type="application/json", charset="utf-8", headers=_CORS
+        body=answer, content_type="application/json", charset="utf-8", headers=_CORS
     )
-
-
-def _unobserved(method: str, error: RpcError | None) -> None:
-    """Calls are not counted here."""

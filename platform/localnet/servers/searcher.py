@@ -194,7 +194,8 @@ class _Searcher:
         epoch = schedule.epoch_of(head)
         first = schedule.first_slot(epoch)
         answer = searcher_pb2.ConnectedLeadersResponse()
-        for identity, slots in schedule.by_identity(epoch).items():
+        for leader, slots in schedule.slots_led(epoch):
+            identity = str(leader.identity.pubkey())
             answer.connected_validators[identity].slots.extend(
                 first + each for each in slots if first + each >= head
             )
