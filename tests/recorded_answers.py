@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from chain.blocks import SlotRecord
-from upstream.archives.getblock_json import json_block
+from upstream.archives.json_dumps import json_block
 
 FOLDER = "agave-4.4.0"
 # What is of the moment in a node's texts, and nothing that a caller could rely on.
