@@ -141,8 +141,12 @@ class SlotBuffer:
         if any(len(each) > 1 for each in versions.values()):
             return True
         began, froze = versions[SLOT_HASHES], versions[SLOT_HISTORY]
+        ran = max(signed.values(), default=-1)
+        others = [version for pubkey, version in unsigned if pubkey not in EVERY_SLOT]
+        if froze and ran < froze[0] < max(others, default=-1):
+            return True  # a bank that froze writes no more
         if len(clocks) > 1:
-            last = max([*began, clocks[0], *signed.values()])
+            last = max([*began, clocks[0], ran])
             has_footer = len(clocks) == 2 and began < clocks[:1] and last < clocks[1]
             return not has_footer or any(clocks[1] > each for each in froze)
         first = min([*froze, *versions[RECENT_BLOCKHASHES], *signed.values()], default=U64_MAX)
