@@ -127,6 +127,8 @@ class SlotBuffer:
         meta, writes = self.meta, self.writes
         if self.spare or (meta is not None and len(self.transactions) > meta.transaction_count):
             return True
+        if meta is not None and not meta.slot:
+            return False  # what a chain starts with, in no bank's order
         signed = {
             (key[0], each.signature): key[1] for key, each in writes.items() if each.signature
         }
