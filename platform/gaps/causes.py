@@ -30,6 +30,11 @@ CAUSES = {
         f"If it goes on, the stream's server is overloaded or filters accounts. {_SECOND_STREAM}",
     ),
     "messages_lost": Cause("The stream left messages of the slot out.", _SECOND_STREAM),
+    "two_banks": Cause(
+        "The validator executed the slot twice, and its messages do not say which of the two banks"
+        " they are of.",
+        f"Servers that send bank_id with every message. {_SECOND_STREAM}",
+    ),
     "not_yet_known": Cause(
         "A neighbouring block's parent link shows that a slot is missing here; the cause is not"
         " known yet."

@@ -1,6 +1,7 @@
 """StreamReader: reads one stream into finalized slots, and reconnects when it breaks."""
 
 import contextlib
+import itertools
 import logging
 import random
 import threading
@@ -55,6 +56,9 @@ _MOST_SAFETY_SLOTS = 32
 # When a stream begins, the slot in progress may be this far above the newest processed one:
 # skipped slots lie between.
 _LIVE_MARGIN_SLOTS = 8
+# Numbers the connections of all streams: bank ids and write versions are of one validator, and a
+# new connection may be to another one.
+_CONNECTIONS = itertools.count()
 # Slots kept while the chain of a stream is unproved: more than arrive during a call to a node.
 _KEPT_UNPROVED = 63
 
@@ -83,6 +87,7 @@ class StreamReader:
         self.leads = number == 0
         self.stores_untouched = True
         self._number = number
+        self._connection = next(_CONNECTIONS)
         self._source = stream
         self._node = node
         self._sink = sink
@@ -200,6 +205,7 @@ class StreamReader:
                 on_entry=self._observe_entry if settings.FOLLOW_ENTRIES else None,
             )
         self._stream = stream
+        self._connection = next(_CONNECTIONS)
         with stream:
             if self._stopping.is_set():
                 return
@@ -242,7 +248,7 @@ class StreamReader:
                 if admitted and self.leads and not isinstance(update, AccountUpdate):
                     publish(update)
             if self._is_proved and admitted and admits(update.slot):
-                observe(self._number, update)
+                observe(self._connection, update)
             events = feed(update)
             for event in events:
                 self._take(event)
@@ -257,7 +263,7 @@ class StreamReader:
 
     def _observe_entry(self, entry: EntryUpdate) -> None:
         if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
-            self._sink.observe(self._number, entry)
+            self._sink.observe(self._connection, entry)
 
     def _set_proved(self, is_proved: bool) -> None:
         self._is_proved = is_proved

@@ -90,7 +90,7 @@ class LiveFeed:
             thread.join(timeout=3.0)
 
     def add(self, number: int, update: Update | EntryUpdate) -> None:
-        """A message of the stream of that number; cheap, for the reading threads."""
+        """A message of the connection of that number; cheap, for the reading threads."""
         if len(self._updates) >= _MOST_WAITING:
             self._dropped = True
             return
@@ -175,7 +175,7 @@ class Selection:
         self._out: list[tuple[str, bytes]] = []
         self._newest = 0
         self._final = 0
-        self._said: dict[tuple[int, int], None] = {}
+        self._said: dict[tuple[int, int, int], None] = {}
 
     def lost(self) -> None:
         """Something was not published, or not read: every process states its wants again."""
@@ -282,7 +282,7 @@ class Selection:
                     self._put(ask.process, _reached(slot, level, picked, ask=ask.number))
 
     def _moved(self, update: SlotUpdate, now: float) -> None:
-        said = (update.slot, update.status)
+        said = (update.slot, update.status, update.bank)
         if said in self._said:
             return  # another stream said it
         _remember(self._said, said)
@@ -290,7 +290,9 @@ class Selection:
         if update.status == SlotStatus.SLOT_CREATED_BANK:
             self._open(update.slot, update.parent)
         if name is not None:
-            self._update(update.slot, update.parent, name, now, error=update.dead_error)
+            self._update(
+                update.slot, update.parent, name, now, error=update.dead_error, bank=update.bank
+            )
 
     def _open(self, slot: int, parent: int | None) -> None:
         """Once a slot, ascending; of a stream that does not say when banks are created, when it is
@@ -310,6 +312,7 @@ class Selection:
         now: float,
         *,
         error: str = "",
+        bank: int = 0,
         slot: Slot | None = None,
     ) -> None:
         processes = self._wanted.of_kind(Kind.UPDATES)
@@ -321,7 +324,8 @@ class Selection:
             failed = sum(bool(each.error) for each in part.transactions.values())
             entries = 0 if part.meta is None else part.meta.entry_count
             stats = (entries, len(part.transactions) - failed, failed, 0)
-        moved = Moved(number, parent, self._tracker.root, name, int(now * 1_000), error, stats)
+        at = int(now * 1_000)
+        moved = Moved(number, parent, self._tracker.root, name, at, error, stats, bank)
         for process in processes:
             self._put(process, moved)
 
@@ -360,6 +364,7 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         0 if block is None else sum(bool(each.error) for each in part.transactions.values()),
         [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
         part.has_entries or not picked.entries,
+        part.bank or (0 if part.meta is None else part.meta.bank),
     )
 
 

@@ -111,7 +111,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
     the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
     the whole slot, wanted or not; of failed transactions only with the block. `entries` are
-    messages in their order; `has_entries`: all of them came, if they are wanted.
+    messages in their order; `has_entries`: all of them came, if they are wanted. `bank` is the
+    validator's bank_id, 0 where the stream does not send it.
     """
 
     slot: int
@@ -129,6 +130,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     failed_count: int = 0
     entries: list[bytes] = []
     has_entries: bool = True
+    bank: int = 0
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):
@@ -140,7 +142,8 @@ class Received(msgspec.Struct, array_like=True, tag="received"):
 
 class Moved(msgspec.Struct, array_like=True, tag="moved"):
     """A slot's life: `update` is its name in slotsUpdates; `at` in Unix milliseconds. `stats` are
-    the transactions of a frozen one: entries, successful, failed, most in an entry.
+    the transactions of a frozen one: entries, successful, failed, most in an entry. `bank` as in
+    Reached.
     """
 
     slot: int
@@ -150,6 +153,7 @@ class Moved(msgspec.Struct, array_like=True, tag="moved"):
     at: int
     error: str = ""
     stats: tuple[int, int, int, int] | None = None
+    bank: int = 0
 
 
 class Opened(msgspec.Struct, array_like=True, tag="opened"):

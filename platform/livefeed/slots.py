@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from livefeed.messages import Level
+from livefeed.parts import Part
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
     EntryUpdate,
     SlotUpdate,
-    TransactionUpdate,
     Update,
 )
 from upstream.protobuf.geyser_pb2 import SlotStatus
@@ -35,44 +35,21 @@ _LEVEL_OF: dict[int, Level] = {
 
 
 @dataclass(slots=True)
-class Part:
-    """What one stream sent of a slot: of each account the last write, transactions by index, and
-    the messages of entries by index, where they are followed.
-    """
-
-    accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
-    transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
-    signatures: dict[bytes, TransactionUpdate] = field(default_factory=dict)
-    entries: dict[int, bytes] = field(default_factory=dict)
-    meta: BlockMetaUpdate | None = None
-    size: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        return self.meta is not None and len(self.transactions) == self.meta.transaction_count
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """Its entries and its bytes."""
-        return len(self.entries), self.size
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether all entries came."""
-        return self.meta is not None and len(self.entries) == self.meta.entry_count
-
-
-@dataclass(slots=True)
 class Slot:
-    """A slot; `wanted` is the level that its status or a descendant's says, `level` the one that
-    was announced, -1 for none. `at` is when its block message came (Unix seconds), `wanted_at` when
-    it was first said to have a level (monotonic). `was_whole` when it was announced last,
-    `was_always_whole` each time.
+    """A slot; `parts` are by connection and bank, `named` the bank that a connection's status of
+    the highest level names, `child_hash` the blockhash that a confirmed child names. `wanted` is
+    the level that its status or a descendant's says, `level` the one that was announced, -1 for
+    none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
+    `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
+    announced last, `was_always_whole` each time.
     """
 
     number: int
     parent: int | None = None
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[tuple[int, int], Part] = field(default_factory=dict)
+    named: dict[int, tuple[Level, int]] = field(default_factory=dict)
+    child_hash: str = ""
+    blockhash: str = ""
     # When something of it, not its status, came last (monotonic).
     heard_at: float = 0.0
     wanted: int = -1
@@ -84,24 +61,70 @@ class Slot:
 
     def announce(self, level: Level) -> "Step":
         self.level = level
+        meta = self.best().meta
+        if meta is not None:
+            self.parent, self.blockhash = meta.parent_slot, meta.blockhash
         self.was_whole = self.is_whole
         self.was_always_whole = self.was_always_whole and self.was_whole
         return Step(self, level)
 
+    def chosen(self) -> Iterator[Part]:
+        """Of each connection the final bank's part, as far as that can be known by now."""
+        for connection in dict.fromkeys(number for number, _ in self.parts):
+            part = self._chosen_of(connection)
+            if part is not None and not part.is_mixed:
+                yield part
+
+    def _chosen_of(self, connection: int) -> Part | None:
+        banks = {bank: part for (number, bank), part in self.parts.items() if number == connection}
+        unmarked = banks.pop(0, None)
+        if not banks:
+            return unmarked
+        level, bank = self.named.get(connection, (None, 0))
+        if self.child_hash and level is not Level.FINALIZED:
+            fitting = [b for b, part in banks.items() if part.blockhash == self.child_hash]
+            bank = fitting[0] if len(fitting) == 1 else bank
+        if not bank:
+            frozen = [b for b, part in banks.items() if part.meta is not None] or list(banks)
+            bank = frozen[0] if len(frozen) == 1 else 0
+        part = banks.get(bank)
+        return part if part is None or unmarked is None else part.with_unmarked(unmarked)
+
+    def name(self, connection: int, level: Level, bank: int) -> None:
+        """A status of a level names its bank."""
+        known = self.named.get(connection)
+        if known is None or known[0] <= level:
+            self.named[connection] = (level, bank)
+
+    def die(self, connection: int, bank: int) -> bool:
+        """A bank died, 0 for the one whose messages have no id; False if no other is left."""
+        named = [key for key, part in self.parts.items() if key[1] and part.accounts]
+        if not bank:
+            self.parts = {key: self.parts[key] for key in named}
+            return bool(named)
+        dead = self.parts.pop((connection, bank), Part())
+        if dead.blockhash and dead.blockhash == self.blockhash:
+            self.level = -1
+        if self.named.get(connection, (None, 0))[1] == bank:
+            del self.named[connection]
+            self.wanted = -1
+        return bool(self.parts)
+
     def best(self) -> Part:
-        """The whole part, else the one with the most in it."""
-        if not self.parts:
-            return Part()
-        return max(self.parts.values(), key=lambda part: (part.is_whole, *part.extent))
+        """The whole part, else the one with the most in it; an empty one where two banks cannot be
+        separated.
+        """
+        parts = self.chosen()
+        return max(parts, key=lambda part: (part.is_whole, *part.extent), default=Part())
 
     @property
     def is_whole(self) -> bool:
-        return any(part.is_whole for part in self.parts.values())
+        return any(part.is_whole for part in self.chosen())
 
     @property
     def misses_entries(self) -> bool:
         """Whether entries came, and not all of them yet."""
-        parts = self.parts.values()
+        parts = list(self.chosen())
         is_there = any(part.is_whole and part.has_entries for part in parts)
         return any(part.entries for part in parts) and not is_there
 
@@ -145,7 +168,7 @@ class SlotTracker:
         self._heard_at = 0.0
 
     def take(self, number: int, update: Update | EntryUpdate, *, now: float, at: float) -> bool:
-        """Takes a message of the stream of that number; `now` is monotonic, `at` Unix seconds.
+        """Takes a message of the connection of that number; `now` is monotonic, `at` Unix seconds.
         False if it is of a slot that is decided, or one too many.
         """
         slot = self._slots.get(update.slot)
@@ -154,43 +177,40 @@ class SlotTracker:
                 return False
             slot = self._slots[update.slot] = Slot(update.slot)
         if isinstance(update, SlotUpdate):
-            return self._moved(slot, update, now)
+            return self._moved(slot, number, update, now)
         slot.heard_at = now
-        part = slot.parts.get(number)
+        part = slot.parts.get((number, update.bank))
         if part is None:
-            part = slot.parts[number] = Part()
+            part = slot.parts[number, update.bank] = Part(bank=update.bank)
         if isinstance(update, AccountUpdate):
-            known = part.accounts.get(update.pubkey)
-            if known is None or known.write_version < update.write_version:
-                part.accounts[update.pubkey] = update
-                part.size += len(update.packed) - (0 if known is None else len(known.packed))
+            part.put(update)
             return True
         if isinstance(update, EntryUpdate):
             if update.place not in part.entries:
                 part.size += len(update.packed)
             part.entries[update.place] = update.packed
-        elif isinstance(update, TransactionUpdate):
-            if update.transaction_index not in part.transactions:
-                part.size += len(update.packed)
-            part.transactions[update.transaction_index] = update
-            part.signatures[update.signature] = update
         else:
-            part.meta = update
+            part.put(update)
+        if isinstance(update, BlockMetaUpdate):
             slot.parent = update.parent_slot
             slot.at = slot.at or at
+            self._begin_again(slot)
         self._is_changed = self._is_changed or (slot.wanted > slot.level and slot.is_whole)
         return True
 
-    def _moved(self, slot: Slot, update: SlotUpdate, now: float) -> bool:
+    def _moved(self, slot: Slot, number: int, update: SlotUpdate, now: float) -> bool:
         if update.parent is not None:
             slot.parent = update.parent
         if update.status == SlotStatus.SLOT_DEAD:
-            if slot.wanted < Level.CONFIRMED:
+            if slot.wanted < Level.CONFIRMED and not slot.die(number, update.bank):
                 del self._slots[slot.number]
             return True
         level = _LEVEL_OF.get(update.status)
         if level is None:
             return True
+        if update.bank:
+            slot.name(number, level, update.bank)
+            self._begin_again(slot)
         if level is Level.PROCESSED:
             self.newest = max(self.newest, slot.number)
         while slot.wanted < level:
@@ -201,8 +221,20 @@ class SlotTracker:
             parent = None if level is Level.PROCESSED else self._slots.get(slot.parent or -1)
             if parent is None:
                 break
+            meta = slot.best().meta
+            if meta is not None and meta.parent_slot == parent.number:
+                parent.child_hash = meta.parent_blockhash
+                self._begin_again(parent)
             slot = parent
         return True
+
+    def _begin_again(self, slot: Slot) -> None:
+        """What was announced of the slot is announced again if another bank took its place."""
+        if slot.level >= 0 and slot.blockhash:
+            meta = slot.best().meta
+            if meta is not None and meta.blockhash != slot.blockhash:
+                slot.level = -1
+                self._is_changed = True
 
     def steps(self, now: float) -> Iterator[Step]:
         """The levels that slots reached, ascending. A slot that misses something is waited for, and
@@ -240,7 +272,7 @@ class SlotTracker:
         for number in [each for each in self._slots if each <= slot.number]:
             del self._slots[number]
         best = slot.best()
-        slot.parts = {0: best}
+        slot.parts = {(0, 0): best}
         self._final.append(slot)
         self._final_bytes += slot.size
         signatures = {
@@ -278,7 +310,7 @@ class SlotTracker:
         """The transaction in the slot that came the furthest."""
         found: Seen | None = None
         for slot in self._slots.values():
-            for part in slot.parts.values() if slot.level >= 0 else ():
+            for part in slot.chosen() if slot.level >= 0 else ():
                 update = part.signatures.get(signature)
                 if update is not None and (found is None or slot.level > found.level):
                     found = Seen(

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Want
-from livefeed.slots import Part
+from livefeed.parts import Part
 from upstream.geyser.updates import AccountUpdate, TransactionUpdate
 from upstream.protobuf import geyser_pb2 as schema
 

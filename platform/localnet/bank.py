@@ -1,5 +1,6 @@
 """Bank: one slot being made, on top of its parent: accounts, transactions and what they wrote."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +25,9 @@ from localnet.submissions import Submitted
 from simulator.engine import Engine
 from simulator.moment import Moment
 from simulator.outcome import Outcome
+
+# Of banks, as a validator numbers them: from its start on.
+_NUMBERS = itertools.count(1)
 
 # How many blocks a blockhash lives after its own.
 BLOCKHASH_AGE = 150
@@ -107,6 +111,7 @@ class Bank:
 
     def __init__(self, state: "BankState", parent: "Bank | None", ground: "Ground") -> None:
         self.slot = state.slot
+        self.number = next(_NUMBERS)
         self.parent: Bank | None = parent
         self.parent_slot = state.parent_slot
         self.previous_blockhash = Hash(state.previous_blockhash)

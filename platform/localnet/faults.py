@@ -11,6 +11,11 @@ class Faults:
     - skip_slots: so many next slots get no block.
     - fork_slots: the next block starts a fork of so many slots that dies: its slots are streamed,
       then marked dead or left behind, and the chain goes on from the block before it.
+    - two_banks: so many next slots are executed twice; the bank that is dropped is streamed before
+      the block, with two_banks_later after it, and with two_banks_freeze to its end, else until the
+      middle. No status says that it was dropped.
+    - bank_ids: which messages of the stream name their bank: "none", "blocks" (block messages), or
+      "all" but the statuses FIRST_SHRED_RECEIVED, COMPLETED and DEAD.
     - drop_streams: every open Geyser stream is cut, once.
     - refuse_streams: new Geyser streams are answered UNAVAILABLE while it is set.
     - duplicate_percent, reorder_percent, lose_percent: of the stream's account and transaction
@@ -26,6 +31,10 @@ class Faults:
 
     skip_slots: int = 0
     fork_slots: int = 0
+    two_banks: int = 0
+    two_banks_later: bool = False
+    two_banks_freeze: bool = False
+    bank_ids: str = "none"
     drop_streams: bool = False
     refuse_streams: bool = False
     duplicate_percent: float = 0.0

@@ -33,12 +33,15 @@ class SlotStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlotChanged:
-    """A slot reached a status; `dead_error` says why it died."""
+    """A slot reached a status; `dead_error` says why it died. `bank` is the bank's number, here and
+    in the other events; 0 for blocks of before a restart.
+    """
 
     slot: Slot
     parent: Slot | None
     status: SlotStatus
     dead_error: str | None = None
+    bank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class AccountWritten:
 
     slot: Slot
     write: AccountWrite
+    bank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class TransactionRan:
     index: int
     signature: bytes
     record: TransactionRecord
+    bank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class EntryMade:
     hash: bytes
     transaction_count: int
     starting_transaction_index: int
+    bank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class BlockMade:
 
     record: SlotRecord
     entry_count: int
+    bank: int = 0
 
 
 ChainEvent: TypeAlias = SlotChanged | AccountWritten | TransactionRan | EntryMade | BlockMade

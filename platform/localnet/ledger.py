@@ -15,6 +15,7 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, Status
+from localnet.dropped_banks import run_dropped
 from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed, SlotChanged, SlotStatus
@@ -262,6 +263,11 @@ class Ledger:
 
     async def _make(self, slot: Slot, doomed: bool, until: float) -> Bank:
         loop = asyncio.get_running_loop()
+        is_twice = not doomed and self._faults.two_banks > 0
+        if is_twice:
+            self._faults.two_banks -= 1
+            if not self._faults.two_banks_later:
+                self._run_dropped(slot, [e for e in self._queue if isinstance(e, Submitted)])
         bank = self.head.child(slot, now=UnixTimestamp(int(self._clock())))
         bank.doomed = doomed
         for watcher in self.watchers:
@@ -284,7 +290,14 @@ class Ledger:
             if not turn:
                 await self._woken(until)
         end_block(bank, self._feed, dies=doomed and self._faults.fork_slots <= 0)
+        if is_twice and self._faults.two_banks_later:
+            ran = [read_transaction(each.record.wire, verify=False) for each in bank.ran]
+            self._run_dropped(slot, ran)
         return bank
+
+    def _run_dropped(self, slot: Slot, waiting: list[Submitted]) -> None:
+        bank = self.head.child(slot, now=UnixTimestamp(int(self._clock())))
+        run_dropped(bank, self._engine, self._feed, self._faults, waiting)
 
     def _take_turn(self, bank: Bank) -> list[Bundle | Submitted]:
         turn: list[Bundle | Submitted] = []
@@ -316,9 +329,7 @@ class Ledger:
                 self._finalize(each)
 
     def _kill_fork(self, bank: Bank) -> None:
-        self._feed.publish(
-            SlotChanged(bank.slot, bank.parent_slot, SlotStatus.DEAD, "the fork died on demand")
-        )
+        self._feed.publish(_reached(bank, SlotStatus.DEAD, "the fork died on demand"))
         self._leave_fork()
 
     def _leave_fork(self) -> None:
@@ -337,7 +348,7 @@ class Ledger:
         if not bank.confirmed:
             bank.confirmed = True
             self.confirmed = bank
-            self._feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.CONFIRMED))
+            self._feed.publish(_reached(bank, SlotStatus.CONFIRMED))
             self._notify(bank, Commitment.CONFIRMED)
 
     def _finalize(self, bank: Bank) -> None:
@@ -359,7 +370,7 @@ class Ledger:
         self.prices.append((bank.slot, bank.prices))
         bank.rooted()
         self.root = bank
-        self._feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.FINALIZED))
+        self._feed.publish(_reached(bank, SlotStatus.FINALIZED))
         self._notify(bank, Commitment.FINALIZED)
 
     def _notify(self, bank: Bank, commitment: Commitment) -> None:
@@ -374,3 +385,7 @@ class Ledger:
             self._recent[signature] = Status(slot, index, err)
             by_slot[slot].append(signature)
         self._recent_blocks.extend(by_slot[slot] for slot in sorted(by_slot))
+
+
+def _reached(bank: Bank, status: SlotStatus, dead_error: str | None = None) -> SlotChanged:
+    return SlotChanged(bank.slot, bank.parent_slot, status, dead_error, bank.number)

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def begin_block(bank: Bank, feed: Feed, loading: Mapping[Pubkey, Account]) -> None:
     """Opens the slot: its sysvars, and accounts that are loaded from outside."""
     for status in (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.CREATED_BANK):
-        feed.publish(SlotChanged(bank.slot, bank.parent_slot, status))
+        feed.publish(SlotChanged(bank.slot, bank.parent_slot, status, bank=bank.number))
     _show(bank, feed, bank.begin())
     _show(bank, feed, [bank.write(key, account) for key, account in loading.items()])
 
@@ -54,7 +54,7 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
         bank.longest_entry = max(bank.longest_entry, len(signatures))
         index = bank.entries.entry_count
         entry_hash = bank.entries.record(signatures)
-        _show_entry(bank, feed, EntryMade(bank.slot, index, 1, entry_hash, len(signatures), first))
+        _show_entry(bank, feed, (index, 1, entry_hash, len(signatures), first))
 
 
 def cast_votes(bank: Bank, engine: Engine, feed: Feed) -> None:
@@ -68,11 +68,12 @@ def end_block(bank: Bank, feed: Feed, *, dies: bool) -> None:
     index = bank.entries.entry_count
     writes, hash_count, last_hash = bank.end()
     _show(bank, feed, writes)
-    _show_entry(bank, feed, EntryMade(bank.slot, index, hash_count, last_hash, 0, len(bank.ran)))
-    feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.COMPLETED))
+    _show_entry(bank, feed, (index, hash_count, last_hash, 0, len(bank.ran)))
+    slot, parent, number = bank.slot, bank.parent_slot, bank.number
+    feed.publish(SlotChanged(slot, parent, SlotStatus.COMPLETED, bank=number))
     if not dies:
-        feed.publish(BlockMade(bank.record(), bank.entries.entry_count))
-        feed.publish(SlotChanged(bank.slot, bank.parent_slot, SlotStatus.PROCESSED))
+        feed.publish(BlockMade(bank.record(), bank.entries.entry_count, number))
+        feed.publish(SlotChanged(slot, parent, SlotStatus.PROCESSED, bank=number))
 
 
 def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
@@ -92,14 +93,15 @@ def _run_bundle(bank: Bank, engine: Engine, feed: Feed, bundle: Bundle) -> None:
 
 def _show_ran(bank: Bank, feed: Feed, ran: Ran) -> None:
     _show(bank, feed, ran.writes)
-    feed.publish(TransactionRan(bank.slot, ran.index, ran.signature, ran.record))
+    feed.publish(TransactionRan(bank.slot, ran.index, ran.signature, ran.record, bank.number))
 
 
-def _show_entry(bank: Bank, feed: Feed, entry: EntryMade) -> None:
-    bank.entries_made.append(entry)
-    feed.publish(entry)
+def _show_entry(bank: Bank, feed: Feed, made: tuple[int, int, bytes, int, int]) -> None:
+    """`made` are the fields of EntryMade between its slot and its bank; a stored one names none."""
+    bank.entries_made.append(EntryMade(bank.slot, *made))
+    feed.publish(EntryMade(bank.slot, *made, bank.number))
 
 
 def _show(bank: Bank, feed: Feed, writes: Sequence[AccountWrite]) -> None:
     for write in writes:
-        feed.publish(AccountWritten(bank.slot, write))
+        feed.publish(AccountWritten(bank.slot, write, bank.number))

@@ -20,12 +20,15 @@ _SMALL = 512
 
 
 class AccountMessage:
-    """The last write of an account in a slot; `info` is a SubscribeUpdateAccountInfo."""
+    """The last write of an account in a slot; `info` is a SubscribeUpdateAccountInfo, `bank` its
+    bank_id, 0 where it is not known.
+    """
 
-    __slots__ = ("_bodies", "_info", "_slot", "write")
+    __slots__ = ("_bank", "_bodies", "_info", "_slot", "write")
 
-    def __init__(self, slot: int, info: Any) -> None:
+    def __init__(self, slot: int, info: Any, bank: int = 0) -> None:
         self.write: AccountWrite = account_write(info)
+        self._bank = bank or None
         self._slot = slot
         self._info = info
         self._bodies: dict[Slices, bytes] = {}
@@ -34,7 +37,9 @@ class AccountMessage:
         """The update with these parts of the data, without filters and created_at."""
         body = self._bodies.get(slices)
         if body is None:
-            update = schema.SubscribeUpdateAccount(slot=self._slot, account=self.info(slices))
+            update = schema.SubscribeUpdateAccount(
+                slot=self._slot, account=self.info(slices), bank_id=self._bank
+            )
             body = schema.SubscribeUpdate(account=update).SerializeToString()
             self._bodies[slices] = body
         return body
@@ -51,10 +56,13 @@ class AccountMessage:
 
 
 class TransactionMessage:
-    """A transaction of a block; `info` is a SubscribeUpdateTransactionInfo."""
+    """A transaction of a block; `info` is a SubscribeUpdateTransactionInfo, `bank` as of an
+    AccountMessage.
+    """
 
-    def __init__(self, slot: int, info: Any) -> None:
+    def __init__(self, slot: int, info: Any, bank: int = 0) -> None:
         self.info = info
+        self._bank = bank
         self._slot = slot
 
     @property
@@ -97,7 +105,9 @@ class TransactionMessage:
     @cached_property
     def body(self) -> bytes:
         """The update without filters and created_at."""
-        update = schema.SubscribeUpdateTransaction(slot=self._slot, transaction=self.info)
+        update = schema.SubscribeUpdateTransaction(
+            slot=self._slot, transaction=self.info, bank_id=self._bank
+        )
         return bytes(schema.SubscribeUpdate(transaction=update).SerializeToString())
 
     @cached_property
@@ -135,8 +145,8 @@ class EntryMessage:
 @dataclass(eq=False)
 class Content:
     """What is known of a slot that reached a level: `meta` is its SubscribeUpdateBlockMeta. Of
-    `accounts`, `transactions` and `entries` it has what some stream wants; `ask` and `has_entries`
-    as in livefeed's Reached.
+    `accounts`, `transactions` and `entries` it has what some stream wants; `ask`, `has_entries` and
+    `bank` as in livefeed's Reached.
     """
 
     slot: int
@@ -151,6 +161,7 @@ class Content:
     account_count: int = 0
     entries: list[EntryMessage] = field(default_factory=list)
     has_entries: bool = True
+    bank: int = 0
     _blocks: dict[object, bytes] = field(default_factory=dict)
 
     @cached_property
@@ -184,7 +195,7 @@ class Content:
 
     def status_body(self) -> bytes:
         """That the slot reached the level."""
-        return slot_body(self.slot, self.parent, int(self.level))
+        return slot_body(self.slot, self.parent, int(self.level), bank=self.bank)
 
     def block_body(self, wanted: BlockFilter, slices: Slices) -> bytes:
         """The block with the parts that are wanted, without filters and created_at."""
@@ -235,25 +246,33 @@ def content_of(reached: Reached) -> Content:
         reached.is_whole,
         reached.ask,
         _SMALL + sum(map(len, packed)),
-        [AccountMessage(number, _parse(each).account.account) for each in reached.accounts],
         [
-            TransactionMessage(number, _parse(each).transaction.transaction)
-            for each in reached.transactions
+            AccountMessage(number, update.account, update.bank_id)
+            for update in (_parse(each).account for each in reached.accounts)
+        ],
+        [
+            TransactionMessage(number, update.transaction, update.bank_id)
+            for update in (_parse(each).transaction for each in reached.transactions)
         ],
         None if reached.block is None else _parse(reached.block).block_meta,
         reached.account_count,
         [EntryMessage(_parse(each).entry) for each in reached.entries],
         reached.has_entries,
+        reached.bank,
     )
 
 
-def slot_body(slot: int, parent: int | None, status: int, dead_error: str = "") -> bytes:
-    """That a slot reached a status (a number of SlotStatus)."""
+def slot_body(
+    slot: int, parent: int | None, status: int, dead_error: str = "", *, bank: int = 0
+) -> bytes:
+    """That a slot reached a status (a number of SlotStatus); `bank` 0 where none is known."""
     update = schema.SubscribeUpdateSlot(slot=slot, status=status)  # type: ignore[arg-type]
     if parent is not None:
         update.parent = parent
     if dead_error:
         update.dead_error = dead_error
+    if bank:
+        update.bank_id = bank
     return bytes(schema.SubscribeUpdate(slot=update).SerializeToString())
 
 

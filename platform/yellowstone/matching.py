@@ -177,7 +177,7 @@ def moves(filters: Filters, moved: Moved, created: bytes) -> list[bytes]:
     return _status(
         filters,
         status,
-        lambda: slot_body(moved.slot, moved.parent, status, moved.error),
+        lambda: slot_body(moved.slot, moved.parent, status, moved.error, bank=moved.bank),
         created,
     )
 

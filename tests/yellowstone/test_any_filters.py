@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from livefeed.messages import Level, Reached
-from livefeed.slots import Part
+from livefeed.parts import Part
 from livefeed.wanted import Wanted
 from tests.examples import examples
 from upstream.geyser.request_filters import Filters

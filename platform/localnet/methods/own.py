@@ -22,6 +22,10 @@ class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     skip_slots: U64 | None = None
     fork_slots: U64 | None = None
+    two_banks: U64 | None = None
+    two_banks_later: bool | None = None
+    two_banks_freeze: bool | None = None
+    bank_ids: Literal["none", "blocks", "all"] | None = None
     drop_streams: bool | None = None
     refuse_streams: bool | None = None
     duplicate_percent: float | None = None

@@ -19,10 +19,13 @@ from upstream.protobuf import geyser_pb2 as schema
 
 
 class SlotMessage:
-    """A slot reached a status."""
+    """A slot reached a status; `bank` is what it names, here and in the other messages, 0 for
+    none.
+    """
 
-    def __init__(self, changed: SlotChanged) -> None:
+    def __init__(self, changed: SlotChanged, bank: int = 0) -> None:
         self.status = changed.status
+        self._bank = bank
         self._changed = changed
 
     @cached_property
@@ -36,16 +39,19 @@ class SlotMessage:
             slot.parent = self._changed.parent
         if self._changed.dead_error is not None:
             slot.dead_error = self._changed.dead_error
+        if self._bank:
+            slot.bank_id = self._bank
         return bytes(update.SerializeToString())
 
 
 class AccountMessage:
     """One account write."""
 
-    __slots__ = ("_bodies", "_slot", "write")
+    __slots__ = ("_bank", "_bodies", "_slot", "write")
 
-    def __init__(self, slot: Slot, write: AccountWrite) -> None:
+    def __init__(self, slot: Slot, write: AccountWrite, bank: int = 0) -> None:
         self.write = write
+        self._bank = bank
         self._slot = slot
         self._bodies: dict[Slices, bytes] = {}
 
@@ -56,6 +62,8 @@ class AccountMessage:
             update = schema.SubscribeUpdate()
             update.account.slot = self._slot
             update.account.account.CopyFrom(self.info(slices))
+            if self._bank:
+                update.account.bank_id = self._bank
             body = self._bodies[slices] = bytes(update.SerializeToString())
         return body
 
@@ -71,9 +79,10 @@ class AccountMessage:
 class TransactionMessage:
     """One transaction of a block."""
 
-    def __init__(self, ran: TransactionRan) -> None:
+    def __init__(self, ran: TransactionRan, bank: int = 0) -> None:
         self.signature = ran.signature
         self._ran = ran
+        self._bank = bank
 
     @cached_property
     def info(self) -> Any:
@@ -86,6 +95,7 @@ class TransactionMessage:
         update = schema.SubscribeUpdate()
         update.transaction.slot = self._ran.slot
         update.transaction.transaction.CopyFrom(self.info)
+        update.transaction.bank_id = self._bank
         return bytes(update.SerializeToString())
 
     @cached_property
@@ -152,8 +162,9 @@ class TransactionMessage:
 class EntryMessage:
     """One entry of a block."""
 
-    def __init__(self, made: EntryMade) -> None:
+    def __init__(self, made: EntryMade, bank: int = 0) -> None:
         self._made = made
+        self._bank = bank
 
     @cached_property
     def info(self) -> Any:
@@ -166,6 +177,7 @@ class EntryMessage:
             hash=made.hash,
             executed_transaction_count=made.transaction_count,
             starting_transaction_index=made.starting_transaction_index,
+            bank_id=self._bank,
         )
 
     @cached_property
@@ -177,14 +189,16 @@ class EntryMessage:
 class BlockMetaMessage:
     """What a whole block says of itself."""
 
-    def __init__(self, record: SlotRecord, entry_count: int) -> None:
+    def __init__(self, record: SlotRecord, entry_count: int, bank: int = 0) -> None:
         self._record = record
         self._entry_count = entry_count
+        self._bank = bank
 
     @cached_property
     def body(self) -> bytes:
         """The update without filters and created_at."""
         meta = block_meta(self._record, entry_count=self._entry_count)
+        meta.bank_id = self._bank
         return bytes(schema.SubscribeUpdate(block_meta=meta).SerializeToString())
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from chain.commitment import Commitment
 from chain.units import Slot
+from localnet.faults import Faults
 from localnet.feed import (
     AccountWritten,
     BlockMade,
@@ -24,6 +25,8 @@ from localnet.servers.geyser_messages import (
     TransactionMessage,
 )
 
+# Statuses that are of no bank.
+_OF_THE_SLOT = (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.COMPLETED, SlotStatus.DEAD)
 _REACHED = {
     SlotStatus.CONFIRMED: Commitment.CONFIRMED,
     SlotStatus.FINALIZED: Commitment.FINALIZED,
@@ -32,7 +35,7 @@ _REACHED = {
 
 @dataclass(slots=True)
 class _Slot:
-    """What happened in a slot so far; of each account the last write."""
+    """What happened in a bank so far; of each account the last write."""
 
     accounts: dict[bytes, AccountMessage] = field(default_factory=dict)
     transactions: list[TransactionMessage] = field(default_factory=list)
@@ -54,25 +57,27 @@ class Order:
     (None) at once.
     """
 
-    def __init__(self) -> None:
-        self._slots: dict[Slot, _Slot] = {}
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        # By slot and bank.
+        self._slots: dict[tuple[Slot, int], _Slot] = {}
 
     def messages(self, event: ChainEvent) -> Iterator[tuple[Commitment | None, Message]]:
         match event:
             case AccountWritten():
-                account = AccountMessage(event.slot, event.write)
-                accounts = self._slot(event.slot).accounts
+                account = AccountMessage(event.slot, event.write, self._named(event.bank))
+                accounts = self._slot(event.slot, event.bank).accounts
                 before = accounts.get(event.write.pubkey)
                 if before is None or before.write.write_version < event.write.write_version:
                     accounts[event.write.pubkey] = account
                 yield Commitment.PROCESSED, account
             case TransactionRan():
-                transaction = TransactionMessage(event)
-                self._slot(event.slot).transactions.append(transaction)
+                transaction = TransactionMessage(event, self._named(event.bank))
+                self._slot(event.slot, event.bank).transactions.append(transaction)
                 yield Commitment.PROCESSED, transaction
             case EntryMade():
-                entry = EntryMessage(event)
-                self._slot(event.slot).entries.append(entry)
+                entry = EntryMessage(event, self._named(event.bank))
+                self._slot(event.slot, event.bank).entries.append(entry)
                 yield Commitment.PROCESSED, entry
             case BlockMade():
                 for message in self._block(event):
@@ -80,11 +85,15 @@ class Order:
             case SlotChanged():
                 yield from self._status(event)
 
-    def _slot(self, slot: Slot) -> _Slot:
-        return self._slots.setdefault(slot, _Slot())
+    def _named(self, bank: int) -> int:
+        """The bank that a message names; 0 for none."""
+        return bank if self._faults.bank_ids == "all" else 0
+
+    def _slot(self, slot: Slot, bank: int) -> _Slot:
+        return self._slots.setdefault((slot, bank), _Slot())
 
     def _block(self, made: BlockMade) -> list[Message]:
-        slot = self._slot(made.record.slot)
+        slot = self._slot(made.record.slot, made.bank)
         block = BlockMessage(
             made.record,
             made.entry_count,
@@ -92,21 +101,24 @@ class Order:
             slot.transactions,
             slot.entries,
         )
-        slot.whole = [block, BlockMetaMessage(made.record, made.entry_count)]
+        bank = 0 if self._faults.bank_ids == "none" else made.bank
+        slot.whole = [block, BlockMetaMessage(made.record, made.entry_count, bank)]
         return slot.whole
 
     def _status(self, changed: SlotChanged) -> Iterator[tuple[Commitment | None, Message]]:
         reached = _REACHED.get(changed.status)
-        if reached is not None and changed.slot in self._slots:
-            for message in self._slots[changed.slot].messages():
+        known = self._slots.get((changed.slot, changed.bank))
+        if reached is not None and known is not None:
+            for message in known.messages():
                 yield reached, message
-        yield None, SlotMessage(changed)
+        is_slots = changed.status in _OF_THE_SLOT
+        yield None, SlotMessage(changed, 0 if is_slots else self._named(changed.bank))
         if changed.status is SlotStatus.FINALIZED:
-            # What is older and was never finalized stood on a fork.
-            for slot in [slot for slot in self._slots if slot <= changed.slot]:
-                del self._slots[slot]
+            # What is older and was never finalized was on a fork, or in a dropped bank.
+            for key in [key for key in self._slots if key[0] <= changed.slot]:
+                del self._slots[key]
         elif changed.status is SlotStatus.DEAD:
-            self._slots.pop(changed.slot, None)
+            self._slots.pop((changed.slot, changed.bank), None)
 
 
 def last_writes(events: Iterable[ChainEvent]) -> list[ChainEvent]:

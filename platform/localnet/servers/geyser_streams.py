@@ -145,7 +145,7 @@ class Stream:
 
     def _of_the_past(self, filters: Filters, events: list[ChainEvent]) -> Iterator[list[bytes]]:
         """For every event the updates that it is to this subscriber."""
-        order = Order()
+        order = Order(self._faults)
         # Its own: what is late in the past comes with the past, not after all of it.
         disorder = Disorder(self._faults, self._chance)
         for event in events:
@@ -167,7 +167,7 @@ class Broadcast:
     def __init__(self, feed: Feed, faults: Faults) -> None:
         self._feed = feed
         self._faults = faults
-        self._order = Order()
+        self._order = Order(faults)
         self._streams: set[Stream] = set()
         self._opened = 0
         # It is read at every turn of the loop; only a stream can lag.

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from chain.encodings import b58decode
 from chain.units import Slot
 from upstream import head_bound
+from upstream.geyser.blockhashes import Blockhashes
 from upstream.geyser.events import (
     ChainChanged,
     Event,
@@ -14,13 +14,14 @@ from upstream.geyser.events import (
     SlotIncomplete,
     TooFarAhead,
 )
+from upstream.geyser.parents import OF_BLOCK, OF_CLUSTER, OF_STATUS, Parents
 from upstream.geyser.pending_slots import PendingSlot, best_of, closed_slot
+from upstream.geyser.slot_banks import Reception
 from upstream.geyser.slot_buffers import Wholeness
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
     SlotUpdate,
-    TransactionUpdate,
     Update,
 )
 from upstream.head_bound import HeadBound
@@ -28,11 +29,10 @@ from upstream.protobuf.geyser_pb2 import SlotStatus
 
 # Messages of a slot may come late. After so many more finalized slots they come no more.
 PATIENCE_SLOTS = 8
-# A transaction may name one of the last 150 blockhashes; forks make more of them.
-_REMEMBERED_BLOCKHASHES = 600
-_BLOCKHASH_CHARACTERS = 44
 # Slots that are known and not final: five hours of a mainnet that finalizes nothing.
 MOST_UNFINALIZED = 50_000
+# Statuses of no bank but the one that the cluster voted for.
+_OF_CLUSTER = (SlotStatus.SLOT_CONFIRMED, SlotStatus.SLOT_FINALIZED)
 
 
 class Assembler:
@@ -79,7 +79,7 @@ class Assembler:
         # Slots above it come live in this connection.
         self._live_after: Slot | None = None
         self._pending: dict[Slot, PendingSlot] = {}
-        self._parents: dict[Slot, Slot] = {}
+        self._parents = Parents()
         # Final and not closed yet: how many slots were finalized when this one was.
         self._waiting: dict[Slot, int] = {}
         # Below a final slot whose parent is unknown, down to a root: it is unknown yet which of the
@@ -87,7 +87,7 @@ class Assembler:
         self._broken: dict[Slot, Slot] = {}
         self._finalized_count = 0
         self._late: set[Slot] = set()
-        self._blockhashes: dict[bytes, None] = {}
+        self._blockhashes = Blockhashes()
         self._head = Slot(0)
         self._size = 0
 
@@ -124,10 +124,9 @@ class Assembler:
         if stores_untouched is not None:
             self._stores_untouched = stores_untouched
         for pending in self._pending.values():
-            if pending.buffer.size:
-                before = pending.size
-                pending.set_aside()
-                self._size += pending.size - before
+            before = pending.size
+            pending.set_aside()
+            self._size += pending.size - before
 
     def feed(self, update: Update) -> list[Event]:
         """Take one message; what became known by it, mostly nothing."""
@@ -136,21 +135,26 @@ class Assembler:
         if isinstance(update, AccountUpdate):
             pending = self._pending_of(update.slot)
             if pending is not None:
-                writes = pending.buffer.writes
+                buffer = pending.buffer
+                if buffer.bank != update.bank:
+                    buffer = pending.bank(update.bank)
                 key = (update.pubkey, update.write_version)
-                if key not in writes:
-                    writes[key] = update
+                if key in buffer.writes:
+                    self._size += buffer.put(update)
+                else:
+                    buffer.writes[key] = update
                     size = len(update.packed)
-                    pending.buffer.size += size
+                    buffer.size += size
                     self._size += size
             return []
         if isinstance(update, SlotUpdate):
             return list(self._slot(update))
         pending = self._pending_of(update.slot)
         if pending is not None:
-            before = pending.size
-            self._add(pending, update)
-            self._size += pending.size - before
+            self._size += pending.add(update)
+            if isinstance(update, BlockMetaUpdate):
+                self._learn_parent(update.slot, update.parent_slot, OF_BLOCK)
+                self._blockhashes.remember(update.blockhash)
         return []
 
     def admits(self, slot: Slot) -> bool:
@@ -208,8 +212,8 @@ class Assembler:
                 self._root = slot
             if not self._is_open(slot) or not self._has_room(slot):
                 return None
-            pending = self._pending[slot] = PendingSlot()
-            pending.buffer.live = self._live_after is not None and slot > self._live_after
+            live = self._live_after is not None and slot > self._live_after
+            pending = self._pending[slot] = PendingSlot(Reception(live))
         if slot in self._waiting:
             self._late.add(slot)
         return None if pending.overflowed else pending
@@ -220,7 +224,7 @@ class Assembler:
             if slot >= self._top or self._top in self._waiting:
                 return False
             self._forget(Slot(self._top))
-            self._parents.pop(Slot(self._top), None)
+            self._parents.forget(Slot(self._top))
             self._top = max([*self._pending, *self._parents])
         self._top = max(self._top, slot)
         return True
@@ -231,44 +235,23 @@ class Assembler:
             return True
         return any(low < slot < top for top, low in self._broken.items())
 
-    def _add(self, pending: PendingSlot, update: TransactionUpdate | BlockMetaUpdate) -> None:
-        fits = (
-            pending.buffer.add_transaction(update)
-            if isinstance(update, TransactionUpdate)
-            else pending.buffer.add_meta(update)
-        )
-        if not fits:
-            pending.set_aside()
-            self._add(pending, update)
-        if isinstance(update, BlockMetaUpdate):
-            self._learn_parent(update.slot, update.parent_slot)
-            self._remember_blockhash(update.blockhash)
-
-    def _learn_parent(self, slot: Slot, parent: Slot) -> None:
+    def _learn_parent(self, slot: Slot, parent: Slot, source: int) -> None:
         if slot in self._parents or self._has_room(slot):
-            self._parents[slot] = parent
-
-    def _remember_blockhash(self, blockhash: str) -> None:
-        if len(blockhash) > _BLOCKHASH_CHARACTERS:
-            return
-        try:
-            self._blockhashes[b58decode(blockhash)] = None
-        except ValueError:
-            return
-        if len(self._blockhashes) > _REMEMBERED_BLOCKHASHES:
-            del self._blockhashes[next(iter(self._blockhashes))]
+            self._parents.learn(slot, parent, source)
 
     def _slot(self, update: SlotUpdate) -> Iterator[Event]:
         slot = update.slot
         self._bound.hear(slot, now := self._clock())
         self._admitted = self._bound.ceiling(now)
         if update.status == SlotStatus.SLOT_DEAD:
-            if slot not in self._waiting and self._forget(slot):
-                self._parents.pop(slot, None)
+            if slot not in self._waiting and self._die(slot, update.bank):
                 yield SlotDead(slot)
             return
+        is_clusters = update.status in _OF_CLUSTER
         if update.parent is not None and self._is_open(slot):
-            self._learn_parent(slot, update.parent)
+            self._learn_parent(slot, update.parent, OF_CLUSTER if is_clusters else OF_STATUS)
+        if update.bank and is_clusters and (pending := self._pending.get(slot)) is not None:
+            pending.name(update.bank, is_final=update.status == SlotStatus.SLOT_FINALIZED)
         finalized = None
         if update.status == SlotStatus.SLOT_FINALIZED and self._root is not None:
             finalized = slot
@@ -297,13 +280,12 @@ class Assembler:
         for waiting, since in list(self._waiting.items()):
             if self._finalized_count - since >= self._patience:
                 yield from self._close(waiting, last_chance="messages_lost")
-        for known in [each for each in self._parents if not self._is_open(each)]:
-            del self._parents[known]
+        self._parents.keep(self._is_open)
 
     def _walk(self, slot: Slot, root: Slot, *, root_is_final: bool) -> Iterator[Event]:
         """The slot is final, and so are its ancestors down to the root."""
         path = [slot]
-        while (parent := self._parents.get(path[-1])) is not None and root < parent < path[-1]:
+        while (parent := self._parent_of(path)) is not None and root < parent < path[-1]:
             path.append(parent)
         if parent is None and path[-1] > root + 1:
             self._broken[path[-1]] = root
@@ -322,8 +304,8 @@ class Assembler:
         """Look again at a final slot of which more is known now."""
         if slot in self._broken and slot in self._parents:
             root = self._broken.pop(slot)
-            parent = self._parents[slot]
-            if root < parent < slot:
+            parent = self._parent_of([slot])
+            if parent is not None and root < parent < slot:
                 if parent not in self._waiting:
                     yield from self._walk(parent, root, root_is_final=False)
                 else:
@@ -335,10 +317,17 @@ class Assembler:
 
     def _close(self, slot: Slot, *, last_chance: str = "") -> Iterator[Event]:
         pending = self._pending.get(slot)
-        best, wholeness = best_of(
-            pending, self._blockhashes.__contains__, stores_untouched=self._stores_untouched
+        found = best_of(
+            pending,
+            self._blockhashes.__contains__,
+            stores_untouched=self._stores_untouched,
+            blockhash=self._parents.hash_of(slot),
         )
+        best, wholeness = found.buffer, found.wholeness
+        block = None if best is None or wholeness < Wholeness.LEDGER else best.meta
+        below = self._parents.learn_hash(slot, [block] if block else self._blocks(slot))
         if wholeness < Wholeness.EVERY_WRITE and not last_chance:
+            yield from self._close_waiting(below)
             return
         del self._waiting[slot]
         self._forget(slot)
@@ -346,13 +335,43 @@ class Assembler:
             self._forget_between(self._broken.pop(slot), slot)
         if best is None or wholeness < Wholeness.LEDGER:
             overflowed = pending is not None and pending.overflowed
-            buffers = () if pending is None else pending.buffers
-            yield SlotIncomplete(slot, "buffer_full" if overflowed else last_chance, buffers)
+            reason = last_chance if found.is_separated else "two_banks"
+            yield SlotIncomplete(slot, "buffer_full" if overflowed else reason, found.buffers)
         else:
-            assert pending is not None
             reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
             closed = closed_slot(slot, best, wholeness)
-            yield SlotClosed(closed, reason, wholeness, pending.buffers)
+            yield SlotClosed(closed, reason, wholeness, found.buffers)
+        yield from self._close_waiting(below)
+
+    def _close_waiting(self, slot: Slot | None) -> Iterator[Event]:
+        if slot is not None and slot in self._waiting:
+            yield from self._close(slot)
+
+    def _parent_of(self, path: list[Slot]) -> Slot | None:
+        """The parent of the last of final slots, each of which descends from the next."""
+        slot = path[-1]
+        blocks = () if self._parents.is_certain(slot) else self._blocks(slot)
+        if len(blocks) < 2:
+            return self._parents.get(slot)
+        return self._parents.of_final(
+            slot, blocks, [b for c in path[-2:-1] for b in self._blocks(c)]
+        )
+
+    def _blocks(self, slot: Slot) -> list[BlockMetaUpdate]:
+        pending = self._pending.get(slot)
+        return [] if pending is None else pending.metas
+
+    def _die(self, slot: Slot, bank: int) -> bool:
+        pending = self._pending.get(slot)
+        if pending is None:
+            return False
+        before = pending.size
+        is_left = pending.die(bank)
+        self._size += pending.size - before
+        if not is_left:
+            del self._pending[slot]
+            self._parents.forget(slot)
+        return True
 
     def _forget(self, slot: Slot) -> bool:
         pending = self._pending.pop(slot, None)

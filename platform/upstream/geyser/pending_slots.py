@@ -2,55 +2,114 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from chain.blocks import Granularity
 from chain.units import Slot
 from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.slot_banks import Reception, of_final_bank
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
 
 
 @dataclass(slots=True)
 class PendingSlot:
-    """What is known of a slot that is not closed: this connection's messages, earlier ones'."""
+    """What is known of a slot that is not closed: this connection's messages, earlier ones'.
+    `buffer` is of the bank that a message came of last.
+    """
 
-    buffer: SlotBuffer = field(default_factory=SlotBuffer)
-    earlier: list[SlotBuffer] = field(default_factory=list)
+    now: Reception = field(default_factory=Reception)
+    earlier: list[Reception] = field(default_factory=list)
     overflowed: bool = False
+    buffer: SlotBuffer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.buffer = self.now.bank(0)
 
     @property
     def size(self) -> int:
-        return self.buffer.size + sum(each.size for each in self.earlier)
+        return self.now.size + sum(each.size for each in self.earlier)
 
     @property
-    def buffers(self) -> tuple[SlotBuffer, ...]:
-        """What came, one buffer for each connection, the earliest first."""
-        return tuple(each for each in (*self.earlier, self.buffer) if each.size)
+    def metas(self) -> list[BlockMetaUpdate]:
+        """Every block message that came."""
+        return [meta for each in (*self.earlier, self.now) for meta in each.metas]
+
+    def bank(self, bank: int) -> SlotBuffer:
+        """This connection's buffer of the bank."""
+        if self.buffer.bank != bank:
+            self.buffer = self.now.bank(bank)
+        return self.buffer
+
+    def add(self, update: TransactionUpdate | BlockMetaUpdate) -> int:
+        """Adds a message; returns the bytes that it added."""
+        return self.bank(update.bank).put(update)
+
+    def die(self, bank: int) -> bool:
+        """A bank died, 0 for the one whose messages have no id; False if nothing is left."""
+        for each in (*self.earlier, self.now) if not bank else (self.now,):
+            each.die(bank)
+        self.buffer = self.now.bank(0)
+        return self.size > 0
+
+    def name(self, bank: int, *, is_final: bool) -> None:
+        """A status says which bank the cluster voted for."""
+        self.now.confirmed = bank
+        if is_final:
+            self.now.finalized = bank
 
     def set_aside(self) -> None:
-        self.earlier = [*self.earlier[-1:], self.buffer]
-        self.buffer = SlotBuffer()
+        """What follows comes from another connection."""
+        if self.now.size:
+            self.earlier = [*self.earlier[-1:], self.now]
+        self.now = Reception()
+        self.buffer = self.now.bank(0)
+
+
+class Best(NamedTuple):
+    """The buffer that proves most, None if there is none, and the final bank's messages of each
+    connection. `is_separated`: they could be separated from those of another bank in each.
+    """
+
+    buffer: SlotBuffer | None = None
+    wholeness: Wholeness = Wholeness.PARTIAL
+    buffers: tuple[SlotBuffer, ...] = ()
+    is_separated: bool = True
 
 
 def best_of(
-    pending: PendingSlot | None, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool
-) -> tuple[SlotBuffer | None, Wholeness]:
-    """Of this connection's messages, alone and together with earlier ones', the buffer that proves
-    most, and how much that is.
+    pending: PendingSlot | None,
+    is_blockhash: Callable[[bytes], bool],
+    *,
+    stores_untouched: bool,
+    blockhash: str = "",
+) -> Best:
+    """Of this connection's messages, alone and together with earlier ones', what proves most.
+    `blockhash` is the block's, "" where it is not known otherwise.
     """
     if pending is None:
-        return None, Wholeness.PARTIAL
-    candidates = [pending.buffer]
-    together: SlotBuffer | None = pending.buffer
-    for earlier in reversed(pending.earlier):
-        together = None if together is None else earlier.joined(together)
+        return Best()
+
+    def rate(buffer: SlotBuffer) -> Wholeness:
+        return buffer.wholeness(is_blockhash, stores_untouched=stores_untouched)
+
+    receptions = (*pending.earlier, pending.now)
+    found = [of_final_bank(each, blockhash, rate) for each in receptions]
+    buffers = [each for each in found if each is not None]
+    is_separated = len(buffers) == len(found)
+    if not buffers or (found[-1] is None and not blockhash):
+        return Best(is_separated=is_separated)
+    *earlier, newest = buffers
+    candidates = [newest]
+    together: SlotBuffer | None = newest
+    for each in reversed(earlier):
+        together = None if together is None else each.joined(together)
         if together is not None:
             candidates.append(together)
-    rated = [
-        (each.wholeness(is_blockhash, stores_untouched=stores_untouched), -place)
-        for place, each in enumerate(candidates)
-    ]
+    rated = [(rate(each), -place) for place, each in enumerate(candidates)]
     wholeness, place = max(rated)
-    return candidates[-place], wholeness
+    received = tuple(each for each in buffers if each.size)
+    return Best(candidates[-place], wholeness, received, is_separated)
 
 
 def closed_slot(slot: Slot, buffer: SlotBuffer, wholeness: Wholeness) -> ClosedSlot:

@@ -4,8 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from google.protobuf.message import DecodeError
+
 from chain.encodings import b58decode
+from chain.units import U64_MAX
+from upstream.geyser.block_contents import is_of_block
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+from upstream.protobuf import geyser_pb2 as schema
 
 # Written by every bank, outside transactions: without them the unsigned writes did not all come.
 EVERY_SLOT = tuple(
@@ -17,6 +22,7 @@ EVERY_SLOT = tuple(
         "SysvarRecentB1ockHashes11111111111111111111",
     )
 )
+CLOCK, SLOT_HASHES, SLOT_HISTORY, RECENT_BLOCKHASHES = EVERY_SLOT
 _UNSIGNED = b""
 
 
@@ -32,7 +38,9 @@ class Wholeness(IntEnum):
 
 @dataclass(slots=True)
 class SlotBuffer:
-    """Of one slot in one connection: writes by (pubkey, write_version), transactions by index."""
+    """Of one bank in one connection: writes by (pubkey, write_version), transactions by index. With
+    `bank` 0 what names no bank, perhaps of several. `spare` are messages that contradict others.
+    """
 
     writes: dict[tuple[bytes, int], AccountUpdate] = field(default_factory=dict)
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
@@ -41,6 +49,24 @@ class SlotBuffer:
     # Whether it came as it happened, from its beginning, and not as a replay, which may have no
     # more than the last write of each account.
     live: bool = False
+    bank: int = 0
+    spare: list[AccountUpdate | TransactionUpdate | BlockMetaUpdate] = field(default_factory=list)
+
+    def put(self, update: AccountUpdate | TransactionUpdate | BlockMetaUpdate) -> int:
+        """Adds a message as it came, once; returns the bytes that it added."""
+        known: AccountUpdate | TransactionUpdate | BlockMetaUpdate
+        if isinstance(update, AccountUpdate):
+            known = self.writes.setdefault((update.pubkey, update.write_version), update)
+        elif isinstance(update, TransactionUpdate):
+            known = self.transactions.setdefault(update.transaction_index, update)
+        else:
+            known = self.meta = self.meta or update
+        if known is not update:
+            if any(_is_same(each, update) for each in (known, *self.spare)):
+                return 0
+            self.spare.append(update)
+        self.size += len(update.packed)
+        return len(update.packed)
 
     def add_transaction(self, update: TransactionUpdate) -> bool:
         """False when another transaction is known at the index: two versions of the slot met."""
@@ -65,7 +91,9 @@ class SlotBuffer:
         if other.meta is not None and not result.add_meta(other.meta):
             return None
         result.size = self.size + other.size
-        return result if result._is_in_order() and not self._is_of_another(other) else None
+        if not result._is_in_order() or self._is_of_another(other) or result.shows_two_banks():
+            return None
+        return result
 
     def _is_of_another(self, other: "SlotBuffer") -> bool:
         """Whether another validator sent the other: a bank writes these accounts once, so that
@@ -90,6 +118,50 @@ class SlotBuffer:
                 return False
             newest[pubkey] = index
         return True
+
+    def shows_two_banks(self) -> bool:
+        """Whether one bank cannot have sent all of it. A bank writes an account once for each
+        transaction, and the sysvars of EVERY_SLOT once: SlotHashes first, then Clock, both before
+        its transactions, and Clock again behind them where block footers have the time (Alpenglow).
+        """
+        meta, writes = self.meta, self.writes
+        if self.spare or (meta is not None and len(self.transactions) > meta.transaction_count):
+            return True
+        if meta is not None and not meta.slot:
+            return False  # what a chain starts with, in no bank's order
+        signed = {
+            (key[0], each.signature): key[1] for key, each in writes.items() if each.signature
+        }
+        unsigned = [key for key, each in writes.items() if not each.signature]
+        if len(signed) + len(unsigned) < len(writes):
+            return True
+        versions: dict[bytes, list[int]] = {pubkey: [] for pubkey in EVERY_SLOT}
+        for pubkey, version in unsigned:
+            if pubkey in versions:
+                versions[pubkey].append(version)
+        clocks = sorted(versions.pop(CLOCK))
+        if any(len(each) > 1 for each in versions.values()):
+            return True
+        began, froze = versions[SLOT_HASHES], versions[SLOT_HISTORY]
+        ran = max(signed.values(), default=-1)
+        others = [version for pubkey, version in unsigned if pubkey not in EVERY_SLOT]
+        if froze and ran < froze[0] < max(others, default=-1):
+            return True  # a bank that froze writes no more
+        if len(clocks) > 1:
+            last = max([*began, clocks[0], ran])
+            has_footer = len(clocks) == 2 and began < clocks[:1] and last < clocks[1]
+            return not has_footer or any(clocks[1] > each for each in froze)
+        first = min([*froze, *versions[RECENT_BLOCKHASHES], *signed.values()], default=U64_MAX)
+        if meta is None or max([*began, *clocks], default=-1) < first:
+            return False
+        # Perhaps a server that numbers its replay otherwise.
+        return not is_of_block(
+            writes.values(),
+            self.transactions.values(),
+            meta,
+            slot_hashes=SLOT_HASHES,
+            recent_blockhashes=RECENT_BLOCKHASHES,
+        )
 
     def has_every_transaction(self) -> bool:
         """Whether the block said how many it has, and they are there, numbered from 0."""
@@ -168,3 +240,23 @@ class SlotBuffer:
         own = {each.signature for each in self.transactions.values()}
         own.add(_UNSIGNED)
         return [each for each in self.writes.values() if each.signature in own]
+
+
+def _is_same(
+    one: AccountUpdate | TransactionUpdate | BlockMetaUpdate,
+    other: AccountUpdate | TransactionUpdate | BlockMetaUpdate,
+) -> bool:
+    """Whether both say the same, sent at whatever time."""
+    if one.packed == other.packed:
+        return True
+    try:
+        return _content(one.packed) == _content(other.packed)
+    except DecodeError:
+        return False
+
+
+def _content(packed: bytes) -> bytes:
+    message = schema.SubscribeUpdate.FromString(packed)
+    message.ClearField("created_at")
+    message.ClearField("filters")
+    return bytes(message.SerializeToString(deterministic=True))

@@ -17,7 +17,8 @@ class BadUpdate(Exception):
 
 class AccountUpdate(NamedTuple):
     """One account write; `packed` is the whole message. `signature` is b"" outside transactions,
-    `owner` the program that owns the account since.
+    `owner` the program that owns the account since. `bank` is the validator's bank_id, here and in
+    the other updates; 0 where the server does not send it.
     """
 
     slot: Slot
@@ -26,6 +27,7 @@ class AccountUpdate(NamedTuple):
     signature: bytes
     packed: bytes
     owner: bytes = b""
+    bank: int = 0
 
 
 class TransactionUpdate(NamedTuple):
@@ -44,6 +46,7 @@ class TransactionUpdate(NamedTuple):
     untouched: tuple[bytes, ...] = ()
     error: bytes = b""
     is_vote: bool = False
+    bank: int = 0
 
 
 class BlockMetaUpdate(NamedTuple):
@@ -60,6 +63,7 @@ class BlockMetaUpdate(NamedTuple):
     packed: bytes
     height: int | None = None
     entry_count: int = 0
+    bank: int = 0
 
 
 class SlotUpdate(NamedTuple):
@@ -69,6 +73,7 @@ class SlotUpdate(NamedTuple):
     parent: Slot | None
     status: int
     dead_error: str = ""
+    bank: int = 0
 
 
 class EntryUpdate(NamedTuple):
@@ -77,6 +82,7 @@ class EntryUpdate(NamedTuple):
     slot: Slot
     place: int
     packed: bytes
+    bank: int = 0
 
 
 class Ping(NamedTuple):
@@ -104,11 +110,12 @@ def update_of(packed: bytes) -> Update | EntryUpdate | Ping | None:
     if kind == "slot":
         slot = message.slot
         parent = Slot(slot.parent) if slot.HasField("parent") else None
-        return SlotUpdate(Slot(slot.slot), parent, slot.status, slot.dead_error)
+        return SlotUpdate(Slot(slot.slot), parent, slot.status, slot.dead_error, slot.bank_id)
     if kind == "block_meta":
         return _block_meta(message.block_meta, packed)
     if kind == "entry":
-        return EntryUpdate(Slot(message.entry.slot), message.entry.index, packed)
+        entry = message.entry
+        return EntryUpdate(Slot(entry.slot), entry.index, packed, entry.bank_id)
     return Ping() if kind == "ping" else None
 
 
@@ -119,7 +126,8 @@ def _account(update: Any, packed: bytes) -> AccountUpdate | None:
     pubkey, signature = info.pubkey, info.txn_signature
     if len(pubkey) != 32 or len(signature) not in (0, 64):
         raise BadUpdate(f"a write in slot {update.slot} has a key or signature of wrong length")
-    return AccountUpdate(update.slot, pubkey, info.write_version, signature, packed, info.owner)
+    version, owner, bank = info.write_version, info.owner, update.bank_id
+    return AccountUpdate(update.slot, pubkey, version, signature, packed, owner, bank)
 
 
 def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
@@ -142,6 +150,7 @@ def _transaction(update: Any, packed: bytes) -> TransactionUpdate:
         written.untouched,
         info.meta.err.err,
         info.is_vote,
+        update.bank_id,
     )
 
 
@@ -160,6 +169,7 @@ def _block_meta(meta: Any, packed: bytes) -> BlockMetaUpdate:
         packed,
         meta.block_height.block_height if meta.HasField("block_height") else None,
         meta.entries_count,
+        meta.bank_id,
     )
 
 

@@ -1,0 +1,85 @@
+"""Part: what one connection sent of one bank of a slot."""
+
+from dataclasses import dataclass, field
+
+from upstream.geyser.slot_buffers import RECENT_BLOCKHASHES, SLOT_HASHES, SLOT_HISTORY
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+
+# A bank writes each of them once, outside transactions.
+_ONCE = frozenset((SLOT_HASHES, SLOT_HISTORY, RECENT_BLOCKHASHES))
+
+
+@dataclass(slots=True)
+class Part:
+    """What one connection sent of a bank: of each account the last write, transactions by index,
+    and the messages of entries by index, where they are followed. `bank` is its bank_id, 0 for
+    messages that name none; `is_mixed` if they are of two banks.
+    """
+
+    accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
+    transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
+    signatures: dict[bytes, TransactionUpdate] = field(default_factory=dict)
+    entries: dict[int, bytes] = field(default_factory=dict)
+    meta: BlockMetaUpdate | None = None
+    size: int = 0
+    bank: int = 0
+    is_mixed: bool = False
+
+    def put(self, update: AccountUpdate | TransactionUpdate | BlockMetaUpdate) -> None:
+        """Adds a message."""
+        if isinstance(update, AccountUpdate):
+            account = self.accounts.get(update.pubkey)
+            if account is None or account.write_version < update.write_version:
+                self.accounts[update.pubkey] = update
+                self.size += len(update.packed) - (0 if account is None else len(account.packed))
+            if account is not None and not (account.signature or update.signature):
+                is_again = account.write_version != update.write_version
+                self.is_mixed = self.is_mixed or (is_again and update.pubkey in _ONCE)
+        elif isinstance(update, TransactionUpdate):
+            known = self.transactions.get(update.transaction_index)
+            if known is None:
+                self.size += len(update.packed)
+            elif known.signature != update.signature:
+                self.is_mixed = True
+            self.transactions[update.transaction_index] = update
+            self.signatures[update.signature] = update
+        else:
+            if self.meta is not None and self.meta.blockhash != update.blockhash:
+                self.is_mixed = True
+            self.meta = update
+
+    def with_unmarked(self, unmarked: "Part") -> "Part":
+        """The bank's part with what names no bank; of what the bank has itself nothing else."""
+        found = Part(
+            self.accounts or unmarked.accounts,
+            self.transactions or unmarked.transactions,
+            self.signatures or unmarked.signatures,
+            self.entries or unmarked.entries,
+            self.meta or unmarked.meta,
+            self.size + unmarked.size,
+            self.bank,
+            self.is_mixed,
+        )
+        if not (self.accounts and self.transactions and self.meta):
+            found.is_mixed = self.is_mixed or unmarked.is_mixed
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        if self.is_mixed or self.meta is None:
+            return False
+        return len(self.transactions) == self.meta.transaction_count
+
+    @property
+    def blockhash(self) -> str:
+        return "" if self.meta is None else self.meta.blockhash
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Its entries and its bytes."""
+        return len(self.entries), self.size
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether all entries came."""
+        return self.meta is not None and len(self.entries) == self.meta.entry_count

@@ -1,0 +1,76 @@
+"""Parents: which block each slot's block was built on, by the most reliable message."""
+
+from collections.abc import Callable, Collection, Iterator
+
+from chain.units import Slot
+from upstream.geyser.updates import BlockMetaUpdate
+
+# Statuses of any bank, block messages, statuses of the bank that the cluster voted for.
+OF_STATUS, OF_BLOCK, OF_CLUSTER = range(3)
+
+
+class Parents:
+    """The parents by slot. Of two banks of one slot each may have another one, and both may have
+    children: `hash_of` is the blockhash that the final child names, "" while none is known.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Slot, tuple[int, Slot]] = {}
+        self._hashes: dict[Slot, str] = {}
+
+    def __contains__(self, slot: Slot) -> bool:
+        return slot in self._known
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, slot: Slot) -> Slot | None:
+        found = self._known.get(slot)
+        return None if found is None else found[1]
+
+    def learn(self, slot: Slot, parent: Slot, source: int) -> None:
+        """A less reliable source changes nothing."""
+        known = self._known.get(slot)
+        if known is None or source >= known[0]:
+            self._known[slot] = (source, parent)
+
+    def forget(self, slot: Slot) -> None:
+        self._known.pop(slot, None)
+
+    def keep(self, is_open: Callable[[Slot], bool]) -> None:
+        """Forgets the slots that are decided."""
+        for slot in [each for each in self._known if not is_open(each)]:
+            del self._known[slot]
+        for slot in [each for each in self._hashes if not is_open(each)]:
+            del self._hashes[slot]
+
+    def hash_of(self, slot: Slot) -> str:
+        return self._hashes.get(slot, "")
+
+    def learn_hash(self, slot: Slot, blocks: Collection[BlockMetaUpdate]) -> Slot | None:
+        """What the block messages of a final slot say of its parent's; the parent if that is new,
+        and the same in all of them.
+        """
+        named = {(each.parent_slot, each.parent_blockhash) for each in blocks}
+        if len(named) != 1:
+            return None
+        parent, blockhash = named.pop()
+        if not blockhash or parent >= slot or self._hashes.get(parent) == blockhash:
+            return None
+        self._hashes[parent] = blockhash
+        return parent
+
+    def is_certain(self, slot: Slot) -> bool:
+        """Whether it is known by a status of the bank that the cluster voted for."""
+        return slot in self._known and self._known[slot][0] == OF_CLUSTER
+
+    def of_final(
+        self, slot: Slot, blocks: Collection[BlockMetaUpdate], children: Collection[BlockMetaUpdate]
+    ) -> Slot | None:
+        """The parent of a final slot, by the block messages of the slot and of its final child."""
+        named = {each.parent_blockhash for each in children}
+        found = {each.parent_slot for each in blocks if each.blockhash in named}
+        return found.pop() if len(found) == 1 else self.get(slot)
