@@ -155,14 +155,15 @@ def _one_of(value: Any, kinds: Sequence[Any], word: str, at: str) -> Any:
     if value is None and type(None) in kinds:
         return None
     if word:
-        deepest = Refused("", at)
+        refusals = []
         for kind in some:
             try:
                 return understood(value, kind, at)
             except Insisted:
                 raise
             except Refused as refused:
-                deepest = max(deepest, refused, key=lambda each: len(each.at))
+                refusals.append(refused)
+        deepest = max(refusals, key=lambda each: len(each.at))
         text = f"data did not match any variant of untagged enum {word}"
         raise Refused(text, deepest.at, deepest.text)
     if len(some) == 1:
