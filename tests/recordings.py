@@ -36,11 +36,15 @@ def messages(recording: Path) -> Iterator[bytes]:
             yield plain.read(*struct.unpack("<I", length))
 
 
-def closed_slots(recording: Path, *, begin: Slot | None = None) -> Iterator[ClosedSlot]:
-    """The finalized slots, from `begin` or the first whole one on."""
+def closed_slots(
+    recording: Path, *, begin: Slot | None = None, stream: Iterable[bytes] | None = None
+) -> Iterator[ClosedSlot]:
+    """The finalized slots, from `begin` or the first whole one on; of the `stream`, where one is
+    given instead of what the node sent.
+    """
     version = recording.name.removeprefix("agave-")
     assembler = Assembler(begin=begin, stores_untouched=stores_untouched(version))
-    for packed in messages(recording):
+    for packed in messages(recording) if stream is None else stream:
         update = update_of(packed)
         if isinstance(update, _ASSEMBLED):
             for event in assembler.feed(update):

@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "blocks": ("block_meta",),
     "all": ("account", "transaction", "block_meta", "slot", "entry"),
 }
-_OF_THE_SLOT = (
+OF_THE_SLOT = (
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED,
     SlotStatus.SLOT_COMPLETED,
     SlotStatus.SLOT_DEAD,
@@ -178,7 +178,7 @@ def test_what_comes_out_is_the_final_banks_or_a_gap(version: str) -> None:
 
         def named(message: Message, bank: int, kinds: tuple[str, ...] = kinds) -> Message:
             kind = kind_of(message)
-            is_slots = kind == "slot" and message.slot.status in _OF_THE_SLOT
+            is_slots = kind == "slot" and message.slot.status in OF_THE_SLOT
             (new,) = marked([message], bank, lambda k: k in kinds and not is_slots)
             if kind == "block_meta" and kind not in kinds:
                 new.block_meta.bank_id = 0  # the recording has them
