@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from access import store, usage_queries
-from access.counted_calls import OUR_FAILURES
+from access.counted_calls import FAILED
 from access.models import ApiKey
 from access.spans import Span
 from access.usage_queries import Asked
@@ -159,4 +159,4 @@ def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
     """(status, calls) of every outcome, our own failures first, then most calls first."""
     rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
     # One failure of the service matters more than many refusals.
-    return sorted(rows, key=lambda row: row[0] not in OUR_FAILURES)
+    return sorted(rows, key=lambda row: row[0] not in FAILED)
