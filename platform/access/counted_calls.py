@@ -4,6 +4,7 @@ Every figure of calls follows `kind_of`: quotas, pages, charts, files, metrics a
 """
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from shared_state.outages import NAMES
 
@@ -18,6 +19,32 @@ class Kind(StrEnum):
     REFUSED = "refused"
     FAILED = "failed"
     PUSHED = "pushed"
+
+
+class CallCounts(NamedTuple):
+    """Calls of each kind; lists are sorted by `counted`."""
+
+    counted: int = 0
+    refused: int = 0
+    failed: int = 0
+    pushed: int = 0
+
+    @property
+    def not_answered(self) -> int:
+        return self.refused + self.failed
+
+    @property
+    def calls(self) -> int:
+        """All but notifications, which no one called."""
+        return self.counted + self.not_answered
+
+    def plus(self, other: "CallCounts") -> "CallCounts":
+        return CallCounts(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+
+def counts_of(method: str, status: str, calls: int) -> CallCounts:
+    """So many calls with this outcome."""
+    return CallCounts(**{kind_of(method, status).value: calls})
 
 
 # How the names end under which notifications of subscriptions are counted.

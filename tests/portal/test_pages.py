@@ -62,7 +62,7 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     assert "Webhook the bridge is off" in text
     assert "1,200 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
-    assert "rate_limited 77" in text and refusal_advice.advice("rate_limited") in text
+    assert "rate_limited 77 refused" in text and refusal_advice.advice("rate_limited") in text
 
 
 def test_the_overview_links_what_did_not_land(
@@ -110,10 +110,10 @@ def test_usage_shows_own_calls_by_key_method_and_outcome(
     called(key, ("getBlock", "ok", 1_234), ("getSlot", "rate_limited", 55))
     called(other, ("getSecrets", "ok", 9_999))
     text = text_of(client, "/portal/usage/")
-    assert "ok 1,234" in text and "refused or failed 55" in text
+    assert "counted 1,234" in text and "refused 55" in text
     assert "getSecrets" not in text and "9,999" not in text
     text = text_of(client, f"/portal/usage/?span=month&key={key.pk}&status=rate_limited")
-    assert "Only the outcome rate_limited" in text and "ok 0" in text
+    assert "Only the outcome rate_limited" in text and "counted 0" in text
     answer = client.get(f"/portal/usage/csv/?span=24h&key={key.pk}")
     rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))  # type: ignore[attr-defined]
     assert {(row["method"], row["calls"]) for row in rows} == {
