@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from access.counted_calls import CallCounts
@@ -75,7 +75,12 @@ def lined(cell: Any) -> int:
     return number(found)
 
 
-@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(12),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    # An example reads thirty pages: a failing one is shown as it was found.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
 @given(MIXES)
 def test_every_page_and_file_has_the_figures_of_the_database(
     owner: Any, browser: Browser, admin_client: Client, key: ApiKey, mix: list[Any]
