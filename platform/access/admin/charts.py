@@ -32,7 +32,7 @@ def pushed_chart_of(report: UsageReport, *, ranged: bool = True) -> Chart | None
 
 def _chart(title: str, report: UsageReport, kinds: tuple[Kind, ...], *, ranged: bool) -> Chart:
     note = ""
-    if report.since is not None:
+    if report.since is not None and Kind.COUNTED in kinds:
         note = f"Nothing was counted before {utc(report.since)}: the chart begins there."
     return Chart(
         title=title,
