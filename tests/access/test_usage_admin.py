@@ -98,6 +98,16 @@ def test_a_span_of_days_says_what_the_single_days_add_up_to(admin_client: Any, i
             assert starts[-1].date() == today.date() and len(starts) == days
 
 
+def test_a_chart_of_young_data_begins_with_the_first_call(admin_client: Any, issue: Any) -> None:
+    first = (timezone.now() - timedelta(minutes=3)).replace(second=0, microsecond=0)
+    add_usage([(issue().key.pk, "getSlot", "ok", first, 5, 9)])
+    chart = admin_client.get(PAGE, {"span": "1h"}).context["usage"]["chart"]
+    assert chart.starts[0] == first and chart.series[0].values[0] == 5
+    assert "Nothing was counted before" in chart.note
+    chart = admin_client.get(PAGE, {"span": "24h"}).context["usage"]["chart"]
+    assert chart.starts[0] == first.replace(minute=0) and chart.series[0].values[0] == 5
+
+
 def test_the_files_say_what_the_page_shows(admin_client: Any, issue: Any) -> None:
     key = issue().key
     add(key, 10)

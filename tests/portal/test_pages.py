@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from access import refusal_advice
 from access.models import ApiKey, Tier
+from access.services import keys
 from access.usage_sums import add_usage
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
@@ -101,6 +102,15 @@ def test_a_quota_is_the_same_on_every_page_and_without_refused_calls(
     assert "175 of 2,000 calls 8.8 %" in text_of(client, f"/portal/limits/{key.pk}/")
     assert "175 of 2,000 calls 8.8 %" in text_of(client, f"/portal/keys/{key.pk}/")
     assert "175 of 2,000 8.8 %" in text_of(client, "/portal/")
+
+
+def test_the_month_of_a_rotated_key_is_counted_once(client: Client, key: ApiKey) -> None:
+    new = keys.rotate_key(key.pk, overlap=timedelta(hours=1), now=timezone.now()).key
+    called(key, ("getBlock", "ok", 1_000))
+    called(new, ("getBlock", "ok", 234), ("getBlock", "unavailable", 9))
+    for path in ("/portal/", "/portal/usage/?span=month"):
+        assert "1,234" in text_of(client, path) and "2,468" not in text_of(client, path)
+    assert client.get("/portal/").context["month"]["used"] == "1,234"
 
 
 def test_usage_shows_own_calls_by_key_method_and_outcome(
