@@ -72,11 +72,11 @@ def above_monthly_bytes(tier_id: int, *, limit: int, start: date) -> list[Excess
 
 
 def calls_since(tier_id: int | None, since: datetime) -> list[Excess]:
-    """(key_id, 0, calls) of the keys of the tier that were used since then."""
+    """(key_id, 0, counted calls) of the keys of the tier that were used since then."""
     who, values = _who(tier_id)
     return _rows(
         f"""
-        SELECT key_id, 0, sum(calls)::bigint FROM access_keyhour
+        SELECT key_id, 0, sum(counted)::bigint FROM access_keyhour
         WHERE {who} AND hour >= %s GROUP BY 1
         """,
         [*values, since],

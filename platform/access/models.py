@@ -319,9 +319,7 @@ class UsageDay(models.Model):
 
 
 class UsageHour(models.Model):
-    """The sum of an hour's UsageMinute rows over all callers, kept for good: few rows, so that a
-    report on all callers is cheap.
-    """
+    """An hour's UsageMinute rows over all callers, kept for good: few rows, for reports on all."""
 
     method = models.CharField(max_length=60)
     status = models.CharField(max_length=60)
@@ -343,12 +341,15 @@ class UsageHour(models.Model):
 
 
 class KeyHour(models.Model):
-    """The sum of one key's hour, kept for the shortest report on the busiest keys."""
+    """One key's hour, by access.counted_calls; the rest of `calls` is pushed. Kept for days."""
 
     key = _of_key()
     hour = models.DateTimeField()
     calls = models.PositiveBigIntegerField()
     ok = models.PositiveBigIntegerField()
+    counted = models.PositiveBigIntegerField(default=0, db_default=0)
+    refused = models.PositiveBigIntegerField(default=0, db_default=0)
+    failed = models.PositiveBigIntegerField(default=0, db_default=0)
 
     class Meta:
         ordering: ClassVar = ["-hour"]
@@ -364,15 +365,15 @@ class KeyHour(models.Model):
 
 
 class KeyDay(models.Model):
-    """The sum of one key's UTC day, kept for good. `counted` are the calls that count against the
-    month's limit (access.counted_calls), `bytes` those of notifications.
-    """
+    """The same of one key's UTC day, kept for good; `bytes` are those of notifications."""
 
     key = _of_key()
     day = models.DateField()
     calls = models.PositiveBigIntegerField()
     ok = models.PositiveBigIntegerField()
     counted = models.PositiveBigIntegerField()
+    refused = models.PositiveBigIntegerField(default=0, db_default=0)
+    failed = models.PositiveBigIntegerField(default=0, db_default=0)
     bytes = models.PositiveBigIntegerField(default=0, db_default=0)
 
     class Meta:

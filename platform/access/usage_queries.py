@@ -7,13 +7,30 @@ UsageDay, and the busiest keys KeyHour and KeyDay.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import reduce
 from typing import Any
 
 from django.db import connection
 
+from access.counted_calls import FAILED, NOTIFICATION, REFUSED, CallCounts
 from access.spans import Span
 
 _HOUR = timedelta(hours=1)
+# access.counted_calls in SQL, over sums by kind: (counted, refused, failed, pushed).
+_SUMS = "sum(counted)::bigint, sum(refused)::bigint, sum(failed)::bigint"
+_SUMS += ", sum(calls - counted - refused - failed)::bigint"
+# The columns of these sums, made of rows with a method and a status; `failed` and `refused` are
+# parameters.
+_BY_KIND = f"""
+    SELECT *,
+        CASE WHEN method LIKE '%%{NOTIFICATION}' OR status = ANY(%s) OR status = ANY(%s)
+            THEN 0 ELSE calls END AS counted,
+        CASE WHEN method NOT LIKE '%%{NOTIFICATION}' AND status = ANY(%s)
+            THEN calls ELSE 0 END AS refused,
+        CASE WHEN method NOT LIKE '%%{NOTIFICATION}' AND status = ANY(%s)
+            THEN calls ELSE 0 END AS failed
+"""
+_KIND_VALUES: list[Any] = [sorted(FAILED), sorted(REFUSED), sorted(REFUSED), sorted(FAILED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +128,18 @@ def _begin(moment: date) -> datetime:
 
 
 def counted_since() -> datetime | None:
-    """The hour of the first call that was counted; None before it."""
-    rows = _rows("SELECT min(hour) FROM access_usagehour", [])
+    """The minute of the first call of all, or its hour if the minutes are forgotten; None before
+    it.
+    """
+    rows = _rows(
+        """
+        SELECT coalesce((
+            SELECT min(minute) FROM access_usageminute
+            WHERE minute >= begun.hour AND minute < begun.hour + interval '1 hour'
+        ), begun.hour) FROM (SELECT min(hour) AS hour FROM access_usagehour) AS begun
+        """,
+        [],
+    )
     first: datetime | None = rows[0][0]
     return first
 
@@ -129,23 +156,23 @@ def bytes_of_keys(key_ids: Collection[int], first: date, end: date) -> int:
 
 def calls_by_key(
     asked: Asked, span: Span, now: datetime, limit: int
-) -> list[tuple[int | None, int, int]]:
-    """(key_id or None for callers without a key, successful calls, other calls), busiest first."""
+) -> list[tuple[int | None, CallCounts]]:
+    """(key_id or None for callers without a key, its calls), most counted calls first."""
+    by_kind, kinds = "SELECT *", []
     if asked.is_narrow or span.step < _HOUR:
         source = _DAYS if span.is_of_days else _MINUTES
-        ok = "CASE WHEN status = 'ok' THEN calls ELSE 0 END"
+        by_kind, kinds = _BY_KIND, _KIND_VALUES
     else:
-        source, ok = (_KEY_DAYS if span.is_of_days else _KEY_HOURS), "ok"
+        source = _KEY_DAYS if span.is_of_days else _KEY_HOURS
     where, values = _condition(asked, source, span, now)
-    return _rows(
+    rows = _rows(
         f"""
-        SELECT key_id, ok, calls - ok FROM (
-            SELECT key_id, sum({ok})::bigint AS ok, sum(calls)::bigint AS calls
-            FROM {source.table} WHERE {where} GROUP BY 1
-        ) AS counted ORDER BY calls DESC, key_id NULLS FIRST LIMIT %s
+        SELECT key_id, {_SUMS} FROM ({by_kind} FROM {source.table} WHERE {where}) AS rows
+        GROUP BY 1 ORDER BY 2 DESC, sum(calls) DESC, key_id NULLS FIRST LIMIT %s
         """,
-        [*values, limit],
+        [*kinds, *values, limit],
     )
+    return [(key_id, CallCounts(*counts)) for key_id, *counts in rows]
 
 
 # Rows of an export that are held at once.
@@ -171,11 +198,12 @@ def single_rows(asked: Asked, span: Span, now: datetime) -> Iterator[tuple[Any, 
 
 
 def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:
-    """(status, calls), most calls first."""
+    """(status, calls) without notifications, most calls first."""
     return _rows(
-        """
+        f"""
         SELECT status, sum(calls)::bigint FROM access_usageminute
-        WHERE minute >= %s AND minute < %s GROUP BY 1 ORDER BY 2 DESC, 1
+        WHERE minute >= %s AND minute < %s AND method NOT LIKE '%%{NOTIFICATION}'
+        GROUP BY 1 ORDER BY 2 DESC, 1
         """,
         [start, end],
     )
@@ -237,34 +265,29 @@ def first_issued_at(key_id: int) -> datetime | None:
 
 def days_of_keys(
     key_ids: Collection[int], start: date, end: date
-) -> list[tuple[int, date, int, int]]:
-    """(key_id, day, successful calls, other calls) of the keys' days from start to before end."""
-    return _rows(
-        """
-        SELECT key_id, day, ok, calls - ok FROM access_keyday
-        WHERE key_id = ANY(%s) AND day >= %s AND day < %s
+) -> list[tuple[int, date, CallCounts]]:
+    """(key_id, day, calls) of the keys' days from start to before end."""
+    rows = _rows(
+        f"""
+        SELECT key_id, day, {_SUMS} FROM access_keyday
+        WHERE key_id = ANY(%s) AND day >= %s AND day < %s GROUP BY 1, 2
         """,
         [list(key_ids), start, end],
     )
+    return [(key_id, day, CallCounts(*counts)) for key_id, day, *counts in rows]
 
 
-def days_of_key(key_id: int, start: date, end: date) -> tuple[int, int]:
-    """(calls, successful calls) of a key's days from start to before end."""
-    [row] = _rows(
-        """
-        SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(ok), 0)::bigint
-        FROM access_keyday WHERE key_id = %s AND day >= %s AND day < %s
-        """,
-        [key_id, start, end],
-    )
-    return row[0], row[1]
+def days_of_key(key_id: int, start: date, end: date) -> CallCounts:
+    """The calls of a key's days from start to before end."""
+    days = [counts for _key, _day, counts in days_of_keys([key_id], start, end)]
+    return reduce(CallCounts.plus, days, CallCounts())
 
 
-def calls_by_customer(customer_ids: list[int], start: date, end: date) -> dict[int, int]:
-    """Calls of all keys of each customer, of the days from start to before end."""
+def counted_by_customer(customer_ids: list[int], start: date, end: date) -> dict[int, int]:
+    """Counted calls of all keys of each customer, of the days from start to before end."""
     rows = _rows(
         """
-        SELECT k.customer_id, sum(d.calls)::bigint
+        SELECT k.customer_id, sum(d.counted)::bigint
         FROM access_apikey k JOIN access_keyday d ON d.key_id = k.id
         WHERE k.customer_id = ANY(%s) AND d.day >= %s AND d.day < %s GROUP BY 1
         """,

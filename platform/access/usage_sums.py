@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from access.counted_calls import is_counted
+from access.counted_calls import Kind, kind_of
 from access.models import ApiKey, KeyDay, KeyHour, UsageDay, UsageHour, UsageMinute
 
 UsageRow = (
@@ -29,8 +29,8 @@ def add_usage(rows: Sequence[UsageRow]) -> None:
     minutes: _Sums = defaultdict(lambda: [0, 0, 0])
     days: _Sums = defaultdict(lambda: [0, 0, 0])
     hours: _Sums = defaultdict(lambda: [0, 0])
-    key_hours: _Sums = defaultdict(lambda: [0, 0])
-    key_days: _Sums = defaultdict(lambda: [0, 0, 0, 0])
+    key_hours: _Sums = defaultdict(lambda: [0, 0, 0, 0, 0])
+    key_days: _Sums = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
     for key_id, method, status, minute, calls, microseconds, *more in rows:
         sent = sum(more)
         hour, day = minute.replace(minute=0), minute.date()
@@ -38,20 +38,25 @@ def add_usage(rows: Sequence[UsageRow]) -> None:
         _add(minutes[key_id, method, status, minute], calls, microseconds, sent)
         _add(days[key_id, method, status, day], calls, microseconds, sent)
         _add(hours[hour, method, status], calls, microseconds)
-        _add(key_hours[hour, key_id], calls, ok)
-        counted = calls if is_counted(method, status) else 0
-        _add(key_days[day, key_id], calls, ok, counted, sent)
+        kind = kind_of(method, status)
+        kinds = (calls if kind is each else 0 for each in _KINDS)
+        parts = (calls, ok, *kinds)
+        _add(key_hours[hour, key_id], *parts)
+        _add(key_days[day, key_id], *parts, sent)
     _upsert(UsageMinute, ("key_id", "method", "status", "minute"), _SPENT_AND_SENT, minutes)
     _upsert(UsageDay, ("key_id", "method", "status", "day"), _SPENT_AND_SENT, days)
     _upsert(UsageHour, ("hour", "method", "status"), _SPENT, hours)
-    _upsert(KeyHour, ("hour", "key_id"), ("calls", "ok"), key_hours)
-    _upsert(KeyDay, ("day", "key_id"), ("calls", "ok", "counted", "bytes"), key_days)
+    _upsert(KeyHour, ("hour", "key_id"), _BY_KIND, key_hours)
+    _upsert(KeyDay, ("day", "key_id"), (*_BY_KIND, "bytes"), key_days)
 
 
 # Rows of one statement, so that none of them takes long.
 _ROWS_AT_ONCE = 10_000
 _SPENT = ("calls", "microseconds")
 _SPENT_AND_SENT = (*_SPENT, "bytes")
+# The kinds with a column of their own; the others are pushed.
+_KINDS = (Kind.COUNTED, Kind.REFUSED, Kind.FAILED)
+_BY_KIND = ("calls", "ok", *_KINDS)
 _TYPES = {
     "key_id": "bigint",
     "method": "text",

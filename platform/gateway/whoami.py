@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from access import remaining_quota, usage_queries, windows
 from access.callers import Caller
+from access.counted_calls import CallCounts
 from access.models import ApiKey
 from access.months import month_of
 from access.services.keys import monthly_limit
@@ -121,7 +122,7 @@ class Costs(Result, frozen=True, kw_only=True):
     bundles_per_bundle: from `bundles` by every sendBundle
     tip_fetches_per_fetch: from `tipFetches` by every fetch, whatever its count
     monthly_per_answered_call: from the month by a call that was answered
-    monthly_per_refused_call: from the month by a call that was refused before its method
+    monthly_per_refused_call: from the month by a call that was refused, or failed by our fault
     """
 
     requests_per_call: int = 1
@@ -132,16 +133,18 @@ class Costs(Result, frozen=True, kw_only=True):
 
 
 class MonthOfCalls(Result, frozen=True, kw_only=True):
-    """The key's calls of this calendar month (UTC), up to the last minute but one.
+    """The key's own calls of this calendar month (UTC), up to the last minute but one, by kind.
 
-    calls: all of them
-    ok: those that were answered with a result
-    refused_or_failed: the others
+    counted: those that a method answered, with a result or an error: they take from the quota
+    refused: those that a right, a limit or the form of the request turned away
+    failed: those that failed by the service's own fault
+    pushed: notifications of subscriptions, which are not calls
     """
 
-    calls: int
-    ok: int
-    refused_or_failed: int
+    counted: int
+    refused: int
+    failed: int
+    pushed: int
 
 
 class WhoAmI(Result, frozen=True, kw_only=True):
@@ -175,8 +178,7 @@ class WhoAmI(Result, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class _Month:
-    calls: int
-    ok: int
+    own: CallCounts
     counted: int
     resets_at: datetime
 
@@ -203,9 +205,9 @@ def _described(caller: Caller, host: Host, address: str, now: datetime) -> WhoAm
     if caller.key_id is not None:
         key = ApiKey.objects.select_related("customer", "tier").get(pk=caller.key_id)
         start, end = month_of(now)
-        counts = usage_queries.days_of_key(caller.key_id, start.date(), end.date())
+        own = usage_queries.days_of_key(caller.key_id, start.date(), end.date())
         counted = usage_queries.counted_of_family(caller.key_id, start.date(), end.date())
-        month = _Month(*counts, counted, end)
+        month = _Month(own, counted, end)
     return WhoAmI(
         key=None if key is None else _shown(key),
         tier=caller.tier,
@@ -235,7 +237,7 @@ def _shown(key: ApiKey) -> KeyShown:
 
 
 def _used(month: _Month) -> MonthOfCalls:
-    return MonthOfCalls(calls=month.calls, ok=month.ok, refused_or_failed=month.calls - month.ok)
+    return MonthOfCalls(**month.own._asdict())
 
 
 def _limits(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from access.counted_calls import kind_of
 from operations.readings.chain import GapCount
 from operations.readings.present import Readings
 from operations.readings.sealing import SealedReading
@@ -154,10 +155,15 @@ _ALL = (
         lambda now: [((each.kind,), each.alive) for each in now.processes or ()],
         ("process",),
     ),
-    _counter(
+    Metric(
         "tidemark_calls_total",
-        "calls answered; `ok`, or the reason of the refusal",
-        *(counters.CALLS, "method", "status"),
+        "calls; `ok`, or the reason of the error. `kind` is `counted` (what takes from monthly"
+        " quotas), `refused`, `failed` (by the service) or `pushed` (notifications)",
+        lambda now: [
+            ((*found, kind_of(*found)), count)
+            for found, count in sorted(now.counts(counters.CALLS).items())
+        ],
+        ("method", "status", "kind"),
     ),
     _counter(
         "tidemark_call_seconds_total",

@@ -240,7 +240,7 @@ def errors_high(now: Readings) -> list[Finding] | None:
     share = calls.failed_share or 0.0
     if calls.per_second < CALLS_PER_SECOND or share <= FAILED_SHARE:
         return []
-    return [Finding("", f"{100 * share:.1f}% of calls fail with an internal error.")]
+    return [Finding("", f"{100 * share:.1f}% of calls fail by the service's own fault.")]
 
 
 def disk_low(now: Readings) -> Iterator[Finding]:

@@ -177,10 +177,10 @@ RULES = (
     ),
     Rule(
         *("errors_high", CRITICAL, 20, 60, "Calls fail"),
-        "Customers get the error internal_error.",
-        f"More than {checks.FAILED_SHARE:.0%} of calls fail with an internal error, at"
+        "Customers get errors that are the service's own fault; they are not counted.",
+        f"More than {checks.FAILED_SHARE:.0%} of calls fail by the service's own fault, at"
         f" {checks.CALLS_PER_SECOND:g} calls a second or more",
-        "The log has the tracebacks with request ids; usage shows which methods fail.",
+        "Usage shows which methods fail and why; the log has request ids and tracebacks.",
         *(_USAGE, checks.errors_high),
     ),
     *PROOF_RULES,

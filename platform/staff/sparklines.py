@@ -11,10 +11,11 @@ _BAR, _GAP, _HEIGHT = 4, 1, 20
 
 
 def sparkline(parts: Sequence[tuple[str, int, int]], *, what: str) -> SafeString:
-    """(step, successful, other) of each step as bars, and the sum. `what` says what is counted:
-    "calls in 14 days". A reader of the hint, or of the screen, gets the figures.
+    """(step, counted, refused or failed) of each step as bars, and the sum of the counted ones.
+    `what` says what is counted: "counted calls in 14 days". A reader of the hint, or of the screen,
+    gets the figures.
     """
-    total = sum(ok + errors for _, ok, errors in parts)
+    total = sum(counted for _, counted, _ in parts)
     errors = sum(errors for _, _, errors in parts)
     top = max((ok + errors for _, ok, errors in parts), default=0) or 1
     width = len(parts) * (_BAR + _GAP)
@@ -28,10 +29,11 @@ def sparkline(parts: Sequence[tuple[str, int, int]], *, what: str) -> SafeString
     drawn = format_html_join(
         "", '<path class="tm-{}" d="{}"/>', ((name, path) for name, path in paths.items() if path)
     )
-    busiest = max(parts, key=lambda part: part[1] + part[2], default=("", 0, 0))
-    hint = f"{total:,} {what}, {errors:,} of them refused or failed"
+    busiest = max(parts, key=lambda part: part[1], default=("", 0, 0))
+    hint = f"{total:,} {what}"
     if total:
-        hint += f"; most on {busiest[0]}: {busiest[1] + busiest[2]:,}; last: {_last(parts):,}"
+        hint += f", most on {busiest[0]}: {busiest[1]:,}, last: {parts[-1][1]:,}"
+    hint += f"; {errors:,} refused or failed, which do not count"
     return format_html(
         '<span class="tm-sparkline"><svg width="{1}" height="{2}" role="img"><title>{0}</title>'
         "{3}</svg>"
@@ -48,7 +50,3 @@ def _bar(x: int, y: float, height: float) -> str:
 def _height(value: int, top: int) -> float:
     """One call beside a million is still visible."""
     return max(1.0, _HEIGHT * value / top) if value else 0.0
-
-
-def _last(parts: Sequence[tuple[str, int, int]]) -> int:
-    return parts[-1][1] + parts[-1][2]

@@ -16,7 +16,7 @@ from access import finished_calls
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
-from jsonrpc.errors import InvalidRequest, MethodNotFound, RpcError
+from jsonrpc.errors import InternalError, MethodNotFound, RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import encode
 from livefeed.messages import Answer
@@ -321,7 +321,7 @@ class Connection:
             return
         except Exception:
             log.exception("a call by WebSocket failed")
-            self._fail(request, InvalidRequest("the call failed"), answer)
+            self._fail(request, InternalError(), answer)
             return
         self._count(request.method, "ok")
         answer(dispatch.result_head(request.id) + encode(result) + b"}")

@@ -18,7 +18,12 @@ from staff.formatting import ago, grouped
 from staff.parsing import id_in
 from staff.time_ranges import picker_of
 
-_TITLES = {"calls": "Calls", "refused": "Refused or failed", "landed": "Landed"}
+_TITLES = {
+    "counted": "Counted calls",
+    "refused": "Refused",
+    "failed": "Failed",
+    "landed": "Landed",
+}
 _REASONS = 2
 
 
@@ -80,11 +85,14 @@ def compared(
                 "swatch": f"k{number}",
                 "figures": each,
                 "page": page_of(each.key),
-                "calls": grouped(each.calls),
-                "refused": grouped(each.refused.total()),
-                "share": _percent(each.refused.total() / each.calls if each.calls else None),
+                "counted": grouped(each.counts.counted),
+                "refused": grouped(each.counts.refused),
+                "failed": grouped(each.counts.failed),
+                "share": _percent(
+                    each.counts.not_answered / each.counts.calls if each.counts.calls else None
+                ),
                 "reasons": [
-                    (reason, grouped(count)) for reason, count in each.refused.most_common(_REASONS)
+                    (reason, grouped(count)) for reason, count in each.reasons.most_common(_REASONS)
                 ],
                 "landed": grouped(each.landed),
                 "land_rate": _percent(each.land_rate),

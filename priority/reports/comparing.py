@@ -1,11 +1,13 @@
 """Keys beside each other: calls, refusals and landings over time."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 
 from access import spans, usage_queries
+from access.counted_calls import CallCounts, counts_of
 from access.models import ApiKey
 from access.usage_queries import Asked
 from priority.reports import landing_spans
@@ -14,18 +16,18 @@ from priority.store.key_landings import states_by_key
 from priority.submissions import State, landed_share
 
 MOST_KEYS = 6
-MEASURES = ("calls", "refused", "landed")
+MEASURES = ("counted", "refused", "failed", "landed")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """One key in the span: all calls, the refused or failed ones by reason, and its submissions by
+    """One key in the span: its calls, the refused or failed ones by reason, and its submissions by
     state; `values` are those of the chosen measure, by step.
     """
 
     key: ApiKey
-    calls: int
-    refused: Counter[str]
+    counts: CallCounts
+    reasons: Counter[str]
     states: Counter[str]
     values: Sequence[int]
 
@@ -67,26 +69,30 @@ def comparison(
         begins = [begin for begin in begins if begin <= now]
     found = []
     for key in keys:
-        calls, refused, steps = _usage(key, span, now)
-        timed = {"calls": steps[0], "refused": steps[1], "landed": landed[key.pk]}[measure]
-        values = [timed.get(begin, 0) for begin in begins]
-        found.append(KeyFigures(key, calls, refused, states[key.pk], values))
+        steps, reasons = _usage(key, span, now)
+        if measure == "landed":
+            values = [landed[key.pk][begin] for begin in begins]
+        else:
+            values = [getattr(steps[begin], measure) for begin in begins]
+        counts = reduce(CallCounts.plus, steps.values(), CallCounts())
+        found.append(KeyFigures(key, counts, reasons, states[key.pk], values))
     return Comparison(begins, landing.step if measure == "landed" else span.step, found)
 
 
 def _usage(
     key: ApiKey, span: spans.Span, now: datetime
-) -> tuple[int, Counter[str], tuple[Mapping[datetime, int], Mapping[datetime, int]]]:
-    calls, refused = Counter[datetime](), Counter[datetime]()
+) -> tuple[dict[datetime, CallCounts], Counter[str]]:
+    """The calls by step, and the refused or failed ones by reason."""
+    steps: dict[datetime, CallCounts] = defaultdict(CallCounts)
     reasons: Counter[str] = Counter()
-    for begin, _method, outcome, count, _time in usage_queries.calls_by_step(
+    for begin, method, outcome, count, _time in usage_queries.calls_by_step(
         Asked(key.pk), span, now
     ):
-        calls[begin] += count
-        if outcome != "ok":
-            refused[begin] += count
+        counts = counts_of(method, outcome, count)
+        steps[begin] = steps[begin].plus(counts)
+        if counts.not_answered:
             reasons[outcome] += count
-    return calls.total(), reasons, (calls, refused)
+    return steps, reasons
 
 
 def _landing_span(span: spans.Span, now: datetime) -> landing_spans.Span:

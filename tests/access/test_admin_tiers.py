@@ -254,7 +254,7 @@ def test_usage_is_summed_for_all_for_a_customer_for_a_key_and_for_the_keyless(
         page = admin_client.get("/admin/access/usageminute/", asked)
         assert page.status_code == 200
         report = page.context["usage"]["report"]
-        return report.ok, report.errors
+        return report.counts.counted, report.counts.not_answered
 
     assert told() == (120, 10)
     assert told(span="7d") == (1120, 10)
@@ -280,12 +280,13 @@ def test_the_chart_begins_where_counting_did_and_its_table_has_its_figures(
     chart = page.context["usage"]["chart"]
     assert len(chart.starts) == 10
     assert "Nothing was counted before" in chart.note
-    ok, errors = chart.series
-    assert (sum(ok.values), sum(errors.values)) == (1_000_000, 1)
-    assert ok.before == [None] * 10, "what was not counted is not zero"
+    counted, refused, failed = chart.series
+    found = (sum(counted.values), sum(refused.values), sum(failed.values))
+    assert found == (1_000_000, 0, 1)
+    assert counted.before == [None] * 10, "what was not counted is not zero"
     text = page.content.decode()
     (row,) = [words for _, words in chart.rows if words[0] == "999,999"]
-    assert row == ["999,999", "1", "-", "-"]
+    assert row == ["999,999", "0", "1", "-", "-", "-"]
     assert '<td class="tm-number number">999,999</td>' in text
     assert '<script type="application/json">' in text
     count(key, "ok", 5, ago=timedelta(hours=33))
@@ -313,10 +314,10 @@ def test_a_range_from_and_to_is_shown_and_a_bad_one_is_explained(
 
     assert shown(timedelta(days=3, hours=1), timedelta(days=2, hours=23)).span.each == "minute"
     report = shown(timedelta(days=3, hours=1), timedelta(days=2, hours=23))
-    assert (report.ok, report.span.is_of_days) == (7, False)
+    assert (report.counts.counted, report.span.is_of_days) == (7, False)
     assert shown(timedelta(days=3, hours=3), timedelta(days=2, hours=22)).span.each == "5 minutes"
     report = shown(timedelta(days=5), timedelta(days=0))
-    assert (report.ok, report.span.each) == (16, "6 hours")
+    assert (report.counts.counted, report.span.each) == (16, "6 hours")
     assert shown(timedelta(days=200), timedelta(days=0)).span.each == "day"
     for query, why in (
         ({"from": "2026-01-01"}, "needs both its start (from) and its end (to)"),
@@ -363,7 +364,7 @@ def test_a_large_table_of_usage_is_summed_by_few_queries(
             count(key, "ok", number + 1, ago=timedelta(hours=number), method=method)
     with django_assert_max_num_queries(10):
         page = admin_client.get("/admin/access/usageminute/")
-    assert [row[3] for row in page.context["busiest"]][:3] == ["24", "22", "20"]
+    assert [row[3][0] for row in page.context["busiest"]][:3] == ["24", "22", "20"]
 
 
 def test_usage_rows_cannot_be_opened_or_written(admin_client: Any, issue: Any) -> None:

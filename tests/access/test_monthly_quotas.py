@@ -10,11 +10,12 @@ from django.db import connection
 from django.utils import timezone
 
 from access import usage, usage_queries, usage_sums
-from access.counted_calls import FREE
+from access.counted_calls import FAILED, FREE, REFUSED, Kind, kind_of
 from access.models import ApiKey
 from access.months import month_of
 from access.services import keys, monthly_quotas
 from access.tasks import roll_up_usage
+from reference.catalogue import errors, http_status
 
 pytestmark = pytest.mark.django_db
 
@@ -161,20 +162,31 @@ def test_calls_that_come_reach_the_limit_with_the_roll_up(
     assert spent(issued.secret, now)
 
 
-def test_no_refusal_at_the_door_and_no_failure_of_ours_counts() -> None:
-    from access.errors import KeyRefused
-    from gateway.refusals import Refusal
-    from jsonrpc.errors import InternalError
-
-    doors = [kind for kind in _below(Refusal) if kind.__module__ == "gateway.refusals"]
-    for kind in (*doors, *_below(KeyRefused), InternalError):
-        if "abstract" not in vars(kind):
-            assert kind.reason in FREE, kind
-
-
-def _below(kind: type[Any]) -> list[type[Any]]:
-    found = kind.__subclasses__()
-    return [*found, *(each for child in found for each in _below(child))]
+def test_no_refusal_and_no_failure_of_ours_counts() -> None:
+    for kind in errors():
+        at_the_door = kind.__module__ in ("access.errors", "gateway.refusals")
+        if kind.code == -32603 and kind.reason != "subscription_limit_reached":
+            assert kind_of("getSlot", kind.reason) is Kind.FAILED, kind
+        elif http_status(kind) in (401, 403, 429) or at_the_door:
+            assert kind_of("getSlot", kind.reason) in (Kind.REFUSED, Kind.FAILED), kind
+        elif http_status(kind) >= 500 or "unavailable" in kind.reason:
+            assert kind_of("getSlot", kind.reason) is Kind.FAILED, kind
+    ends = {"interrupted", "message_timed_out", "missed_some", "notifications_above_limit"}
+    ends |= {"service_stops", "too_slow"}
+    assert FREE - ends <= {kind.reason for kind in errors()}, "no such reason"
+    assert not REFUSED & FAILED
+    for method, status, kind in (
+        ("getSlot", "ok", Kind.COUNTED),
+        ("getSlot", "invalid_params", Kind.COUNTED),
+        ("getSlot", "upstream_unreachable", Kind.FAILED),
+        ("sendTransaction", "queue_unavailable", Kind.FAILED),
+        ("fetchtipaddress", "unavailable", Kind.FAILED),
+        ("fetchtipaddress", "quota_exceeded", Kind.REFUSED),
+        ("getSlot", "rate_limited", Kind.REFUSED),
+        ("slotNotification", "ok", Kind.PUSHED),
+        ("geyserNotification", "ok", Kind.PUSHED),
+    ):
+        assert kind_of(method, status) is kind, (method, status)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -45,7 +45,7 @@ def test_method_and_outcome_narrow_every_figure_of_the_page(admin_client: Any, i
         context = admin_client.get(PAGE, asked).context
         report = context["usage"]["report"]
         busiest = [str(key.pk) for key, *_rest in context["busiest"]]
-        return report.ok, report.errors, busiest
+        return report.counts.counted, report.counts.not_answered, busiest
 
     both = [str(key.pk), str(other.pk)]
     for span in ("1h", "24h", "7d", "month", "30d", "90d"):
@@ -62,12 +62,17 @@ def test_method_and_outcome_narrow_every_figure_of_the_page(admin_client: Any, i
 def test_the_tables_links_narrow_and_the_chips_widen_again(admin_client: Any, issue: Any) -> None:
     add(issue().key, 10)
     usage = admin_client.get(PAGE, {"span": "7d"}).context["usage"]
-    [(_method, method_link, _status, status_link, calls, mean)] = usage["methods"]
-    assert (calls, mean) == ("10", "1.50")
+    [(_method, method_link, _status, status_link, kind, calls, mean)] = usage["methods"]
+    assert (kind, calls, mean) == ("counted", "10", "1.50")
     assert method_link == "?span=7d&method=getSlot"
     assert status_link == "?span=7d&status=ok"
     [(bar, _calls, link)] = usage["bars"]
-    assert (bar.method, bar.ok_width, bar.errors_width, link) == ("getSlot", 100, 0, method_link)
+    assert (bar.method, bar.counted_width, bar.refused_width, link) == (
+        "getSlot",
+        100,
+        0,
+        method_link,
+    )
     [(name, value, wider)] = admin_client.get(PAGE + method_link).context["usage"]["narrowed"]
     assert (name, value, wider) == ("method", "getSlot", "?span=7d")
 
@@ -80,17 +85,27 @@ def test_a_span_of_days_says_what_the_single_days_add_up_to(admin_client: Any, i
     for span, days in (("7d", 7), ("30d", 30), ("90d", 90), ("month", today.day)):
         for who in ({}, {"key": key.pk}, {"customer": key.customer_id}):
             page = admin_client.get(PAGE, {"span": span, **who})
-            assert page.context["usage"]["report"].ok == days, (span, who)
-        [(_key, _link, _customer, ok, _errors)] = admin_client.get(PAGE, {"span": span}).context[
+            assert page.context["usage"]["report"].counts.counted == days, (span, who)
+        [(_key, _link, _customer, counts)] = admin_client.get(PAGE, {"span": span}).context[
             "busiest"
         ]
-        assert ok == str(days), span
+        assert counts == [str(days), "0", "0", "0"], span
         rows = read(admin_client, span=span, of="rows")[1:]
         assert len(rows) == days
         if span != "7d":
             # The chart ends with today's bar, also that of a month.
             starts = admin_client.get(PAGE, {"span": span}).context["usage"]["chart"].starts
             assert starts[-1].date() == today.date() and len(starts) == days
+
+
+def test_a_chart_of_young_data_begins_with_the_first_call(admin_client: Any, issue: Any) -> None:
+    first = (timezone.now() - timedelta(minutes=3)).replace(second=0, microsecond=0)
+    add_usage([(issue().key.pk, "getSlot", "ok", first, 5, 9)])
+    chart = admin_client.get(PAGE, {"span": "1h"}).context["usage"]["chart"]
+    assert chart.starts[0] == first and chart.series[0].values[0] == 5
+    assert "Nothing was counted before" in chart.note
+    chart = admin_client.get(PAGE, {"span": "24h"}).context["usage"]["chart"]
+    assert chart.starts[0] == first.replace(minute=0) and chart.series[0].values[0] == 5
 
 
 def test_the_files_say_what_the_page_shows(admin_client: Any, issue: Any) -> None:
@@ -102,24 +117,24 @@ def test_the_files_say_what_the_page_shows(admin_client: Any, issue: Any) -> Non
     files = {text: link for text, _hint, link in page.context["usage"]["exports"]}
     assert list(files) == ["over time", "by method", "every minute"]
     assert read(admin_client, of="methods") == [
-        ["method", "outcome", "calls", "mean_ms"],
-        ["getSlot", "ok", "10", "1.500"],
-        ["getBlock", "ok", "5", "1.500"],
-        ["getSlot", "rate_limited", "2", "1.500"],
+        ["method", "outcome", "kind", "calls", "mean_ms"],
+        ["getSlot", "ok", "counted", "10", "1.500"],
+        ["getBlock", "ok", "counted", "5", "1.500"],
+        ["getSlot", "rate_limited", "refused", "2", "1.500"],
     ]
     steps = read(admin_client, of="steps")
-    assert steps[0] == ["start", "ok", "refused_or_failed"]
+    assert steps[0] == ["start", "counted", "refused", "failed", "pushed"]
     starts = page.context["usage"]["chart"].starts
     assert [row[0] for row in steps[1:]] == [f"{start:%Y-%m-%dT%H:%M:%SZ}" for start in starts]
     assert sum(int(row[1]) for row in steps[1:]) == 15
     rows = read(admin_client, of="rows", key=key.pk)
-    assert rows[0][5] == "minute"
-    assert [row[:2] + row[3:5] + row[6:] for row in rows[1:]] == [
-        [str(key.pk), str(key), "getSlot", status, calls, "1.500"]
-        for status, calls in (("ok", "10"), ("rate_limited", "2"))
+    assert rows[0][5:7] == ["kind", "minute"]
+    assert [row[:2] + row[3:6] + row[7:] for row in rows[1:]] == [
+        [str(key.pk), str(key), "getSlot", status, kind, calls, "1.500"]
+        for status, kind, calls in (("ok", "counted", "10"), ("rate_limited", "refused", "2"))
     ]
     everybody = read(admin_client, of="rows", span="30d", method="getBlock")
-    assert everybody[0][5] == "day"
+    assert everybody[0][6] == "day"
     assert everybody[1][:5] == ["", "without a key", "", "getBlock", "ok"]
     name = admin_client.get(f"{PAGE}csv/", {"key": key.pk})["Content-Disposition"]
     assert name == f'attachment; filename="usage-key-{key.pk}-24h-methods.csv"'
@@ -204,7 +219,7 @@ def test_a_customers_page_has_the_usage_of_its_keys_and_the_list_the_month(
     add(key, 1_234, ago=timedelta(0))
     add(other, 5, ago=timedelta(0))
     page = admin_client.get(f"/admin/access/customer/{key.customer_id}/change/")
-    assert page.context["usage"]["report"].ok == 1_234
+    assert page.context["usage"]["report"].counts.counted == 1_234
     text = admin_client.get("/admin/access/customer/").content.decode()
     assert ">1,234</a>" in text
     assert ">5</a>" in text

@@ -81,6 +81,11 @@ def test_days_and_hours_are_what_the_minutes_add_up_to(issue: Callable[..., Any]
     counted = sum(row.counted for row in KeyDay.objects.all())
     free = UsageMinute.objects.filter(status__in=["rate_limited", "internal_error"])
     assert counted == 240 - sum(row.calls for row in free)
+    for model in (KeyDay, KeyHour):
+        assert sum(row.counted for row in model.objects.all()) == counted
+        for name, status in (("refused", "rate_limited"), ("failed", "internal_error")):
+            found = sum(row.calls for row in UsageMinute.objects.filter(status=status))
+            assert sum(getattr(row, name) for row in model.objects.all()) == found
     assert 0 < counted < 240
 
 
@@ -181,8 +186,8 @@ def test_what_was_counted_before_there_were_sums_is_summed_up(issue: Callable[..
         [
             (holder, method, status, now - timedelta(hours=hours), 3, 21)
             for holder in (key, None)
-            for method in ("getSlot", "getBlock")
-            for status in ("ok", "rate_limited")
+            for method in ("getSlot", "slotNotification")
+            for status in ("ok", "rate_limited", "queue_unavailable")
             for hours in (0, 5, 30)
         ]
     )
@@ -190,8 +195,10 @@ def test_what_was_counted_before_there_were_sums_is_summed_up(issue: Callable[..
     for model in written:
         model.objects.all().delete()
     migration = import_module("access.migrations.0006_sum_up_usage")
+    kinds = import_module("access.migrations.0011_kinds_of_calls")
     with connection.cursor() as cursor:
         cursor.execute(migration.SUM_UP)
+        cursor.execute(kinds.SORT)
     assert {model: set(_values(model)) for model in written} == written
 
 

@@ -62,15 +62,15 @@ def test_a_chart_is_read_zoomed_and_switched(watched: Callable[[], Watched]) -> 
         rows.nth(12).locator("th, td").nth(place).text_content() for place in range(3)
     )
     assert readout.inner_text().startswith(f"{time} UTC")
-    assert f"ok {ok}" in readout.inner_text()
-    assert f"refused or failed {errors}" in readout.inner_text()
+    assert f"counted {ok}" in readout.inner_text()
+    assert f"refused {errors}" in readout.inner_text()
 
     # By keys, as a screen reader says it.
     plot.focus()
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
     time = rows.nth(22).locator("th").text_content()
-    assert plot.get_attribute("aria-valuetext").startswith(f"{time} UTC: ok 41")
+    assert plot.get_attribute("aria-valuetext").startswith(f"{time} UTC: counted 41")
 
     # A drag zooms, a double click zooms out; what is zoomed can be loaded and shared.
     def drag(first: float, last: float) -> None:
@@ -88,16 +88,16 @@ def test_a_chart_is_read_zoomed_and_switched(watched: Callable[[], Watched]) -> 
     page.locator(".tm-zoom:visible").wait_for()
 
     # A series is off, and on again.
-    before = count(page, "[data-series] .tm-errors")
+    before = count(page, "[data-series] .tm-refused")
     assert before > 0
-    button = page.get_by_role("button", name="refused or failed")
+    button = page.get_by_role("button", name="refused")
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     visitor.settle()
-    assert count(page, "[data-series] .tm-errors") == 0
+    assert count(page, "[data-series] .tm-refused") == 0
     button.click()
     visitor.settle()
-    assert count(page, "[data-series] .tm-errors") == before
+    assert count(page, "[data-series] .tm-refused") == before
 
     page.click("text=Load this range")
     page.wait_for_url("**from=*")

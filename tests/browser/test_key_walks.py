@@ -250,7 +250,7 @@ def test_a_customer_finds_the_key_that_burns_the_quota(watched: Callable[[], Wat
     page.wait_for_url("**/portal/keys/compare/?keys=*")
     assert page.locator(".tm-plot canvas").count() == 1
     assert page.locator("[data-series]").count() == 2
-    page.click(".choices >> text=Refused or failed")
+    page.click(".choices >> text=Refused")
     page.wait_for_url("**measure=refused*")
     page.click("td >> text=indexer")
     page.wait_for_url(f"**/portal/keys/{indexer.pk}/")

@@ -154,13 +154,15 @@ def test_the_month_is_told_with_what_counts(door: Any, issue: Issue) -> None:
             (issued.key.pk, "getSlot", "ok", this_minute, 5, 100),
             (issued.key.pk, "getSlot", "invalid_params", this_minute, 1, 100),
             (issued.key.pk, "getSlot", "rate_limited", this_minute, 30, 100),
+            (issued.key.pk, "getSlot", "upstream_unreachable", this_minute, 2, 100),
+            (issued.key.pk, "slotNotification", "ok", this_minute, 9, 0),
         ]
     )
     answer = ask(door, issued.secret)
     first = datetime.fromtimestamp(answer["limits"]["monthly"].pop("resetsAt"), UTC)
     assert answer["limits"]["monthly"] == {"limit": 10, "used": 6, "remaining": 4}
     assert (first.day, first.hour, first > timezone.now()) == (1, 0, True)
-    assert answer["usage"] == {"calls": 36, "ok": 5, "refusedOrFailed": 31}
+    assert answer["usage"] == {"counted": 6, "refused": 30, "failed": 2, "pushed": 9}
 
 
 def test_a_month_used_up_refuses_all_but_whoami(

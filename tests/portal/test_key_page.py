@@ -51,10 +51,10 @@ def test_the_page_begins_with_the_usage_of_the_key(client: Client, ada: Any, key
     count(key, 321, at=now)
     count(other, 55_555, at=now)
     page = client.get(reverse("portal:key", args=[key.pk])).content.decode()
-    assert page.index("<h2>Usage</h2>") < page.index("Refused calls") < page.index("Settings")
+    assert page.index("<h2>Usage</h2>") < page.index("Last errors") < page.index("Settings")
     (found,) = re.findall(r"<script[^>]*application/json[^>]*>(.*?)</script>", page)
-    ok, _errors = json.loads(found)["series"]
-    assert sum(ok["values"]) == 321
+    counted, _refused, _failed = json.loads(found)["series"]
+    assert sum(counted["values"]) == 321
     assert "55,555" not in page
 
 
@@ -75,7 +75,7 @@ def test_the_last_refused_calls_are_shown_with_reasons(
         *("seen-by-me-7", "127.0.0.0/24", "Add the scope on the key's page"),
     ):
         assert shown in text, shown
-    assert "No refused or failed call in the last 7 days" in text_of(client, "key", key.pk)
+    assert "No error in the last 7 days" in text_of(client, "key", key.pk)
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     assert refused_calls.last(key.pk) is None
 
@@ -118,7 +118,7 @@ def test_what_is_left_counts_calls_that_reached_their_method(
         page = client.get(path)
         said = words_of(page)
         assert "999 calls left until the quota resets" in said and resets in said, path
-        assert "A call counts once it reaches its method" in said
+        assert "A call counts if its method answers it" in said
         assert f'href="{usage_path}' in page.content.decode() or path == usage_path
         assert f'href="{limits_path}' in page.content.decode() or path == limits_path
     listed = text_of(client, "limits")
@@ -206,7 +206,9 @@ def test_the_list_has_calls_by_day_with_their_sum_and_the_expiry(
     count(key, 34, at=now - timedelta(days=3), status="rate_limited")
     count(key, 9_999, at=now - timedelta(days=15))
     page = client.get(reverse("portal:keys")).content.decode()
-    label = f"1,234 calls in 14 days, 34 of them refused or failed; most on {now:%Y-%m-%d}: 1,200"
+    label = (
+        f"1,200 counted calls in 14 days, most on {now:%Y-%m-%d}: 1,200, last: 1,200; 34 refused"
+    )
     assert label in page
     assert page.count('class="tm-errors"') == 1 and page.count('class="tm-ok"') == 1
     assert "in 3 d" in page
@@ -321,7 +323,7 @@ def test_the_admins_page_begins_with_the_usage_and_has_the_clock(
         assert shown in page
     assert "End now" in page and "tm-countdown" in page
     listed = admin_client.get("/admin/access/apikey/").content.decode()
-    assert "77 calls in 14 days" in listed and "in 1 h" in listed
+    assert "77 counted calls in 14 days" in listed and "in 1 h" in listed
 
 
 def test_staff_ends_and_extends_an_overlap(admin_client: Client, key: ApiKey) -> None:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from access import refusal_advice
 from access.models import ApiKey, Tier
+from access.services import keys
 from access.usage_sums import add_usage
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
@@ -62,7 +63,7 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     assert "Webhook the bridge is off" in text
     assert "1,200 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
-    assert "rate_limited 77" in text and refusal_advice.advice("rate_limited") in text
+    assert "rate_limited 77 refused" in text and refusal_advice.advice("rate_limited") in text
 
 
 def test_the_overview_links_what_did_not_land(
@@ -103,6 +104,15 @@ def test_a_quota_is_the_same_on_every_page_and_without_refused_calls(
     assert "175 of 2,000 8.8 %" in text_of(client, "/portal/")
 
 
+def test_the_month_of_a_rotated_key_is_counted_once(client: Client, key: ApiKey) -> None:
+    new = keys.rotate_key(key.pk, overlap=timedelta(hours=1), now=timezone.now()).key
+    called(key, ("getBlock", "ok", 1_000))
+    called(new, ("getBlock", "ok", 234), ("getBlock", "unavailable", 9))
+    for path in ("/portal/", "/portal/usage/?span=month"):
+        assert "1,234" in text_of(client, path) and "2,468" not in text_of(client, path)
+    assert client.get("/portal/").context["month"]["used"] == "1,234"
+
+
 def test_usage_shows_own_calls_by_key_method_and_outcome(
     client: Client, ada: Any, key: ApiKey, rows_of: Callable[..., Any], eve: Any
 ) -> None:
@@ -110,10 +120,10 @@ def test_usage_shows_own_calls_by_key_method_and_outcome(
     called(key, ("getBlock", "ok", 1_234), ("getSlot", "rate_limited", 55))
     called(other, ("getSecrets", "ok", 9_999))
     text = text_of(client, "/portal/usage/")
-    assert "ok 1,234" in text and "refused or failed 55" in text
+    assert "counted 1,234" in text and "refused 55" in text
     assert "getSecrets" not in text and "9,999" not in text
     text = text_of(client, f"/portal/usage/?span=month&key={key.pk}&status=rate_limited")
-    assert "Only the outcome rate_limited" in text and "ok 0" in text
+    assert "Only the outcome rate_limited" in text and "counted 0" in text
     answer = client.get(f"/portal/usage/csv/?span=24h&key={key.pk}")
     rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))  # type: ignore[attr-defined]
     assert {(row["method"], row["calls"]) for row in rows} == {

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import zstandard
+from django.utils import timezone
 
 from access import usage
-from access.models import UsageMinute
-from access.services import keys
+from access.models import KeyDay, UsageMinute
+from access.services import keys, monthly_quotas
 from access.tasks import roll_up_usage
 from gateway.hosts import EVERY
 from priority.proxy import forwarding
@@ -150,6 +151,23 @@ def test_a_node_that_does_not_listen_is_told(settings: Any, post: Post) -> None:
     assert first["error"]["data"]["reason"] == "upstream_unreachable"
     assert second["error"]["data"]["reason"] == "method_not_found"
     assert reason(post(call("getHealth"))) == "upstream_unreachable"
+
+
+def test_what_the_node_does_not_answer_is_not_counted(
+    settings: Any, post: Post, issue: Issue
+) -> None:
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        settings.UPSTREAM_RPC_URL = f"http://127.0.0.1:{door.getsockname()[1]}"
+    issued = issue(calls_per_month=100)
+    post(call("getSlot"), key=issued.secret)
+    post([call("getSlot"), call("nonsense"), call("getSlot")], key=issued.secret)
+    usage.flush()
+    roll_up_usage()
+    day = KeyDay.objects.get(key=issued.key)
+    assert (day.calls, day.counted, day.failed, day.refused) == (4, 1, 3, 0)
+    month = monthly_quotas.usage_of(issued.key.pk, timezone.now())
+    assert month is not None and month.used == 1
 
 
 def test_without_a_node_there_is_nothing_to_pass_on_to(settings: Any, post: Post) -> None:

@@ -59,8 +59,8 @@ def fill(cursor: Any, *, customers: int, keys: int, days: int = 10) -> None:
     for table, columns, group in (
         ("usageday (key_id, method, status, day", "calls, microseconds", both),
         ("usagehour (method, status, hour", "calls, microseconds", both),
-        ("keyhour (key_id, hour", "calls, ok", f"sum(calls), {ok}"),
-        ("keyday (key_id, day", "calls, ok, counted", f"sum(calls), {ok}, {ok}"),
+        ("keyhour (key_id, hour", "calls, ok, counted", f"sum(calls), {ok}, sum(calls)"),
+        ("keyday (key_id, day", "calls, ok, counted", f"sum(calls), {ok}, sum(calls)"),
     ):
         names = table.partition("(")[2].split(", ")
         taken = [_MOMENTS.get(name, name) for name in names]

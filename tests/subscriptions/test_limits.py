@@ -128,6 +128,8 @@ def test_usage_has_calls_notifications_and_bytes(
     assert rows["rootNotification"].bytes >= sum(map(len, texts))
     day = KeyDay.objects.get(key_id=key_id)
     assert day.bytes == rows["rootNotification"].bytes and day.counted == 2
+    pushed = sum(row.calls for row in rows.values() if row.method.endswith("Notification"))
+    assert (day.refused, day.failed, day.calls) == (0, 0, 2 + pushed)
 
 
 def test_a_reader_that_is_too_slow_is_disconnected(served: Served) -> None:

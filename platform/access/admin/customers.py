@@ -86,7 +86,7 @@ class CustomerAdmin(StaffAdmin):
         # Of the customers on the page alone: of all it would take long.
         start, end = month_of(timezone.now())
         shown = [customer.pk for customer in rows]
-        calls = usage_queries.calls_by_customer(shown, start.date(), end.date())
+        calls = usage_queries.counted_by_customer(shown, start.date(), end.date())
         for customer in rows:
             customer.month_calls = calls.get(customer.pk, 0)
 
@@ -101,7 +101,7 @@ class CustomerAdmin(StaffAdmin):
         "key_count",
     )
     calls = column(
-        "calls this month",
+        "counted this month",
         lambda row: link(
             grouped(row.month_calls), "access_usageminute_changelist", customer=row.pk, span="month"
         ),

@@ -93,7 +93,7 @@ def month(key: ApiKey, now: datetime) -> SafeString | str:
     hue = "bad" if share >= 100 else "warning" if share >= 80 else "good"
     return format_html(
         '{} <span class="tm-nowrap">{} of {} calls</span>, resets {}',
-        badge(f"{share} %", hue, "Refused calls and internal errors do not count"),
+        badge(f"{share} %", hue, "Refused calls and failures of the service do not count"),
         used,
         grouped(usage.limit),
         ago(usage.resets_at, now),

@@ -123,8 +123,7 @@ class ApiKeyAdmin(ActionsAdmin):
     def complete_rows(self, rows: Any) -> None:
         found = activity([row.pk for row in rows], timezone.now())
         for row in rows:
-            steps = [(f"{day:%Y-%m-%d}", ok, errors) for day, ok, errors in found[row.pk].days]
-            row.shown_calls = sparkline(steps, what=f"calls in {DAYS} days")
+            row.shown_calls = sparkline(found[row.pk].parts, what=f"counted calls in {DAYS} days")
 
     key = column(
         "key",
@@ -133,7 +132,7 @@ class ApiKeyAdmin(ActionsAdmin):
     )
     state = column("state", lambda row: key_badge(row, timezone.now()))
     may_do = column("scopes", scopes_of)
-    calls = column(f"calls, {DAYS} days", lambda row: getattr(row, "shown_calls", "-"))
+    calls = column(f"counted, {DAYS} days", lambda row: getattr(row, "shown_calls", "-"))
     expires = column("expires", lambda row: ago(row.expires_at), "expires_at")
     used_at = column("last used", lambda row: ago(row.last_used_at), "last_used_at")
 

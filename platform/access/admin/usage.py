@@ -62,8 +62,7 @@ class UsageAdmin(ReadOnlyAdmin):
                     row.key,
                     f"?{urlencode({'key': row.key.pk, **kept})}" if row.key else "",
                     f"?{urlencode({'customer': row.key.customer_id, **kept})}" if row.key else "",
-                    grouped(row.ok),
-                    grouped(row.errors),
+                    [grouped(calls) for calls in row.counts],
                 )
                 for row in busiest
             ],

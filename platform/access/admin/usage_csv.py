@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpResponse, HttpResponseBase
 
 from access import usage_queries
+from access.counted_calls import CallCounts, kind_of
 from access.models import ApiKey
 from access.services import usage_reports
 from access.spans import Span, asked_span
@@ -47,21 +48,21 @@ def _report(asked: Asked, span: Span, now: datetime) -> usage_reports.UsageRepor
 
 def _steps(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
     report = _report(asked, span, now)
-    yield ["start", "ok", "refused_or_failed"]
+    yield ["start", *CallCounts._fields]
     for step in report.steps:
-        yield [_time(step.start), step.ok, step.errors]
+        yield [_time(step.start), *step.counts]
 
 
 def _methods(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
-    yield ["method", "outcome", "calls", "mean_ms"]
+    yield ["method", "outcome", "kind", "calls", "mean_ms"]
     for row in _report(asked, span, now).methods:
-        yield [row.method, row.status, row.calls, f"{row.milliseconds:.3f}"]
+        yield [row.method, row.status, row.kind.value, row.calls, f"{row.milliseconds:.3f}"]
 
 
 def _rows(asked: Asked, span: Span, now: datetime) -> Iterator[list[Any]]:
     named: dict[int, tuple[str, str]] = {}
     yield [
-        *("key_id", "key", "customer", "method", "outcome"),
+        *("key_id", "key", "customer", "method", "outcome", "kind"),
         *("day" if span.is_of_days else "minute", "calls", "mean_ms"),
     ]
     for found in usage_queries.single_rows(asked, span, now):
@@ -72,7 +73,8 @@ def _rows(asked: Asked, span: Span, now: datetime) -> Iterator[list[Any]]:
             named.setdefault(key_id, ("deleted", ""))
         name, customer = ("without a key", "") if key_id is None else named[key_id]
         mean = microseconds / 1e3 / calls if calls else 0.0
-        yield [key_id, name, customer, method, status, _time(at), calls, f"{mean:.3f}"]
+        kind = kind_of(method, status).value
+        yield [key_id, name, customer, method, status, kind, _time(at), calls, f"{mean:.3f}"]
 
 
 def _keys(asked: Asked) -> Iterable[ApiKey]:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from access.admin.charts import chart_of, method_bars
+from access.admin.charts import chart_of, method_bars, pushed_chart_of
 from access.services import usage_reports
 from access.spans import RANGE, SPANS, Span, span_or_why
 from access.usage_queries import Asked
@@ -49,19 +49,19 @@ def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
     return {
         "report": report,
         "chart": chart_of(report),
+        "pushed_chart": pushed_chart_of(report),
         "bars": [
-            (bar, grouped(bar.calls), address(request, method=bar.method))
+            (bar, grouped(bar.counted), address(request, method=bar.method))
             for bar in method_bars(report)
         ],
-        "calls": report.ok + report.errors,
-        "ok_calls": grouped(report.ok),
-        "error_calls": grouped(report.errors),
+        "is_empty": not any(report.counts),
         "methods": [
             (
                 row.method,
                 address(request, method=row.method),
                 row.status,
                 address(request, status=row.status),
+                row.kind.value,
                 grouped(row.calls),
                 f"{row.milliseconds:,.2f}",
             )
@@ -84,7 +84,7 @@ def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
 def busiest_keys(
     request: HttpRequest, asked: Asked, *, limit: int = 20
 ) -> list[usage_reports.KeyCalls]:
-    """The keys with the most calls of those that were asked for."""
+    """The keys with the most counted calls of those that were asked for."""
     now = timezone.now()
     return usage_reports.busiest_keys(
         span_or_why(request.GET.dict(), now=now)[0],

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 
 from access import store, usage_queries
-from access.counted_calls import OUR_FAILURES
+from access.counted_calls import FAILED, CallCounts, Kind, counts_of, kind_of
 from access.models import ApiKey
 from access.spans import Span
 from access.usage_queries import Asked
@@ -18,11 +19,10 @@ MOST_BARS = 12
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Calls of one step of time: the successful ones, and those refused or failed."""
+    """Calls of one step of time."""
 
     start: datetime
-    ok: int
-    errors: int
+    counts: CallCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,17 @@ class MethodCalls:
     calls: int
     milliseconds: float
 
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.method, self.status)
+
 
 @dataclass(frozen=True, slots=True)
 class MethodShare:
-    """Calls of one method, successful and not."""
+    """Calls of one method."""
 
     method: str
-    ok: int
-    errors: int
+    counts: CallCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +52,15 @@ class KeyCalls:
     """Calls of one key; None: of callers without a key."""
 
     key: ApiKey | None
-    ok: int
-    errors: int
+    counts: CallCounts
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
     """`steps` has every step of the span that began, from the first call that this service counted
     (`since`), also those without a call; `before` those of the previous period, if asked for;
-    `shares` the most called methods. `cut`: `methods` does not list all methods and outcomes.
+    `shares` the methods with the most counted calls, without notifications. `cut`: `methods` does
+    not list all methods and outcomes.
     """
 
     span: Span
@@ -69,12 +72,8 @@ class UsageReport:
     before: Sequence[Step | None] = ()
 
     @property
-    def ok(self) -> int:
-        return sum(step.ok for step in self.steps)
-
-    @property
-    def errors(self) -> int:
-        return sum(step.errors for step in self.steps)
+    def counts(self) -> CallCounts:
+        return reduce(CallCounts.plus, (step.counts for step in self.steps), CallCounts())
 
 
 def usage_report(
@@ -94,29 +93,29 @@ def usage_report(
     asked = Asked(key_id, customer_id, keyless, method, status)
     if customer_id is not None:
         span = span.by_days()
-    steps: dict[datetime, list[int]] = defaultdict(lambda: [0, 0])
+    steps: dict[datetime, CallCounts] = defaultdict(CallCounts)
     by_outcome: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    by_method: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    by_method: dict[str, CallCounts] = defaultdict(CallCounts)
     for begin, name, outcome, calls, microseconds in usage_queries.calls_by_step(asked, span, now):
-        place = 0 if outcome == "ok" else 1
-        steps[begin][place] += calls
-        by_method[name][place] += calls
+        counts = counts_of(name, outcome, calls)
+        steps[begin] = steps[begin].plus(counts)
+        by_method[name] = by_method[name].plus(counts)
         by_outcome[name, outcome][0] += calls
         by_outcome[name, outcome][1] += microseconds
     methods = [
         MethodCalls(name, outcome, calls, microseconds / 1e3 / calls if calls else 0.0)
         for (name, outcome), (calls, microseconds) in by_outcome.items()
     ]
-    methods.sort(key=lambda row: (-row.calls, row.method, row.status))
-    shares = [MethodShare(name, ok, errors) for name, (ok, errors) in by_method.items()]
-    shares.sort(key=lambda row: (-row.ok - row.errors, row.method))
+    methods.sort(key=lambda row: (row.kind is not Kind.COUNTED, -row.calls, row.method, row.status))
+    shares = [MethodShare(name, counts) for name, counts in by_method.items() if counts.calls]
+    shares.sort(key=lambda row: (-row.counts.counted, -row.counts.calls, row.method))
     since = usage_queries.counted_since()
     begins, first = span.begins(now), 0
     if since is not None:
         first = sum(begin + span.step <= since for begin in begins)
     return UsageReport(
         span,
-        [Step(begin, *steps.get(begin, (0, 0))) for begin in begins[first:]],
+        [Step(begin, steps[begin]) for begin in begins[first:]],
         methods[:MOST_ROWS],
         shares[:MOST_BARS],
         cut=len(methods) > MOST_ROWS,
@@ -128,11 +127,11 @@ def usage_report(
 def _before(asked: Asked, span: Span, now: datetime, since: datetime | None) -> list[Step | None]:
     """The steps of the previous period; None for those before the first call was counted."""
     earlier = span.before(now)
-    steps: dict[datetime, list[int]] = defaultdict(lambda: [0, 0])
-    for begin, _name, outcome, calls, _time in usage_queries.calls_by_step(asked, earlier, now):
-        steps[begin][0 if outcome == "ok" else 1] += calls
+    steps: dict[datetime, CallCounts] = defaultdict(CallCounts)
+    for begin, name, outcome, calls, _time in usage_queries.calls_by_step(asked, earlier, now):
+        steps[begin] = steps[begin].plus(counts_of(name, outcome, calls))
     return [
-        None if since is None or begin + span.step <= since else Step(begin, *steps[begin])
+        None if since is None or begin + span.step <= since else Step(begin, steps[begin])
         for begin in earlier.begins(now)
     ]
 
@@ -146,17 +145,17 @@ def busiest_keys(
     status: str | None = None,
     limit: int = 20,
 ) -> list[KeyCalls]:
-    """The keys with the most calls in the span, callers without a key as one of them."""
+    """The keys with the most counted calls in the span, callers without a key as one of them."""
     asked = Asked(None, customer_id, False, method, status)
     rows = usage_queries.calls_by_key(asked, span, now, limit)
     found = store.keys_with_customers([row[0] for row in rows if row[0]])
-    return [
-        KeyCalls(found.get(key_id) if key_id else None, ok, errors) for key_id, ok, errors in rows
-    ]
+    return [KeyCalls(found.get(key_id) if key_id else None, counts) for key_id, counts in rows]
 
 
 def calls_by_status(*, since: datetime, now: datetime) -> list[tuple[str, int]]:
-    """(status, calls) of every outcome, our own failures first, then most calls first."""
+    """(status, calls) of every outcome without notifications, our own failures first, then most
+    calls first.
+    """
     rows = usage_queries.calls_by_status(since, now + timedelta(minutes=1))
     # One failure of the service matters more than many refusals.
-    return sorted(rows, key=lambda row: row[0] not in OUR_FAILURES)
+    return sorted(rows, key=lambda row: row[0] not in FAILED)

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin.key_formatting import key_badge
-from access.counted_calls import OUR_FAILURES
+from access.counted_calls import FAILED
 from access.key_states import KeyState, condition
 from access.models import ApiKey
 from access.services import usage_reports
@@ -46,7 +46,7 @@ def _total(counted: list[tuple[str, int]]) -> str:
 
 
 def _hue(status: str) -> str:
-    if status in OUR_FAILURES:
+    if status in FAILED:
         return "bad"
     return "good" if status == "ok" else "warning"
 
@@ -61,7 +61,9 @@ def failures(request: HttpRequest, now: Readings) -> Shown:
     rows = []
     if found is not None and found.refused_share is not None:
         rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
-    return Shown(figure, well, "Calls of the last minute that ended with an internal error.", rows)
+    return Shown(
+        figure, well, "Calls of the last minute that failed by the service's own fault.", rows
+    )
 
 
 def speed(request: HttpRequest, now: Readings) -> Shown:

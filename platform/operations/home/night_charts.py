@@ -56,7 +56,7 @@ _DRAWN = {
         "Calls per second",
         (
             _Line(
-                *("ok", "ok", (_ANSWERED, _REFUSED, _FAILED)),
+                *("ok", "counted", (_ANSWERED, _REFUSED, _FAILED)),
                 lambda calls, refused, failed: calls * (100 - refused - failed) / 100,
             ),
             _Line(

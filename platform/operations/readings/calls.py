@@ -1,12 +1,13 @@
 """Calls since Redis began, and how fast they come."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 import redis
 
-from access.counted_calls import OUR_FAILURES
+from access.counted_calls import Kind, kind_of
 from shared_state import counters
 from shared_state.time_buckets import percentiles
 
@@ -15,7 +16,9 @@ _TIMES = "call_times|"
 
 
 class CallTotals(msgspec.Struct, frozen=True):
-    """Calls, internal errors, refusals, and how many calls took a time of each bucket."""
+    """Calls without pushed notifications, those that failed or were refused (access.counted_calls),
+    and how many calls took a time of each bucket.
+    """
 
     calls: int = 0
     failed: int = 0
@@ -36,16 +39,15 @@ class CallsReading(msgspec.Struct, frozen=True):
 
 
 def call_totals(counts: Counts) -> CallTotals:
-    calls = failed = ok = 0
+    by_kind: Counter[Kind] = Counter()
     times: dict[int, int] = {}
     for name, count in counts.items():
         if name[0] == counters.CALLS:
-            calls += count
-            ok += count if name[2] == "ok" else 0
-            failed += count if name[2] in OUR_FAILURES else 0
+            by_kind[kind_of(name[1], name[2])] += count
         elif name[0] == counters.CALL_TIMES:
             times[int(name[1])] = count
-    return CallTotals(calls, failed, calls - ok - failed, times)
+    calls = by_kind.total() - by_kind[Kind.PUSHED]
+    return CallTotals(calls, by_kind[Kind.FAILED], by_kind[Kind.REFUSED], times)
 
 
 def totals_to_keep(totals: CallTotals) -> dict[str, int]:

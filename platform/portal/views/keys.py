@@ -86,8 +86,7 @@ def _quota(usage: MonthlyUsage) -> dict[str, Any] | None:
 
 
 def _calls(found: Activity) -> Any:
-    steps = [(f"{day:%Y-%m-%d}", ok, errors) for day, ok, errors in found.days]
-    return sparkline(steps, what=f"calls in {DAYS} days")
+    return sparkline(found.parts, what=f"counted calls in {DAYS} days")
 
 
 def _row(key: ApiKey, now: Any) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from access import refusal_advice
+from access import refusal_advice, usage_queries
 from access.admin import key_panel
-from access.admin.charts import chart_of
+from access.admin.charts import chart_of, pushed_chart_of
+from access.counted_calls import kind_of
 from access.key_states import KeyState, state_of
 from access.models import ApiKey
 from access.months import month_of
@@ -40,8 +41,9 @@ def overview(request: HttpRequest, member: Member) -> HttpResponse:
         "tiers": formatting.tiers_of(key for key in keys if _works(key, now)),
         "submissions": _submissions([key.pk for key in keys], now),
         "month": _month(customer, keys, now),
-        "report": report,
         "chart": chart_of(report, ranged=False),
+        "pushed_chart": pushed_chart_of(report, ranged=False),
+        "was_used": any(report.counts),
         "refusals": _refusals(customer, now),
         "troubled": [
             (each, webhook_state(each, now))
@@ -71,14 +73,16 @@ def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
     """Calls of this month, and the keys that are near their limit or over it."""
     named = {key.pk: key for key in keys}
     usages = monthly_quotas.usages_of_customer(customer, now)
+    start, end = month_of(now)
+    counted = usage_queries.counted_by_customer([customer], start.date(), end.date())
     limited = [each for each in usages if each.limit and named[each.key_id].revoked_at is None]
     has_limits = bool(limited)
     limited = [each for each in limited if each.used]
     limited.sort(key=lambda each: each.used / (each.limit or 1), reverse=True)
-    start, end = month_of(now)
     return {
         "name": f"{start:%B}",
-        "used": grouped(sum(each.used for each in usages)),
+        # Keys of one rotation share their month: their sum would count it twice.
+        "used": grouped(counted.get(customer, 0)),
         "has_limits": has_limits,
         "resets": ago(end, now),
         "resets_at": utc(end),
@@ -119,6 +123,7 @@ def _refusals(customer: int, now: datetime) -> list[dict[str, Any]]:
             "meaning": refusal_advice.meaning(reason),
             "advice": refusal_advice.advice(reason),
             "calls": grouped(calls),
+            "kind": kind_of("", reason).value,
             "last": ago(last, now),
         }
         for reason, calls, last in rows

@@ -45,7 +45,7 @@ def usage(request: HttpRequest, member: Member) -> HttpResponse:
             for row in shown["methods"]
         ],
         "busiest": [
-            (row.key, address(request, key=str(row.key.pk)), grouped(row.ok), grouped(row.errors))
+            (row.key, address(request, key=str(row.key.pk)), [grouped(each) for each in row.counts])
             for row in ([] if key else busiest_keys(request, asked, limit=_KEYS))
             if row.key is not None
         ],
