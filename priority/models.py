@@ -171,6 +171,24 @@ class Submission(models.Model):
     is_nonced = models.BooleanField(
         default=False, help_text="it stands on a durable nonce: no block height ends it"
     )
+    nonce = PubkeyColumn(
+        max_length=32, null=True, blank=True, help_text="the nonce account that it stands on"
+    )
+    # The signers of the first instruction: the nonce's authority must be among them.
+    nonce_signers = models.BinaryField(null=True, blank=True)
+    is_watched = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="its nonce is watched until it is settled, or too old to be kept",
+    )
+    nonce_check_at = models.DateTimeField(
+        null=True, blank=True, help_text="when its nonce is looked at again; empty: at once"
+    )
+    advance_index = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="the instruction that advances a nonce in vain, as it is not the first",
+    )
     will_fail = models.CharField(
         max_length=200,
         blank=True,
@@ -187,6 +205,12 @@ class Submission(models.Model):
     slot = SlotColumn(null=True, blank=True)
     transaction_index = models.IntegerField(null=True, blank=True)
     err = models.JSONField(null=True, blank=True)
+    stopped = models.CharField(
+        max_length=200,
+        blank=True,
+        db_default="",
+        help_text="why it is not sent any more although it can still land",
+    )
     tries = models.PositiveIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
@@ -207,13 +231,20 @@ class Submission(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["id"], condition=Q(settled_at__isnull=True), name="submissions_unsettled"
-            ),
-            # A nonce has no end: what was given up may land long after.
-            models.Index(
                 fields=["id"],
-                condition=Q(is_nonced=True, state__in=[State.EXPIRED, State.REFUSED]),
-                name="submissions_given_up",
+                condition=Q(settled_at__isnull=True, is_nonced=False),
+                name="submissions_unsettled",
+            ),
+            # A nonce has no end: these are found by the account, when it moves.
+            models.Index(
+                fields=["nonce"],
+                condition=Q(settled_at__isnull=True, is_watched=True),
+                name="submissions_by_nonce",
+            ),
+            models.Index(
+                fields=["nonce_check_at"],
+                condition=Q(settled_at__isnull=True, is_watched=True),
+                name="submissions_to_check",
             ),
             models.Index(fields=["key", "-id"], name="submissions_by_key"),
             models.Index(fields=["accepted_at"], name="submissions_by_time"),

@@ -139,14 +139,50 @@ class BlockhashExpired(InvalidParams):
         )
 
 
+class NonceUnusable(InvalidParams):
+    """The finalized state of the nonce account cannot take the transaction: it can never land.
+    `cause` is `nonce_moved` (another hash), `nonce_closed`, `nonce_invalid` (not a nonce) or
+    `nonce_authority` (another authority); `movedInSlot` and `movedBy` say what wrote it last, where
+    that is known.
+    """
+
+    reason = "nonce_unusable"
+
+    def __init__(
+        self,
+        at: str,
+        cause: str,
+        why: str,
+        *,
+        nonce: str,
+        slot: int,
+        moved: int | None,
+        by: str | None,
+    ) -> None:
+        since = "" if moved is None else f" since slot {moved}"
+        super().__init__(
+            f"the nonce account {nonce} {why}{since}{f', by {by}' if by else ''}: the transaction"
+            " can never land",
+            at=at,
+            cause=cause,
+            nonceAccount=nonce,
+            finalizedSlot=slot,
+            movedInSlot=moved,
+            movedBy=by,
+        )
+
+
 class BlockhashNotFound(InvalidParams):
-    """No block that could still count has the transaction's blockhash: it can never land."""
+    """No block that could still count has the transaction's blockhash: it can never land. `why`
+    stands in the text where it advances a nonce too late.
+    """
 
     reason = "blockhash_not_found"
 
-    def __init__(self, index: int, signature: str, blockhash: str) -> None:
+    def __init__(self, index: int, signature: str, blockhash: str, *, why: str = "") -> None:
         super().__init__(
-            f"transaction {index}: Blockhash not found: no block that counts has {blockhash}",
+            f"transaction {index}: Blockhash not found: no block that counts has {blockhash}"
+            f"{why and f': {why}'}",
             transactionIndex=index,
             signature=signature,
             blockhash=blockhash,

@@ -13,6 +13,8 @@ from jsonrpc.wire import As, Result
 Stage: TypeAlias = Annotated[
     str, As(Literal["received", "sent", "landed", "failed", "expired", "refused"])
 ]
+# Whether the service still sends a submission.
+Sending: TypeAlias = Annotated[str, As(Literal["active", "stopped"])]
 _Signature: TypeAlias = Annotated[str, As(Signature)]
 
 
@@ -71,6 +73,10 @@ class Fate(Result, frozen=True, kw_only=True):
     settled_at: when it became final; null before that
     last_valid_block_height: above this block height it can never land; null where that is not known
     durable_nonce: whether it uses a durable nonce, and has no such end
+    nonce_account: the nonce account that it uses; null where it uses none, and before it is stored
+    sending: `active` while the service sends it until it lands; `stopped` when it no longer does
+        although it can still land, as on a durable nonce; null in a block, and once it is final
+    sending_stopped: why it is `stopped`; null otherwise
     will_fail: why it was known to fail when it was accepted: a version 1 transaction that asks for
         no size or no units; null for all others, and before it is stored
     tip: the tip that it was accepted with; null where another transaction of its bundle tips
@@ -100,6 +106,9 @@ class Fate(Result, frozen=True, kw_only=True):
     settled_at: float | None = None
     last_valid_block_height: int | None = None
     durable_nonce: bool = False
+    nonce_account: Annotated[str, As(Pubkey)] | None = None
+    sending: Sending | None = None
+    sending_stopped: str | None = None
     will_fail: str | None = None
     tip: PaidTip | None = None
     bundle_id: str | None = None
@@ -149,6 +158,9 @@ class FateEvent(Result, frozen=True, kw_only=True):
     reason: why it never landed; null unless that is known
     bundle_id: the bundle that it belongs to; null where it came alone
     queue_milliseconds: how long it waited to be sent; null before it went out
+    sending: `active` while the service sends it until it lands; `stopped` when it no longer does
+        although it can still land, as on a durable nonce; null in a block, and once it is final
+    sending_stopped: why it is `stopped`; null otherwise
     at: when it changed, in Unix seconds with their fractions
     """
 
@@ -162,6 +174,8 @@ class FateEvent(Result, frozen=True, kw_only=True):
     reason: str | None
     bundle_id: str | None
     queue_milliseconds: int | None
+    sending: Sending | None
+    sending_stopped: str | None
     at: float
 
 

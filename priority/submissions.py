@@ -42,6 +42,13 @@ def landed_share(states: Mapping[str, int]) -> float | None:
     return states.get(State.LANDED, 0) / settled if settled else None
 
 
+def sending(state: str, stopped: str, *, settled: bool) -> str | None:
+    """Whether it is sent: `active` or `stopped`; None in a block, and once it is final."""
+    if settled or state in IN_A_BLOCK:
+        return None
+    return "stopped" if stopped else "active"
+
+
 class Tip(msgspec.Struct, frozen=True, array_like=True):
     """The first qualifying tip: lamports to an address by an instruction of a transaction."""
 

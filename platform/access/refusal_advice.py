@@ -28,6 +28,7 @@ _ADVICE = {
     " its window.",
     "tip_behind_lookup_table": "Put the tip address among the message's own account keys.",
     "blockhash_expired": "Take a newer blockhash, right before signing.",
+    "nonce_unusable": "Read the nonce account again, right before signing.",
     "blockhash_not_found": "Take a blockhash of this chain, right before signing.",
     "bundle_simulation_failed": "Read the logs in the response, and fix the failing transaction.",
     "landing_behind": "Honour Retry-After and send the same again: higher tiers and larger tips go"

@@ -137,7 +137,7 @@ BUNDLE_SIMULATION = env.boolean("BUNDLE_SIMULATION", True)
 # and the key that block engines are shown by gRPC, by default none.
 TPU_IDENTITY_FILE = env.text("TPU_IDENTITY_FILE", "")
 BLOCK_ENGINE_KEYPAIR_FILE = env.text("BLOCK_ENGINE_KEYPAIR_FILE", "")
-# A transaction on a durable nonce is sent again until it lands, but no longer than this.
+# A transaction on a durable nonce is sent no longer than this; its fate is not final by that.
 NONCE_PATIENCE_SECONDS = env.integer("NONCE_PATIENCE_SECONDS", 600, minimum=1)
 # How long submissions, their tries and fates can be looked up.
 SUBMISSION_DAYS = env.integer("SUBMISSION_DAYS", 30, minimum=1)

@@ -1,7 +1,6 @@
 """Celery tasks of ingest."""
 
 import logging
-from datetime import timedelta
 from typing import Any
 
 from celery import shared_task
@@ -95,6 +94,5 @@ def settle_fates() -> None:
     with until_next_call("settle_fates", log):
         fates.settle_due(
             node=upstream_node() or next(iter(nodes()), None),
-            nonce_patience=timedelta(seconds=settings.NONCE_PATIENCE_SECONDS),
             now=timezone.now(),
         )

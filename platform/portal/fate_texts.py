@@ -42,6 +42,28 @@ REASONS = {
         "Its durable nonce was not used within the time for attempts.",
         "Check whether another transaction advanced the nonce; if not, send it again.",
     ),
+    "nonce_moved": Explained(
+        "Its durable nonce moved on to another hash: the reason names the slot and the transaction"
+        " that moved it, where they are known.",
+        "Read the nonce account again, sign with its new hash, and send that.",
+    ),
+    "nonce_closed": Explained(
+        "Its durable nonce account does not exist any more.",
+        "Sign with another nonce or a recent blockhash, and send that.",
+    ),
+    "nonce_invalid": Explained(
+        "The account that it uses as a durable nonce is not one.",
+        "Sign with another nonce or a recent blockhash, and send that.",
+    ),
+    "nonce_authority": Explained(
+        "Its durable nonce has another authority, which did not sign.",
+        "Sign with the nonce's authority, and send that.",
+    ),
+    "watch_ended": Explained(
+        "Its durable nonce could still take it after as long as submissions are kept. What became"
+        " of it since is unknown.",
+        "Look its signature up on the chain, and advance the nonce if it must never land.",
+    ),
     "upstream_refused": Explained(
         "An upstream refused it.",
         "See the response to the attempt below: usually the fee payer has no lamports, or an"

@@ -36,6 +36,8 @@ OF_ANY_CALL = {
     "batch_above_limit": "Split the batch.",
     "internal_error": "Try again; if it persists, send the operator the `X-Request-Id`.",
     "blockhash_expired": "Fetch a new blockhash, and sign the transaction again.",
+    "nonce_unusable": "Read the nonce account again, sign with its hash and its authority, and send"
+    " that.",
     "blockhash_not_found": "Fetch a blockhash of this chain, and sign the transaction again.",
     "tip_missing": "Add a transfer to a tip address to the transaction's own instructions.",
     "tip_too_small": "Raise the transfer to `data.required` lamports.",

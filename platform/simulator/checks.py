@@ -6,6 +6,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import SanitizeError
 
+from chain.nonces import NONCE_SIZE
 from chain.transaction_limits import limits_of
 from simulator.addresses import (
     INSTRUCTIONS,
@@ -19,7 +20,7 @@ from simulator.budget import Budget
 from simulator.errors import Refused
 from simulator.features import Rules
 from simulator.moment import Moment
-from simulator.nonces import NONCE_SIZE, Nonce, is_nonce, nonce_of
+from simulator.nonces import Nonce, is_nonce, nonce_of
 from simulator.parts import Parts
 from simulator.programs import code_key
 

@@ -6,20 +6,13 @@ from typing import NamedTuple
 from solders.account import Account
 from solders.hash import Hash
 
+from chain.nonces import NONCE_SIZE, NonceData, read_nonce
 from simulator.addresses import SYSTEM
 from simulator.budget import LAMPORTS_PER_SIGNATURE
 from simulator.parts import Parts
 
-NONCE_SIZE = 80
 _ADVANCE = (4).to_bytes(4, "little")
 _CURRENT, _INITIALIZED = 1, 1
-
-
-class NonceData(NamedTuple):
-    """An initialized nonce account: its authority, and its current hash."""
-
-    authority: bytes
-    durable: bytes
 
 
 class Nonce(NamedTuple):
@@ -36,12 +29,7 @@ def nonce_data(account: Account) -> NonceData | None:
 
     Legacy nonces (version 0) do not count: no transaction can use one.
     """
-    if not is_nonce(account):
-        return None
-    data = account.data
-    if int.from_bytes(data[:4], "little") != _CURRENT:
-        return None
-    return NonceData(data[8:40], data[40:72])
+    return read_nonce(bytes(account.owner), account.data)
 
 
 def is_nonce(account: Account) -> bool:

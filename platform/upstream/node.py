@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from chain.blocks import SlotRecord
-from chain.encodings import b58encode
+from chain.encodings import b58decode, b58encode, b64decode
 from chain.epochs import EpochSchedule
 from chain.units import I64_MAX, Slot
 from upstream.archives.errors import Unreadable
@@ -72,6 +72,29 @@ class SignatureStatus(NamedTuple):
     slot: int
     err: Any
     is_finalized: bool
+
+
+class NodeAccount(NamedTuple):
+    """An account of the node: its lamports, its owner's 32 bytes, its data."""
+
+    lamports: int
+    owner: bytes
+    data: bytes
+
+
+class _Account(msgspec.Struct):
+    lamports: int
+    owner: str
+    data: tuple[str, str]
+
+
+class _Context(msgspec.Struct):
+    slot: int
+
+
+class _Accounts(msgspec.Struct):
+    context: _Context
+    value: list[_Account | None]
 
 
 class Node:
@@ -178,6 +201,25 @@ class Node:
             is_finalized = found.get("confirmationStatus") == "finalized"
             return SignatureStatus(found["slot"], found["err"], is_finalized)
         raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no status")
+
+    def accounts(self, pubkeys: Sequence[bytes]) -> tuple[Slot, list[NodeAccount | None]]:
+        """At a finalized slot, in their order; None for one that does not exist. 100 at most."""
+        asked = [b58encode(each) for each in pubkeys]
+        config = {"encoding": "base64", "commitment": "finalized"}
+        answer = self.call("getMultipleAccounts", asked, config)
+        try:
+            found = msgspec.convert(answer, _Accounts)
+            accounts = [
+                None
+                if each is None
+                else NodeAccount(each.lamports, b58decode(each.owner), b64decode(each.data[0]))
+                for each in found.value
+            ]
+        except ValueError:
+            raise NodeUnreachable(f"{self.name}: getMultipleAccounts answered none") from None
+        if len(accounts) != len(asked) or not _is_slot(found.context.slot):
+            raise NodeUnreachable(f"{self.name}: getMultipleAccounts answered no list of them")
+        return Slot(found.context.slot), accounts
 
     def epoch_schedule(self) -> EpochSchedule:
         """How the chain's slots are divided into epochs."""

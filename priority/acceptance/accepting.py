@@ -14,16 +14,18 @@ import redis
 from django.conf import settings
 from solders.signature import Signature
 
-from chain.nonces import stands_on_nonce
+from chain.nonces import nonce_use, stands_on_nonce
 from chain.transactions import decode_wire
 from gateway.transactions import Signed
 from priority.acceptance.foreseen import advice
+from priority.acceptance.nonces import require_usable
 from priority.acceptance.tips import Candidates, TipRules, candidates, first_good
 from priority.models import Submission
 from priority.refusals import (
     BlockhashExpired,
     BundleDuplicates,
     LandingBehind,
+    NonceUnusable,
     QueueFull,
     QueueUnavailable,
 )
@@ -84,7 +86,7 @@ def accept_transaction(
     signed: Signed, origin: Origin, *, wishes: Wishes, bounds: Bounds, at: str
 ) -> Receipt:
     """Queues the transaction unless it is queued already. Raises TipRefused, BlockhashExpired,
-    LandingBehind, NotAccepted.
+    NonceUnusable, LandingBehind, NotAccepted.
     """
     queue_ms = _accept([signed], origin, wishes, bounds, "", [at])
     return Receipt(signature_of(signed), queue_ms, advice([signed.wire]))
@@ -127,8 +129,12 @@ def _may_tip(signed: Sequence[Signed], bounds: Bounds) -> bool:
 
 
 def _is_pending(bundle_id: str) -> bool:
+    return _is_pending_by(bytes.fromhex(bundle_id))
+
+
+def _is_pending_by(name: bytes) -> bool:
     try:
-        return is_known(pending_key(bytes.fromhex(bundle_id)))
+        return is_known(pending_key(name))
     except redis.RedisError:
         raise QueueUnavailable(may_be_queued=False) from None
 
@@ -162,6 +168,8 @@ def _accept(
     wires = [each.wire for each in signed]
     kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
     nonced = [stands_on_nonce(wire) for wire in wires]
+    if any(nonced):
+        _require_usable_nonces(signed, bundle_id, at)
     seconds = bounds.nonce_seconds if any(nonced) else _PENDING_SECONDS
     offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds)
     looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
@@ -184,6 +192,21 @@ def _accept(
     if verdict is Verdict.FULL:
         raise QueueFull(numbers[1], most)
     return numbers[0]
+
+
+def _require_usable_nonces(signed: Sequence[Signed], bundle_id: str, at: Sequence[str]) -> None:
+    """Raises NonceUnusable. What is pending may have moved its nonce itself: it is answered as it
+    was.
+    """
+    try:
+        for each, where in zip(signed, at, strict=True):
+            use = nonce_use(each.wire)
+            if use is not None:
+                require_usable(each.wire, use, at=where)
+    except NonceUnusable:
+        names = _names(bundle_id, [each.wire.signatures[0] for each in signed])
+        if not _is_pending_by(names[0]):
+            raise
 
 
 def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:

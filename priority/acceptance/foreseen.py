@@ -1,11 +1,20 @@
-"""What is known to fail before it is sent: version 1 transactions that ask for too little."""
+"""What is known to fail before it is sent: version 1 transactions that ask for too little, and
+those that advance a nonce too late to use it.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
+import redis
+
+from chain.nonces import misplaced_advance, why_misplaced
 from chain.transaction_settings import BadSettings, settings_of_wire
 from chain.transactions import Wire
+from priority.chain_events import BLOCKHASHES
+from shared_state.redis_client import client
 
 WILL_FAIL = "will_fail"
+NONCE_NOT_FIRST = "nonce_not_first"
 
 
 def why_it_fails(wire: Wire) -> str:
@@ -33,11 +42,25 @@ def why_it_fails(wire: Wire) -> str:
 
 
 def advice(wires: Sequence[Wire]) -> str:
-    """The header `X-Advice` of what was accepted and will fail; empty for all else."""
+    """The header `X-Advice` of what was accepted and will fail, or advances a nonce too late; empty
+    for all else.
+    """
     many = len(wires) > 1
-    found = []
+    found: dict[str, list[str]] = {}
     for index, wire in enumerate(wires):
-        why = why_it_fails(wire)
-        if why:
-            found.append(f"transaction {index}: {why}" if many else why)
-    return f"{WILL_FAIL}: {'; '.join(found)}" if found else ""
+        for word, why in ((WILL_FAIL, why_it_fails(wire)), (NONCE_NOT_FIRST, _why_unknown(wire))):
+            if why:
+                found.setdefault(word, []).append(f"transaction {index}: {why}" if many else why)
+    return "; ".join(f"{word}: {'; '.join(why)}" for word, why in found.items())
+
+
+def _why_unknown(wire: Wire) -> str:
+    """Why no block has its blockhash, if it advances a nonce without standing on it."""
+    index = misplaced_advance(wire)
+    if index is None:
+        return ""
+    try:
+        is_known: Any = client().hexists(BLOCKHASHES, wire.recent_blockhash)
+    except redis.RedisError:
+        return ""
+    return "" if is_known else why_misplaced(index)

@@ -21,6 +21,10 @@ _ADVICE = (
     ("blockhash_expired", "Its blockhash expired: sign it again with a new one."),
     ("not_landed", "Its blockhash expired: sign it again with a new one."),
     ("nonce_unused", "Its durable nonce was not used: the same transaction may be sent again."),
+    (
+        "nonce_",
+        "Its durable nonce cannot take it any more: sign it again with the nonce's new hash.",
+    ),
     ("no_upstream", "No enabled upstream serves its tier: enable one, then have it sent again."),
     ("upstream_rests", "Every upstream of its tier was in cooldown: see their circuit breakers."),
     (
@@ -142,6 +146,8 @@ def _sweeps(address: TipAddress | None, row: Submission) -> Iterator[Moment]:
 
 
 def _waits(row: Submission) -> str:
+    if row.is_nonced and row.stopped:
+        return f"It is not sent any more, and can still land: {row.stopped}."
     if row.is_nonced:
         return "It uses a durable nonce and does not expire."
     if row.last_valid_block_height is None:

@@ -63,7 +63,7 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     )
     change_form_outer_before_template = "admin/priority/submission/fate.html"
     fieldsets = (
-        (None, {"fields": ("whole_name", "error", "known_to_fail")}),
+        (None, {"fields": ("whole_name", "error", "sending", "known_to_fail")}),
         (
             "Sender and options",
             {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
@@ -87,6 +87,9 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     name = column("transaction", lambda row: shortened(row.signature))
     whole_name = column("signature", lambda row: in_full(row.signature))
     standing = column("state", state_label)
+    sending = column(
+        "sending", lambda row: f"stopped: {row.stopped}" if row.stopped else "as usual"
+    )
     known_to_fail = column("known to fail", lambda row: row.will_fail or "no")
     error = column("error", lambda row: "none" if row.err is None else in_full(json.dumps(row.err)))
     by_key = column("key", key_link)
@@ -139,7 +142,8 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     @admin.display(description="valid until")
     def good_until(self, row: Submission) -> str:
         if row.is_nonced:
-            return "its durable nonce is used: it does not expire"
+            nonce = "" if row.nonce is None else f" {row.nonce}"
+            return f"its durable nonce{nonce} is used: it does not expire"
         height = row.last_valid_block_height
         return "unknown" if height is None else f"block height {height}"
 

@@ -41,7 +41,8 @@ return id
 
 class FateChange(NamedTuple):
     """What became of one submission. `err` is JSON, `at` an aware datetime; with `settled` it is
-    final. `queue_ms` is how long it waited to be sent.
+    final. `queue_ms` is how long it waited to be sent; `stopped` is why it is not sent any more
+    although it can still land.
     """
 
     key_id: int | None
@@ -56,6 +57,7 @@ class FateChange(NamedTuple):
     at: datetime
     bundle_id: str = ""
     queue_ms: int | None = None
+    stopped: str = ""
 
 
 # A change with its index in the announcement, which distinguishes changes of one entry.

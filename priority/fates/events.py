@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
+from solders.signature import Signature
 
 from jsonrpc.wire import encode
 from priority.fates.announcing import (
@@ -17,7 +18,8 @@ from priority.fates.announcing import (
     key_stream,
     unpack,
 )
-from priority.fates.lookup import event
+from priority.results import FateEvent
+from priority.submissions import sending
 
 _TEXT = re.compile(r"(\d{1,15})-(\d{1,15})(?:-(\d{1,9}))?").fullmatch
 _WHOLE = 1_000_000_000
@@ -74,6 +76,25 @@ def event_text(name: str, data: bytes, identity: str = "") -> bytes:
     """An event on the wire; `identity` is the reader's place after it."""
     line = f"id: {identity}\n" if identity else ""
     return f"event: {name}\n{line}data: ".encode() + data + b"\n\n"
+
+
+def event(change: FateChange) -> FateEvent:
+    """A change as an event of the stream."""
+    return FateEvent(
+        signature=str(Signature.from_bytes(change.signature)),
+        state=change.state,
+        final=change.settled,
+        commitment=change.commitment or None,
+        slot=change.slot,
+        transaction_index=change.transaction_index,
+        err=change.err,
+        reason=change.reason or None,
+        bundle_id=change.bundle_id or None,
+        queue_milliseconds=change.queue_ms,
+        sending=sending(change.state, change.stopped, settled=change.settled),
+        sending_stopped=change.stopped or None,
+        at=change.at.timestamp(),
+    )
 
 
 def _message(place: Place, change: FateChange) -> FateMessage:

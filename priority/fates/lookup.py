@@ -12,12 +12,11 @@ from solders.signature import Signature
 from priority.acceptance.accepting import bundle_id_of
 from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
 from priority.fates import backlog
-from priority.fates.announcing import FateChange
 from priority.models import Bundle, Submission
 from priority.results import BundleFate, Fate, FateAttempt, FateEvent, PaidTip
 from priority.store import cosubmitters
 from priority.store import fates as store
-from priority.submissions import State, pending_key, queue_milliseconds
+from priority.submissions import State, pending_key, queue_milliseconds, sending
 from shared_state.redis_client import client
 
 MOST_TRANSACTIONS = 4
@@ -212,6 +211,9 @@ def as_fate(
         settled_at=_seconds(row.settled_at),
         last_valid_block_height=row.last_valid_block_height,
         durable_nonce=row.is_nonced,
+        nonce_account=None if row.nonce is None else str(row.nonce),
+        sending=sending(row.state, row.stopped, settled=row.settled_at is not None),
+        sending_stopped=row.stopped or None,
         will_fail=row.will_fail or None,
         tip=tip,
         bundle_id=bundle_id,
@@ -240,23 +242,6 @@ def attempts_of(row: Submission) -> list[FateAttempt]:
     ]
 
 
-def event(change: FateChange) -> FateEvent:
-    """A change as an event of the stream."""
-    return FateEvent(
-        signature=str(Signature.from_bytes(change.signature)),
-        state=change.state,
-        final=change.settled,
-        commitment=change.commitment or None,
-        slot=change.slot,
-        transaction_index=change.transaction_index,
-        err=change.err,
-        reason=change.reason or None,
-        bundle_id=change.bundle_id or None,
-        queue_milliseconds=change.queue_ms,
-        at=change.at.timestamp(),
-    )
-
-
 def standing(fate: Fate) -> FateEvent:
     """A submission's current fate as an event of the stream."""
     return FateEvent(
@@ -270,6 +255,8 @@ def standing(fate: Fate) -> FateEvent:
         reason=fate.reason,
         bundle_id=fate.bundle_id,
         queue_milliseconds=fate.queue_milliseconds,
+        sending=fate.sending,
+        sending_stopped=fate.sending_stopped,
         at=fate.settled_at or fate.seen_at or fate.sent_at or fate.accepted_at,
     )
 
@@ -382,6 +369,7 @@ def _received(raw: bytes, waiting: Pending, *, attempts: list[FateAttempt] | Non
         signature=str(Signature.from_bytes(raw)),
         state=State.RECEIVED,
         final=False,
+        sending="active",
         accepted_at=waiting.received_at,
         attempts=msgspec.UNSET if attempts is None else attempts,
     )

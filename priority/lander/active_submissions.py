@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from chain.nonces import stands_on_nonce
+from chain.nonces import NonceUse, misplaced_advance, nonce_use, stands_on_nonce
 from chain.transactions import BadTransaction, decode_wire
 from priority.acceptance.foreseen import why_it_fails
 from priority.lander.chain_view import Sighting
@@ -40,10 +40,13 @@ class ActiveTransaction:
     blockhash: bytes
     is_nonced: bool
     will_fail: str = ""
+    nonce: NonceUse | None = None
+    advance_index: int | None = None
     row_id: int | None = None
     state: State = State.RECEIVED
     commitment: str = ""
     reason: str = ""
+    stopped: str = ""  # why it is not sent any more although it can still land
     accepted_slot: int | None = None
     last_valid: int | None = None
     sightings: dict[int, Sighting] = field(default_factory=dict)
@@ -83,7 +86,7 @@ class ActiveTransaction:
     def _set_place(self, sighting: Sighting) -> None:
         self.slot, self.index, self.error = sighting
         self.state = State.LANDED if sighting.error is None else State.FAILED
-        self.commitment, self.reason = "processed", ""
+        self.commitment, self.reason, self.stopped = "processed", "", ""
 
 
 @dataclass(slots=True, eq=False)
@@ -192,6 +195,8 @@ def active_submission(entry_id: bytes, accepted: Accepted) -> ActiveSubmission:
                 wire.recent_blockhash,
                 stands_on_nonce(wire),
                 why_it_fails(wire),
+                nonce_use(wire),
+                misplaced_advance(wire),
             )
         )
     accepted_at = datetime.fromtimestamp(accepted.received_at, UTC)

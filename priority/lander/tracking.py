@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
 from priority.lander.active_submissions import (
+    ON_CHAIN,
     ActiveSubmission,
     ActiveTransaction,
     active_submission,
@@ -26,6 +27,9 @@ _MOST_LOOKED_UP = 5_000
 _SWEEP_SECONDS = 1.0
 # Nothing is sent while these are checked.
 _SWEPT_AT_ONCE = 500
+# Why a transaction on a nonce is not sent any more.
+_PATIENCE_OVER = "patience_over: it was sent for NONCE_PATIENCE_SECONDS"
+_BUNDLE_LOST = "bundle_lost: another transaction of its bundle can no longer land"
 # What another lander had waits so long for its row, which says what was attempt.
 _HELD_SECONDS = 1.0
 
@@ -151,8 +155,8 @@ class ActiveSubmissions:
             self._swept_at = _now()
             self._unswept = list(self._by_entry.values())
         for submission in self._unswept[-_SWEPT_AT_ONCE:]:
-            if not submission.is_done and self._is_over(submission, now):
-                self._finish(submission)
+            if not submission.is_done and (why := self._why_over(submission, now)):
+                self._finish(submission, why)
         del self._unswept[-_SWEPT_AT_ONCE:]
         return bool(self._unswept)
 
@@ -174,8 +178,11 @@ class ActiveSubmissions:
             submission, transaction = self._by_row.get(row_id, (None, None))
             if submission is not None and transaction is not None:
                 transaction.is_settled = True
-                if all(each.is_settled for each in submission.transactions):
-                    self._finish(submission)
+                # A bundle of which one is settled without a block cannot land whole any more.
+                if not submission.is_on_chain or all(
+                    each.is_settled for each in submission.transactions
+                ):
+                    self._finish(submission, _BUNDLE_LOST)
 
     def stop(self) -> None:
         """Cancels further rounds of all."""
@@ -203,7 +210,7 @@ class ActiveSubmissions:
             transaction.commitment = "confirmed"
             self._writer.changed(submission)
             if all(each.commitment == "confirmed" for each in submission.transactions):
-                self._finish(submission)
+                self._finish(submission, "")
 
     def _lose(self, slot: int) -> None:
         for transaction, submission in self._by_slot.pop(slot, {}).items():
@@ -245,24 +252,33 @@ class ActiveSubmissions:
             or submission.is_held
         )
 
-    def _is_over(self, submission: ActiveSubmission, now: datetime) -> bool:
-        """Whether it can no longer land, or is confirmed."""
+    def _why_over(self, submission: ActiveSubmission, now: datetime) -> str:
+        """Why it is over: it can no longer land, is confirmed, or was sent for long enough. Empty
+        if it is not.
+        """
         if submission.is_on_chain:
-            return all(each.commitment == "confirmed" for each in submission.transactions)
+            if all(each.commitment == "confirmed" for each in submission.transactions):
+                return "confirmed"
+            return ""
         age = _age(submission, now)
         if submission.is_nonced:
-            return age > self._nonce_patience_seconds
+            return _PATIENCE_OVER if age > self._nonce_patience_seconds else ""
         last = submission.last_valid
         if last is not None and self._chain.confirmed_height > last:
-            return True
+            return _BUNDLE_LOST
         # Without chain events the clock decides.
-        return age > _BLIND_SECONDS and (
+        is_blind = age > _BLIND_SECONDS and (
             last is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
         )
+        return _BUNDLE_LOST if is_blind else ""
 
-    def _finish(self, submission: ActiveSubmission) -> None:
+    def _finish(self, submission: ActiveSubmission, why: str) -> None:
+        """Sends it no more. Those on a nonce can still land: their fates say `why`."""
         submission.is_done = True
         submission.stop()
+        for transaction in submission.transactions:
+            if transaction.is_nonced and transaction.state not in ON_CHAIN:
+                transaction.stopped = why
         self._writer.changed(submission)
 
     def _drop(self, submission: ActiveSubmission) -> None:

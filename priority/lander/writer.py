@@ -54,7 +54,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 _UNSTORABLE = (DataError, IntegrityError, psycopg.DataError, psycopg.IntegrityError)
 
 # The fields of a transaction whose changes are announced to callers.
-_Announced = tuple[State, str, int | None, str]
+_Announced = tuple[State, str, int | None, str, str]
 
 
 @dataclass(slots=True)
@@ -199,6 +199,7 @@ class Writer:
                     transaction.commitment,
                     transaction.slot,
                     transaction.reason,
+                    transaction.stopped,
                 )
                 if (
                     self._announced.get(transaction.signature) != state
@@ -266,6 +267,7 @@ def _fate(
         at=now,
         bundle_id=accepted.bundle_id,
         queue_ms=queue_milliseconds(submission.accepted_at, transaction.sent_at),
+        stopped=transaction.stopped[:200],
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from solders.transaction import VersionedTransaction
 
 from chain.commitment import Commitment
-from chain.nonces import stands_on_nonce
+from chain.nonces import misplaced_advance, stands_on_nonce, why_misplaced
 from chain.transaction_error_text import transaction_error_text
 from chain.transactions import decode_wire
 from jsonrpc.errors import RpcError
@@ -42,11 +42,14 @@ def require_success(wires: Sequence[bytes], *, node: ConnectionPool, timeout_sec
     if outcome.err == _BLOCKHASH_NOT_FOUND:
         # Nor is a used nonce: the transaction may hold the next one.
         blockhash = transactions[index].message.recent_blockhash
-        if not stands_on_nonce(decode_wire(wires[index])) and is_of_no_block(
+        wire = decode_wire(wires[index])
+        if not stands_on_nonce(wire) and is_of_no_block(
             bytes(blockhash), newest=bytes(tried.blockhash)
         ):
             signature = str(transactions[index].signatures[0])
-            raise BlockhashNotFound(index, signature, str(blockhash))
+            place = misplaced_advance(wire)
+            why = "" if place is None else why_misplaced(place)
+            raise BlockhashNotFound(index, signature, str(blockhash), why=why)
         return
     raise BundleSimulationFailed(
         index,

@@ -60,6 +60,7 @@ _SELECTED = {
     "tier": "tier::text",
     "kind": "kind::text",
     "will_fail": "will_fail::text",
+    "stopped": "stopped::text",
     "err": "err::text",
     "only": "array_to_json(only)::text",
 }
@@ -67,6 +68,7 @@ _MOMENTS = ("accepted_at", "sent_at", "seen_at", "settled_at")
 _COLUMNS = (
     *("id", "signature", "kind", "tier", "edge", "only", "max_retries", "tip_address"),
     *("tip_lamports", "tip_instruction_index", "blockhash", "is_nonced", "will_fail"),
+    *("nonce", "stopped"),
     *(
         "accepted_at",
         "accepted_slot",
@@ -109,7 +111,7 @@ def _value(name: str, value: Any) -> Any:
         return _moment(value)
     if name in ("err", "only"):
         return msgspec.json.decode(value)
-    if name == "tip_address":
+    if name in ("tip_address", "nonce"):
         return Pubkey.from_bytes(value)
     if name == "signature":
         return Signature.from_bytes(value)
@@ -208,10 +210,21 @@ def forget_settled_before(moment: datetime) -> int:
     """Deletes some of the submissions that were accepted and settled before, and the bundles that
     have none left; how many submissions, 0 when there is none.
     """
+    # Of both moments: the index has the one, and the other may be much later.
+    return _forget(Q(accepted_at__lt=moment, settled_at__lt=moment))
+
+
+def forget_unwatched_before(moment: datetime) -> int:
+    """The same of those that were accepted before and whose nonces are not watched any more."""
+    return _forget(
+        Q(accepted_at__lt=moment, settled_at__isnull=True, is_nonced=True, is_watched=False)
+    )
+
+
+def _forget(which: Q) -> int:
     with transaction.atomic():
-        # Of both moments: the index has the one, and the other may be much later.
         rows = list(
-            Submission.objects.filter(accepted_at__lt=moment, settled_at__lt=moment)
+            Submission.objects.filter(which)
             .order_by("accepted_at")
             .values_list("pk", "bundle")[:_BATCH]
         )

@@ -8,13 +8,18 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
 from priority.store.counts import STEP_OF
 
+# What the fate of a submission says whose nonce is not watched any more.
+WATCH_ENDED = (
+    "watch_ended: unknown, watch ended: its durable nonce could still take it after as long as"
+    " submissions are kept"
+)
 _PAGE = 2_000
 _LOOKING = 7_330
 
@@ -25,11 +30,25 @@ class UnsettledRow(NamedTuple):
     id: int
     signature: bytes
     blockhash: bytes
-    is_nonced: bool
     accepted_at: datetime
     accepted_slot: int | None
     last_valid_block_height: int | None
     slot: int | None
+    advance_index: int | None
+
+
+class WatchedRow(NamedTuple):
+    """A submission on a durable nonce whose fate is not final: its nonce account, and the signers
+    among whom the nonce's authority must be. Both are None for one of an older version.
+    """
+
+    id: int
+    signature: bytes
+    blockhash: bytes
+    nonce: bytes | None
+    nonce_signers: bytes | None
+    accepted_at: datetime
+    accepted_slot: int | None
 
 
 class FoundRow(NamedTuple):
@@ -85,7 +104,7 @@ _SETTLE_FOUND = (
     f" OR (s.transaction_index IS NULL AND v.transaction_index IS NOT NULL){_LOCKED}),"
     " settled AS (UPDATE priority_submission s SET"
     " state = CASE WHEN f.err IS NULL THEN 'landed' ELSE 'failed' END,"
-    " commitment = 'finalized', reason = '', slot = f.slot,"
+    " commitment = 'finalized', reason = '', stopped = '', slot = f.slot,"
     " transaction_index = f.transaction_index, err = f.err::jsonb,"
     " seen_at = COALESCE(s.seen_at, %s), settled_at = %s"
     f" FROM found f WHERE s.id = f.id RETURNING {_RETURNED}), {_NOTED}"
@@ -96,21 +115,98 @@ _SETTLE_LOST = (
     f" WHERE s.settled_at IS NULL{_LOCKED}),"
     " settled AS (UPDATE priority_submission s SET"
     " state = CASE WHEN s.sent_at IS NULL THEN 'refused' ELSE 'expired' END,"
-    " reason = left(CASE WHEN s.sent_at IS NOT NULL THEN l.reason WHEN s.reason = ''"
-    " THEN 'never_sent' ELSE s.reason END, 200), commitment = '', slot = NULL,"
+    # Where a nonce moved that is the reason, whatever an upstream answered before.
+    " reason = left(CASE WHEN s.sent_at IS NOT NULL OR s.is_nonced THEN l.reason"
+    " WHEN s.reason = '' THEN 'never_sent' ELSE s.reason END, 200),"
+    " stopped = '', commitment = '', slot = NULL,"
     " transaction_index = NULL, err = NULL, seen_at = NULL, settled_at = %s"
     f" FROM lost l WHERE s.id = l.id RETURNING {_RETURNED}), {_NOTED}"
 )
 
 
+_WATCHED = " FROM priority_submission WHERE settled_at IS NULL AND is_watched"
+_OF_WATCHED = f"SELECT {', '.join(WatchedRow._fields)}{_WATCHED}"
+
+
 def awaited() -> list[bytes]:
-    """Signatures whose fate is not final, and those of nonces that may still come."""
+    """Signatures whose fate is not final, without those on durable nonces: those are looked up by
+    their nonce accounts.
+    """
     rows = fetch_all(
-        "SELECT signature FROM priority_submission WHERE settled_at IS NULL"
-        " UNION ALL SELECT signature FROM priority_submission"
-        " WHERE is_nonced AND state IN ('expired', 'refused')"
+        "SELECT signature FROM priority_submission WHERE settled_at IS NULL AND NOT is_nonced"
     )
     return [signature for (signature,) in rows]
+
+
+def is_any_watched() -> bool:
+    return exists(f"SELECT{_WATCHED}")
+
+
+def watched_nonces() -> set[bytes]:
+    """Every nonce account that is watched."""
+    rows = fetch_all(f"SELECT DISTINCT nonce{_WATCHED} AND nonce IS NOT NULL")
+    return {nonce for (nonce,) in rows}
+
+
+def on_nonces(nonces: Collection[bytes]) -> list[WatchedRow]:
+    """Watched submissions on any of these nonce accounts."""
+    if not nonces:
+        return []
+    return _watched(f"{_OF_WATCHED} AND nonce = ANY(%s)", [list(nonces)])
+
+
+def nonces_to_check(*, accepted_before: datetime, now: datetime, most: int) -> list[WatchedRow]:
+    """Watched submissions whose nonces are due to be looked at; new ones first."""
+    return _watched(
+        f"{_OF_WATCHED} AND accepted_at <= %s AND (nonce_check_at IS NULL OR nonce_check_at <= %s)"
+        " ORDER BY nonce_check_at NULLS FIRST LIMIT %s",
+        [accepted_before, now, most],
+    )
+
+
+def check_again(ids: Collection[int], at: datetime) -> None:
+    """Their nonces are looked at again then."""
+    if ids:
+        # In one order, as every other writer of several rows does.
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "WITH due AS (SELECT id FROM priority_submission WHERE id = ANY(%s)"
+                " AND settled_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED)"
+                " UPDATE priority_submission s SET nonce_check_at = %s FROM due"
+                " WHERE s.id = due.id",
+                [list(ids), at],
+            )
+
+
+def end_watches(*, accepted_before: datetime, most: int) -> int:
+    """Ends the watch of nonces for submissions of before then, of some; how many. What becomes of
+    them is unknown from then on.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"WITH old AS (SELECT id{_WATCHED} AND accepted_at < %s ORDER BY id LIMIT %s"
+            " FOR UPDATE SKIP LOCKED) UPDATE priority_submission s SET is_watched = false,"
+            " reason = %s, stopped = %s FROM old WHERE s.id = old.id",
+            [accepted_before, most, WATCH_ENDED, WATCH_ENDED],
+        )
+        return int(cursor.rowcount)
+
+
+def _watched(sql: str, parameters: list[Any]) -> list[WatchedRow]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        rows = cursor.fetchall()
+    return [
+        WatchedRow(
+            pk,
+            bytes(signature),
+            bytes(blockhash),
+            None if nonce is None else bytes(nonce),
+            None if signers is None else bytes(signers),
+            *rest,
+        )
+        for pk, signature, blockhash, nonce, signers, *rest in rows
+    ]
 
 
 def alone() -> bool:
@@ -121,8 +217,12 @@ def alone() -> bool:
 
 
 def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
-    """Page by page, the newest ones first: rows that wait for a gap delay no others."""
-    chosen = Submission.objects.filter(settled_at__isnull=True, accepted_at__lte=accepted_before)
+    """Those without a durable nonce, page by page, the newest ones first: rows that wait for a gap
+    delay no others.
+    """
+    chosen = Submission.objects.filter(
+        settled_at__isnull=True, is_nonced=False, accepted_at__lte=accepted_before
+    )
     oldest: int | None = None
     while True:
         below = chosen if oldest is None else chosen.filter(id__lt=oldest)
@@ -138,13 +238,18 @@ def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:
         oldest = page[-1].id
 
 
-def is_unsettled(*, accepted_before: datetime) -> bool:
-    """Whether a submission that was accepted before, or a bundle, is not settled."""
+def is_unsettled(*, accepted_before: datetime, now: datetime) -> bool:
+    """Whether a submission that was accepted before is not settled, or a bundle whose transactions
+    are, or a nonce is to be looked at.
+    """
+    is_old = f" AND accepted_at <= {MOMENT.format('$1')}"
     return exists(
-        "SELECT FROM priority_submission WHERE settled_at IS NULL"
-        f" AND accepted_at <= {MOMENT.format('$1')}",
-        "SELECT FROM priority_bundle WHERE settled_at IS NULL",
-        parameters=(microseconds(accepted_before),),
+        f"SELECT FROM priority_submission WHERE settled_at IS NULL AND NOT is_nonced{is_old}",
+        f"SELECT{_WATCHED}{is_old} AND nonce_check_at IS NULL",
+        f"SELECT{_WATCHED}{is_old} AND nonce_check_at <= {MOMENT.format('$2')}",
+        "SELECT FROM priority_bundle b WHERE settled_at IS NULL AND NOT EXISTS"
+        " (SELECT FROM priority_submission s WHERE s.bundle_id = b.id AND s.settled_at IS NULL)",
+        parameters=(microseconds(accepted_before), microseconds(now)),
     )
 
 
@@ -166,7 +271,9 @@ def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
 
 
 def unsettled_bundles() -> QuerySet[Bundle]:
-    return Bundle.objects.filter(settled_at__isnull=True)
+    """Those of whose transactions none is left to settle."""
+    left = Submission.objects.filter(bundle=OuterRef("pk"), settled_at__isnull=True)
+    return Bundle.objects.filter(~Exists(left), settled_at__isnull=True)
 
 
 def locked_bundles(pks: Collection[int]) -> list[Bundle]:

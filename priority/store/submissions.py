@@ -20,6 +20,7 @@ class Standing(msgspec.Struct, kw_only=True):
     state: str
     commitment: str
     reason: str
+    stopped: str
     slot: int | None
     transaction_index: int | None
     err: Any
@@ -46,6 +47,11 @@ class SubmissionRow(Standing, kw_only=True):
     tip_instruction_index: int | None
     blockhash: str
     is_nonced: bool
+    nonce: str | None
+    nonce_signers: str | None
+    is_watched: bool
+    nonce_check_at: datetime | None
+    advance_index: int | None
     will_fail: str
     accepted_at: datetime
 
@@ -103,14 +109,14 @@ _TYPES = {
     **dict.fromkeys(["id", "key_id", "bundle_id", "slot", "accepted_slot"], "bigint"),
     **dict.fromkeys(["tip_lamports", "last_valid_block_height"], "bigint"),
     **dict.fromkeys(["bundle_index", "max_retries", "tip_instruction_index"], "integer"),
-    **dict.fromkeys(["transaction_index", "tries"], "integer"),
-    **dict.fromkeys(["accepted_at", "sent_at", "seen_at"], "timestamptz"),
-    "is_nonced": "boolean",
+    **dict.fromkeys(["transaction_index", "tries", "advance_index"], "integer"),
+    **dict.fromkeys(["accepted_at", "sent_at", "seen_at", "nonce_check_at"], "timestamptz"),
+    **dict.fromkeys(["is_nonced", "is_watched"], "boolean"),
     "only": "text[]",
     "err": "jsonb",
     "engine_ids": "jsonb",
 }
-_IN_HEX = {"signature", "tip_address", "blockhash"}
+_IN_HEX = {"signature", "tip_address", "blockhash", "nonce", "nonce_signers"}
 
 
 def _recordset(row: type[msgspec.Struct], *, text: Collection[str] = ()) -> str:
@@ -135,21 +141,25 @@ def _values(row: type[msgspec.Struct]) -> str:
     return ", ".join(map(_value, row.__struct_fields__))
 
 
-def _restarts(table: str, row: type[msgspec.Struct]) -> str:
-    """A submission that never landed and never can may be submitted again, as a new one."""
+def _restarts(table: str, row: type[msgspec.Struct], but: str = "") -> str:
+    """A submission that never landed and never can may be submitted again, as a new one, `but` for
+    some.
+    """
     sets = ", ".join(f'"{name}" = EXCLUDED."{name}"' for name in row.__struct_fields__)
     return (
         f"DO UPDATE SET {sets}, settled_at = NULL WHERE {table}.settled_at IS NOT NULL"
         f" AND {table}.state IN ('expired', 'refused')"
-        f" AND {table}.accepted_at < EXCLUDED.accepted_at"
+        f" AND {table}.accepted_at < EXCLUDED.accepted_at{but}"
     )
 
 
+# Of a nonce's transaction that is settled nothing more can come: its nonce has moved on.
+_BUT_NONCES = " AND priority_submission.nonce IS NULL"
 _INSERT_SUBMISSIONS = (
     f"INSERT INTO priority_submission ({_names(SubmissionRow)})"
     f" SELECT {_values(SubmissionRow)} FROM {_recordset(SubmissionRow)}"
     " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.signature"
-    f" ON CONFLICT (signature) {_restarts('priority_submission', SubmissionRow)}"
+    f" ON CONFLICT (signature) {_restarts('priority_submission', SubmissionRow, _BUT_NONCES)}"
     " RETURNING id, signature, xmax <> 0"
 )
 _INSERT_BUNDLES = (
@@ -190,6 +200,7 @@ _NOTE_OF_RESTARTS = (
     f" FROM {_recordset(SubmissionRow)}"
     " JOIN priority_submission t ON t.signature = decode(v.signature, 'hex')"
     " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused')"
+    " AND t.nonce IS NULL"
 )
 _CHANGED = Standing.__struct_fields__
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}

@@ -84,7 +84,7 @@ def openings(upstream_id: int) -> QuerySet[BreakerOpening]:
 
 def unsettled_since_before(moment: datetime, *, most: int) -> int:
     """How many submissions of before then have no fate yet, counted up to so many."""
-    waiting = Submission.objects.filter(settled_at__isnull=True, accepted_at__lt=moment)
+    waiting = Submission.objects.filter(settled_at__isnull=True, accepted_at__lt=moment, stopped="")
     return waiting.order_by()[:most].count()
 
 

@@ -40,13 +40,12 @@ from upstream.node import Node
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
-PATIENCE = timedelta(minutes=10)
 OPEN = ("sent", "", None, None, None, False)
 EXPIRED = ("expired", "", None, None, None, True)
 
 
 def settle(node: Node | None = None, *, later: timedelta = timedelta()) -> None:
-    fates.settle_due(node=node, nonce_patience=PATIENCE, now=timezone.now() + later)
+    fates.settle_due(node=node, now=timezone.now() + later)
 
 
 def test_what_a_block_holds_has_landed_or_failed_for_good() -> None:
@@ -196,19 +195,6 @@ def test_what_no_upstream_took_was_refused() -> None:
     settle()
     assert fate(silent) == fate(told) == ("refused", "", None, None, None, True)
     assert (silent.reason, told.reason) == ("never_sent", "upstream_refused: too busy")
-
-
-def test_a_nonce_is_given_up_and_may_land_all_the_same() -> None:
-    row = submitted(1, is_nonced=True, age=PATIENCE - timedelta(minutes=1))
-    store(*dying_chain())
-    settle()
-    assert fate(row) == OPEN
-    settle(later=timedelta(minutes=2))
-    assert fate(row) == EXPIRED
-    assert row.reason.startswith("nonce_unused")
-    store(block(13, height=200, holds={signature(1): None}))
-    assert fate(row) == ("landed", "finalized", 13, 0, None, True)
-    assert row.reason == ""
 
 
 def test_a_block_that_came_late_overrules_every_word() -> None:

@@ -80,7 +80,7 @@ def test_fates_are_localnets_word_whatever_happens_to_the_stream(empty_redis: No
         submit("is never sent")
 
         def settled() -> bool:
-            fates.settle_due(node=None, nonce_patience=timedelta(hours=1), now=timezone.now())
+            fates.settle_due(node=None, now=timezone.now())
             for row in rows:
                 if row.settled_at is None:
                     row.refresh_from_db()

@@ -144,6 +144,8 @@ def test_fates_come_as_they_are_announced_to_their_customer_alone(
         "reason": "why: so",
         "bundleId": "ab",
         "queueMilliseconds": None,
+        "sending": None,
+        "sendingStopped": None,
         "at": at.timestamp(),
     }
     assert theirs.fates(1) == told(1)

@@ -16,6 +16,7 @@ from priority.models import Upstream
 from priority.submissions import Tip, pending_key
 from shared_state.redis_client import client
 from tests.ingest.following import follower, wait
+from tests.ingest.made_nonces import advance
 from tests.localnet.wallets import SOL, latest_blockhash, wallet
 from tests.localnet.wallets import pay as pay_from
 from tests.localnet.wallets import signed as signed_by
@@ -315,8 +316,9 @@ def test_a_blockhash_that_no_block_has_is_refused_while_the_chain_is_followed(
     door: Door, chain: Localnet, alice: Keypair
 ) -> None:
     def invented() -> list[VersionedTransaction]:
-        tipped = pay_from(alice, static_address(), MINIMUM)
-        return [signed_by(chain, [tipped], alice, blockhash=str(Hash.new_unique()))]
+        # A nonce that is advanced by another instruction than the first explains it.
+        calls = [pay_from(alice, static_address(), MINIMUM), advance(authority=alice)]
+        return [signed_by(chain, calls, alice, blockhash=str(Hash.new_unique()))]
 
     # What migrations made is gone after another test of this kind.
     Upstream.objects.get_or_create(name="engine", defaults={"kind": Upstream.Kind.BLOCK_ENGINE})
@@ -333,6 +335,7 @@ def test_a_blockhash_that_no_block_has_is_refused_while_the_chain_is_followed(
         bundle, answer = answers[-1]
         refused = answer.json()["error"]["data"]
         assert refused["reason"] == "blockhash_not_found"
+        assert "instruction 1 advances a nonce" in answer.json()["error"]["message"]
         assert id_of(bundle) not in {entry.bundle_id for entry in queued()}
         assert refused["signature"] == signature(bundle[0])
         assert refused["blockhash"] == str(bundle[0].message.recent_blockhash)

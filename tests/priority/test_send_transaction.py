@@ -137,6 +137,22 @@ def test_a_blockhash_is_refused_only_when_it_is_known_to_be_dead(door: Door) -> 
     assert len(queued()) == 3
 
 
+def test_an_advance_that_is_not_first_is_named_where_the_blockhash_is_unknown(door: Door) -> None:
+    known = Hash.new_unique()
+    client().hset(chain_events.BLOCKHASHES, mapping={bytes(known): 1_000})
+    for transaction, advised in (
+        (signed(tip(), advance_nonce()), True),
+        (signed(tip(), advance_nonce(), blockhash=known), False),
+        (signed(advance_nonce(), tip()), False),
+        (signed(tip()), False),
+    ):
+        response = door("/priority", "sendTransaction", text(transaction), SENT)
+        assert result(response) == signature(transaction)
+        advice = response.headers.get("X-Advice", "")
+        assert advice.startswith("nonce_not_first: instruction 1 advances a nonce") == advised
+        assert bool(advice) == advised
+
+
 def test_upstreams_are_chosen_by_the_query_and_the_config_together(door: Door) -> None:
     Upstream.objects.create(name="Fast", kind="node", url="http://fast.example")
     for told, query, expected in (

@@ -10,10 +10,12 @@ import msgspec
 from django.db import transaction
 
 from chain.blocks import SlotRecord
+from chain.nonces import why_misplaced
 from chain.slot_ranges import SlotRange
 from historical.store import blocks as ledger
 from historical.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
+from ingest.services import nonces
 from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates import settling
 from priority.store import settling as store
@@ -47,6 +49,8 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
     many. Slots in `late` are checked for every submission, others for those that are awaited.
     """
     awaited = set(store.awaited())
+    watched = nonces.watch(records)
+    awaited.update(row.signature for row in watched.rows)
     found = []
     for record in records:
         is_late = late is not None and late.first <= record.slot <= late.last
@@ -58,17 +62,18 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
                 err = (executed.meta or {}).get("err")
                 packed = None if err is None else _encode(err).decode()
                 found.append(FoundRow(signature, record.slot, index, packed))
-    return len(settling.settle_found(found, now=now))
+    settled = settling.settle_found(found, now=now)
+    if watched.rows:
+        nonces.settle_moved(watched, {each.signature for each in found}, now=now)
+    return len(settled)
 
 
 def is_due(*, now: datetime) -> bool:
     """True if submissions wait for `settle_due`."""
-    return store.is_unsettled(accepted_before=now - _YOUNG)
+    return store.is_unsettled(accepted_before=now - _YOUNG, now=now)
 
 
-def settle_due(
-    *, node: Node | None, nonce_patience: timedelta, now: datetime, seconds: float = 20.0
-) -> None:
+def settle_due(*, node: Node | None, now: datetime, seconds: float = 20.0) -> None:
     """Settles submissions that the ledger holds, that it proves can no longer land, or, where it
     has a lasting gap, that the node knows. Returns at once if another worker is at it.
     """
@@ -78,11 +83,15 @@ def settle_due(
         with transaction.atomic():
             if not store.alone():
                 return
-            left += _settle_by_ledger(rows, nonce_patience=nonce_patience, now=now)
+            left += _settle_by_ledger(rows, now=now)
         if time.monotonic() > until:
             break
+    with transaction.atomic():
+        if not store.alone():
+            return
+        nonces.check_due(node=node, accepted_before=now - _YOUNG, now=now)
     settling.settle_bundles(now=now)
-    old = [row for row in left if not row.is_nonced and row.accepted_at < now - _PATIENCE]
+    old = [row for row in left if row.accepted_at < now - _PATIENCE]
     if old and node is not None:
         try:
             _ask(node, old[:_MOST_ASKED], now)
@@ -90,12 +99,10 @@ def settle_due(
             log.info("%s cannot report fates: %s", node.name, error)
 
 
-def _settle_by_ledger(
-    rows: Sequence[UnsettledRow], *, nonce_patience: timedelta, now: datetime
-) -> list[UnsettledRow]:
+def _settle_by_ledger(rows: Sequence[UnsettledRow], *, now: datetime) -> list[UnsettledRow]:
     """Settles by the ledger; returns those that are still open."""
     # In this order, so that what lands in between is found.
-    over = _over(rows, nonce_patience=nonce_patience, now=now)
+    over = _over(rows)
     places = ledger_transactions.places([row.signature for row in rows])
     _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
     absent = [row for row in rows if row.signature not in places]
@@ -108,29 +115,23 @@ def _settle_late(found: Sequence[FoundRow], now: datetime) -> None:
     tips.attribute({row.signature: row.key_id for row in settled if row.key_id is not None})
 
 
-def _over(
-    rows: Sequence[UnsettledRow], *, nonce_patience: timedelta, now: datetime
-) -> dict[int, str]:
+def _over(rows: Sequence[UnsettledRow]) -> dict[int, str]:
     """{primary key: reason} of those that would be in the ledger by now if they had landed."""
     bounds = ledger.bounds()
     if bounds is None:
         return {}
     newest = bounds[1]
-    over = {
-        row.id: "nonce_unused: not used within NONCE_PATIENCE_SECONDS"
-        for row in rows
-        # If it was seen in a block, wait until that block is final or not.
-        if row.is_nonced
-        and row.accepted_at < now - nonce_patience
-        and (row.slot is None or row.slot < newest)
-    }
-    bound = [row for row in rows if not row.is_nonced]
-    blocks = ledger.blocks_of_hashes([row.blockhash for row in bound])
-    spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in bound}
+    blocks = ledger.blocks_of_hashes([row.blockhash for row in rows])
+    spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in rows}
     lowest = min((span.begins for span in spans.values()), default=newest)
     coverage = Coverage(ledger.heights_between(max(lowest, newest - _MOST_SLOTS), newest))
-    over |= {pk: "blockhash_expired" for pk, span in spans.items() if span.is_over(coverage)}
-    return over
+    return {row.id: _expired(row) for row in rows if spans[row.id].is_over(coverage)}
+
+
+def _expired(row: UnsettledRow) -> str:
+    if row.advance_index is None:
+        return "blockhash_expired"
+    return f"blockhash_expired: {why_misplaced(row.advance_index)}"
 
 
 class _Span(NamedTuple):
@@ -190,7 +191,7 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
     """Settles by the node where the ledger has gaps. Raises NodeError."""
     # In this order, so that what lands in between is found.
     height, oldest = node.block_height(), node.first_available_block()
-    reason = f"blockhash_expired: by {node.name}, because the ledger misses blocks of that time"
+    by = f"by {node.name}, because the ledger misses blocks of that time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
@@ -205,6 +206,7 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
                 row.accepted_slot is None
                 or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
             ):
-                lost[row.id] = reason
+                expired = _expired(row)
+                lost[row.id] = f"{expired}{';' if ': ' in expired else ':'} {by}"
     _settle_late(found, now)
     settling.settle_lost(lost, now=now)

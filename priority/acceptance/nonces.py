@@ -1,0 +1,61 @@
+"""Refuses transactions on durable nonces whose accounts cannot take them any more.
+
+One read of the archive for a transaction on a nonce, none for others. What the archive does not
+know for sure is accepted: ingest settles it.
+"""
+
+import logging
+
+from solders.pubkey import Pubkey
+
+from chain.nonces import NonceUse, why_unusable
+from chain.transactions import Wire
+from jsonrpc.errors import RpcError
+from priority.refusals import NonceUnusable
+from rewind.services import nonces as archive
+from rewind.services.nonces import KnownAccount
+from shared_state.outages import AWAY
+
+log = logging.getLogger(__name__)
+
+
+def require_usable(wire: Wire, use: NonceUse, *, at: str) -> None:
+    """Raises NonceUnusable where the finalized state of the nonce account cannot take the
+    transaction, and no newer state can.
+    """
+    try:
+        slot, known = archive.newest_known([use.account])
+        account = known.get(use.account)
+        if account is None:
+            return
+        blockhash = wire.recent_blockhash
+        word, why = why_unusable(
+            blockhash,
+            use.signers,
+            lamports=account.lamports,
+            owner=account.owner,
+            data=account.data,
+        )
+        # Another hash may be newer than what is final, as may be a nonce that does not exist yet.
+        if not word or (
+            word != "nonce_authority" and not archive.used_before(use.account, blockhash)
+        ):
+            return
+        signature = _writer(account)
+    except AWAY as error:
+        log.info("a nonce is not looked up: %s", error)
+        return
+    except RpcError as error:
+        log.info("the archive cannot be read for a nonce: %s", error)
+        return
+    moved = None if account.written is None else account.written.slot
+    raise NonceUnusable(
+        at, word, why, nonce=str(Pubkey(use.account)), slot=slot, moved=moved, by=signature
+    )
+
+
+def _writer(account: KnownAccount) -> str | None:
+    if account.written is None:
+        return None
+    signature = archive.writers([account.written]).get(account.written)
+    return None if signature is None else str(signature)
