@@ -126,6 +126,8 @@ def supervise(
         for number, (name, command) in enumerate(commands.items())
         if name not in left_out
     ]
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()  # what was said before
     output = LogOutput(sys.stdout.fileno())
     sys.stdout = output
     printer: Printer | JsonPrinter = JsonPrinter(output)

@@ -1,7 +1,6 @@
 """Local receivers of webhooks and mails."""
 
 import logging
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,6 +13,8 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from django.utils import timezone
+
+from tests.localnet_process import free_ports
 
 
 class Receiver:
@@ -100,9 +101,7 @@ def mail_server(settings: Any) -> Iterator[MailServer]:
     """A real SMTP server that the service uses."""
     logging.getLogger("mail.log").setLevel(logging.WARNING)  # it logs every line
     server = MailServer()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     controller = Controller(server, hostname="127.0.0.1", port=port)
     controller.start()
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

@@ -21,6 +21,7 @@ from tests.forked_commands import ForkedProcess
 from tests.historical.race_reader import LINE
 from tests.historical.races import Findings, Observation, Read, check
 from tests.historical.racing_writer import FIRST_SLOT, SLOTS, Writer, signatures
+from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 
 _READER = Path(__file__).with_name("race_reader.py")
@@ -35,9 +36,7 @@ def web_server(workers: int) -> Iterator[tuple[str, psutil.Process]]:
     """The service on this test's database, by a master of its own: its address."""
     from django.conf import settings
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     environment = {
         **os.environ,
         "DATABASE_URL": this_database(),

@@ -21,14 +21,11 @@ from tests.ingest.test_import_blocks import empty_ledger
 from tests.ingest.test_signed_history import SLOT, fill, no_chain
 
 __all__ = ["empty_ledger", "no_chain"]
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.django_db,
-    pytest.mark.usefixtures("empty_ledger", "no_chain"),
-]
+pytestmark = [pytest.mark.soak, pytest.mark.django_db]
 EXAMPLES = int(os.environ.get("SOAK_EXAMPLES", "10000"))
 
 
+@pytest.mark.usefixtures("empty_ledger", "no_chain")
 def test_none_of_a_file_is_imported(tmp_path: Path) -> None:
     chance, tried = Random(36), Counter[str]()
     path = tmp_path / "block.json"
@@ -50,6 +47,7 @@ def test_none_of_a_file_is_imported(tmp_path: Path) -> None:
     print(f"{sum(tried.values()):,} altered transactions in files: {dict(tried)}")
 
 
+@pytest.mark.usefixtures("empty_ledger", "no_chain")
 def test_none_of_a_node_is_stored(settings: Any) -> None:
     chance, tried = Random(37), Counter[str]()
     blocks: dict[int, Any] = {}

@@ -33,10 +33,7 @@ OF_THE_SLOT = (
     SlotStatus.SLOT_COMPLETED,
     SlotStatus.SLOT_DEAD,
 )
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded streams beside the tree"),
-]
+pytestmark = [pytest.mark.soak]
 
 
 @cache
@@ -161,6 +158,7 @@ def _plain(packed: bytes, kind: str) -> bytes:
     return bytes(message.transaction.SerializeToString())
 
 
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded streams beside the tree")
 @pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
 def test_what_comes_out_is_the_final_banks_or_a_gap(version: str) -> None:
     slots = by_slot(version)

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from solders.pubkey import Pubkey
 from tests import forked_commands
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
+from tests.localnet_process import free_ports
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
 from tipping.services import batches
@@ -51,9 +51,7 @@ class EdgeServer:
 
 @contextmanager
 def edge(name) -> Iterator[EdgeServer]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     environment = {
         **os.environ,
         "DATABASE_URL": this_database(),
