@@ -1,10 +1,12 @@
 """The supervisor's output: nothing that happens to it ends or delays the service."""
 
+import contextlib
 import errno
 import io
 import os
 import queue
 import threading
+from typing import Self, TextIO
 
 # Lines that wait for a slow reader; further ones are dropped and counted.
 _MOST_WAITING = 10_000
@@ -29,6 +31,13 @@ class LogOutput(io.TextIOBase):
         self._waiting: queue.Queue[bytes | None] = queue.Queue(_MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="output", daemon=True)
         self._thread.start()
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Self:
+        """The output of a stream, behind what was written to it before."""
+        with contextlib.suppress(OSError):
+            stream.flush()
+        return cls(stream.fileno())
 
     def isatty(self) -> bool:
         return os.isatty(self._descriptor)

@@ -126,10 +126,7 @@ def supervise(
         for number, (name, command) in enumerate(commands.items())
         if name not in left_out
     ]
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()  # what was said before
-    output = LogOutput(sys.stdout.fileno())
-    sys.stdout = output
+    output = sys.stdout = LogOutput.of(sys.stdout)
     printer: Printer | JsonPrinter = JsonPrinter(output)
     if not in_json:
         printer = Printer(output, width=max(map(len, [*commands, _OURSELVES])))
