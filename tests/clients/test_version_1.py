@@ -20,6 +20,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from tests.patience import PATIENCE_SECONDS
+from tests.subscriptions.socket_client import Socket
 
 from .chain_endpoints import localnet_of, of_service, until
 from .conftest import Node
@@ -183,6 +184,25 @@ def test_it_is_read_in_every_encoding(followed: Service, landed: dict[str, Sent]
         block = call(followed, "/historical", "getBlock", sent.fate["slot"], options)
         listed = block["transactions"][sent.fate["transactionIndex"]]
         assert listed["transaction"] == ours["transaction"]
+
+
+def test_it_comes_by_websocket(followed: Service, landed: dict[str, Sent]) -> None:
+    sent = landed["node"]
+    url = f"{followed.base_url.replace('http', 'ws')}/"
+    for encoding in ("json", "jsonParsed", "base64"):
+        options = {**VERSIONS, "encoding": encoding, "commitment": "finalized"}
+        ours = call(followed, "/historical", "getTransaction", sent.signature, options)
+        with Socket(url, followed.key) as socket:
+            number = socket.call(
+                "blockSubscribe",
+                {"mentionsAccountOrProgram": str(sent.receivers[0])},
+                {**options, "fromSlot": sent.fate["slot"]},
+            )
+            notice = socket.notice(number)
+        (listed,) = notice["params"]["result"]["value"]["block"]["transactions"]
+        assert (listed["transaction"], listed["version"]) == (ours["transaction"], 1)
+        # Rewards are of the block where it comes whole, as from a node.
+        assert {**listed["meta"], "rewards": []} == ours["meta"]
 
 
 @pytest.mark.parametrize("way", ["node", "engine 0"])

@@ -5,11 +5,14 @@ from typing import Any
 
 import grpc
 import pytest
+from solders.hash import Hash
+from solders.message import MessageV1, TransactionConfig
 from solders.pubkey import Pubkey
 from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
 from tests.ingest.following import wait
-from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, latest_blockhash, pay, send, signed, wallet
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -108,6 +111,34 @@ def test_each_filter_gets_its_updates_by_name(geyser: Geyser) -> None:
     assert ({"all", "own", "inter"}, 1) in statuses
     assert ({"all", "inter"}, 0) in statuses and ({"all", "inter"}, 2) in statuses
     assert any(names == {"inter"} and status == 5 for names, status in statuses)
+
+
+def test_version_1_comes_with_its_settings_live_and_from_the_past(geyser: Geyser) -> None:
+    localnet = geyser.localnet
+    payer, to = wallet(localnet, 100 * SOL), Pubkey.new_unique()
+    asked = TransactionConfig(
+        priority_fee=7, compute_unit_limit=50_000, loaded_accounts_data_size_limit=1 << 20
+    )
+    blockhash = Hash.from_string(latest_blockhash(localnet))
+    message = MessageV1.try_compile(payer.pubkey(), [pay(payer, to, SOL)], blockhash, asked)
+    transaction = VersionedTransaction(message, [payer])
+    named = {"t": {"account_include": [str(to)]}}
+    request = Request(transactions=named, blocks_meta={"m": {}}, commitment=FINALIZED)
+    with geyser.subscribed(request) as stream:
+        stream.until(lambda update: update.HasField("block_meta"))
+        send(localnet, transaction)
+        live = stream.until(lambda update: update.HasField("transaction"))[-1].transaction
+    past = Request(transactions=named, commitment=FINALIZED, from_slot=live.slot)
+    with geyser.subscribed(past) as stream:
+        again = next(iter(stream)).transaction
+    assert again == live
+    found = live.transaction.transaction
+    assert list(found.signatures) == [bytes(each) for each in transaction.signatures]
+    settings = found.message.config
+    assert found.message.versioned and not settings.HasField("heap_size")
+    assert (settings.priority_fee, settings.compute_unit_limit) == (7, 50_000)
+    assert settings.loaded_accounts_data_size_limit == 1 << 20
+    assert live.transaction.meta.fee == 5_007
 
 
 def test_blocks_have_all_that_localnets_own_have(geyser: Geyser) -> None:
