@@ -58,7 +58,7 @@ def _listed(
     if first > last:
         return slots
     known = known_holes(first, last, reads)
-    if known.ranges or known.truncated or known.blocks > len(slots):
+    if not known.is_whole or known.blocks > len(slots):
         slots = _up_to(bounds, read())
         known = _clipped(known, span(slots)[1])
     if known.ranges or known.truncated:
@@ -78,7 +78,8 @@ def _up_to(bounds: tuple[int, int] | None, slots: list[int]) -> list[int]:
 def _clipped(known: Known, last: int) -> Known:
     """The holes up to the end of a list, which blocks that came meanwhile may have made shorter."""
     kept = clip(known.ranges, 0, last)
-    return Known(known.blocks, kept, known.truncated and len(kept) == len(known.ranges))
+    truncated = known.truncated and len(kept) == len(known.ranges)
+    return known._replace(ranges=kept, truncated=truncated)
 
 
 def _text(known: Known) -> str:

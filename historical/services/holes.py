@@ -16,12 +16,13 @@ MOST_NAMED = 100
 
 class Known(NamedTuple):
     """Known holes in a range, clipped to it, lowest first; `blocks` are how many the ledger has in
-    it. `truncated`: there are more holes.
+    it. `truncated`: there are more holes. `is_whole`: there was none when the blocks were counted.
     """
 
     blocks: int
     ranges: list[SlotRange]
     truncated: bool
+    is_whole: bool
 
 
 def known_holes(first: int, last: int, reads: RemoteReads) -> Known:
@@ -32,7 +33,9 @@ def known_holes(first: int, last: int, reads: RemoteReads) -> Known:
     ranges = clip(found.ranges, first, last)
     if ranges and is_configured():
         ranges = _not_remote(ranges, reads)
-    return Known(found.blocks, ranges, found.truncated)
+    # What the remote archive has was not missing.
+    is_whole = found.is_whole or bool(found.ranges and not ranges and not found.truncated)
+    return Known(found.blocks, ranges, found.truncated, is_whole)
 
 
 def gaps_of_window(first: int, last: int, most: int) -> tuple[list[GapEntry], bool]:

@@ -36,11 +36,14 @@ WHERE parent_slot > before ORDER BY 1 LIMIT %s
 class Holes(NamedTuple):
     """The lowest holes that have a slot of a range, whole ones, and how many blocks it holds. The
     last slot of a hole had a block; of the others it is not known. `truncated`: there are more.
+    `is_whole`: none was missing when the blocks were counted. Otherwise there may still be no
+    ranges: the missing blocks came before they were looked for.
     """
 
     blocks: int
     ranges: list[SlotRange]
     truncated: bool
+    is_whole: bool
 
 
 def holes_between(first: int, last: int, limit: int) -> Holes:
@@ -50,7 +53,7 @@ def holes_between(first: int, last: int, limit: int) -> Holes:
     ((blocks, skipped),) = count_blocks([first], [last])
     missing = last - first + 1 - blocks - skipped
     if missing <= 0:
-        return Holes(blocks, [], truncated=False)
+        return Holes(blocks, [], truncated=False, is_whole=True)
     cells = _cells_with_holes(SlotRange(first, last), missing, limit)
     with connection.cursor() as cursor:
         lows, highs = [each.first for each in cells], [each.last for each in cells]
@@ -58,7 +61,7 @@ def holes_between(first: int, last: int, limit: int) -> Holes:
         cursor.execute(_LINKS, [lows, highs, limit + 3])
         found = [SlotRange(*row) for row in cursor.fetchall()]
     found = [each for each in found if each.first <= last and each.last >= first]
-    return Holes(blocks, found[:limit], truncated=len(found) > limit)
+    return Holes(blocks, found[:limit], truncated=len(found) > limit, is_whole=False)
 
 
 class _Cell(NamedTuple):

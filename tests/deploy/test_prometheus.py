@@ -102,7 +102,7 @@ def _labels(name: str) -> tuple[str, ...]:
 
 def test_values_of_labels_are_the_services() -> None:
     text = RULES.read_text()
-    kinds = re.findall(r'kind!?="([^"]*)"', text)
+    kinds = re.findall(r'tidemark_calls_total\{[^}]*kind!?="([^"]*)"', text)
     assert kinds and set(kinds) <= set(Kind)
     page = (DEPLOY.parent / "docs" / "metrics.md").read_text()
     queues = re.search(r"tidemark_queue_length.*", page)
