@@ -1,6 +1,7 @@
 """The web server in a thread of the test's own process, on a port of its own."""
 
 import contextlib
+import gc
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,9 @@ def serving(worker: Worker) -> Iterator[int]:
 
     def run() -> None:
         loop.run_until_complete(worker.serve(sockets))
+        # Here, not in another thread later: uvloop's objects crash a collector that finds them
+        # after their loop is closed.
+        gc.collect()
         loop.close()
 
     thread = threading.Thread(target=run, daemon=True)
