@@ -26,7 +26,7 @@ from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
 from subscriptions.signature_kind import SignatureSubscription
-from webserver.paced_input import PacedInput
+from webserver.paced_input import PacedInput, Share
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Connection:
     """Used on the event loop: the handler of an upgraded connection."""
 
     __slots__ = (
-        *("_allowance", "_asked_at", "_begun_at", "_bytes", "_channel", "_ending", "_heard_at"),
-        *("_hub", "_input", "_is_text", "_paid_at", "_pieces", "_protocol", "_queue", "_waiters"),
+        *("_asked_at", "_begun_at", "_bytes", "_calls", "_channel", "_ending", "_heard_at", "_hub"),
+        *("_input", "_is_text", "_pieces", "_protocol", "_queue", "_waiters"),
         *("caller", "is_ended", "member", "methods", "open"),
     )
 
@@ -87,15 +87,15 @@ class Connection:
         self._pieces: list[bytes] = []
         self._begun_at = 0.0
         self._is_text = False
-        self._heard_at = self._paid_at = time.monotonic()
+        self._heard_at = now = time.monotonic()
+        self._calls = Share(now, rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
         self._input = PacedInput(
             channel,
-            hub.members.share(member, self._paid_at),
+            hub.members.share(member, now),
             read=self._read,
             is_over=lambda: self._protocol.state is not State.OPEN,
         )
         self._asked_at = 0.0
-        self._allowance = _CALLS_AT_ONCE
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
         channel.bound_buffer(_BUFFER_BYTES)
@@ -283,14 +283,10 @@ class Connection:
 
     def _pay(self) -> None:
         """Reads a client that calls too often later."""
-        now = time.monotonic()
-        earned = (now - self._paid_at) * _CALLS_PER_SECOND
-        self._allowance = min(_CALLS_AT_ONCE, self._allowance + earned) - 1
-        self._paid_at = now
-        if self._allowance < 0:
+        waits = self._calls.charge(1, time.monotonic())
+        if waits:
             self._input.hold()
-            seconds = -self._allowance / _CALLS_PER_SECOND
-            asyncio.get_running_loop().call_later(seconds, self._input.release)
+            asyncio.get_running_loop().call_later(waits, self._input.release)
 
     def _answer(self, body: bytes) -> None:
         if is_notice(body):

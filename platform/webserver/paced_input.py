@@ -23,19 +23,21 @@ _MOST_HOLDERS = 4_096
 
 
 class Share:
-    """Processor time of one holder: a connection, or all connections of one address."""
+    """What one holder may use: so much a second (`rate`), and so much at once. By default processor
+    time, of a connection or of all connections of one address.
+    """
 
-    __slots__ = ("_left", "_paid_at", "_rate")
+    __slots__ = ("_at_once", "_left", "_paid_at", "_rate")
 
-    def __init__(self, now: float, *, rate: float = SHARE) -> None:
-        self._left = _AT_ONCE
+    def __init__(self, now: float, *, rate: float = SHARE, at_once: float = _AT_ONCE) -> None:
+        self._at_once = self._left = at_once
         self._paid_at = now
         self._rate = rate
 
-    def charge(self, seconds: float, now: float) -> float:
-        """Takes so many seconds. Returns how many seconds to wait until some are left, or 0."""
+    def charge(self, amount: float, now: float) -> float:
+        """Takes so much. Returns how many seconds to wait until something is left, or 0."""
         earned = (now - self._paid_at) * self._rate
-        self._left = min(_AT_ONCE, self._left + earned) - seconds
+        self._left = min(self._at_once, self._left + earned) - amount
         self._paid_at = now
         return max(0.0, -self._left / self._rate)
 

@@ -32,7 +32,7 @@ from upstream.geyser.transport import (
     UNIMPLEMENTED,
     GrpcStatus,
 )
-from webserver.paced_input import PacedInput
+from webserver.paced_input import PacedInput, Share
 from yellowstone.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
 from yellowstone.call import Call
 from yellowstone.encoding import Framing
@@ -92,8 +92,8 @@ class Http2(asyncio.Protocol):
         self._unfinished = 0
         self._input: PacedInput | None = None
         self._is_paused = False
-        self._heard_at = self._paid_at = self._asked_at = time.monotonic()
-        self._allowance = _CALLS_AT_ONCE
+        self._heard_at = self._asked_at = time.monotonic()
+        self._begun = Share(self._heard_at, rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
 
     # --- from the loop ----------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Http2(asyncio.Protocol):
             return
         self._input = PacedInput(
             transport,
-            self._bounds.share(self.peer, self._paid_at),
+            self._bounds.share(self.peer, self._heard_at),
             read=self._read,
             is_over=transport.is_closing,
         )
@@ -225,11 +225,7 @@ class Http2(asyncio.Protocol):
     def _begin(self, event: RequestReceived) -> None:
         number = event.stream_id
         assert number is not None
-        now = time.monotonic()
-        earned = (now - self._paid_at) * _CALLS_PER_SECOND
-        self._allowance = min(_CALLS_AT_ONCE, self._allowance + earned) - 1
-        self._paid_at = now
-        if self._allowance < 0:
+        if self._begun.charge(1, time.monotonic()):
             self._http.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
             self._close()
             return
