@@ -8,6 +8,7 @@ import pytest
 from solana.rpc.async_api import AsyncClient
 from solana.rpc.commitment import Finalized
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
+from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.pubkey import Pubkey
@@ -235,6 +236,32 @@ def test_a_simulation_tells_all_and_changes_nothing(localnet: Localnet) -> None:
         "code": -32602,
         "message": "sigVerify may not be used with replaceRecentBlockhash",
     }
+
+
+def test_a_simulation_shows_accounts_that_it_loaded_and_that_do_not_exist(
+    localnet: Localnet,
+) -> None:
+    """As Agave's simulateTransaction does: it shows the loaded accounts first, then the bank's."""
+    sender, named, other = wallet(localnet, 2 * SOL), Pubkey.new_unique(), Pubkey.new_unique()
+    transfer = pay(sender, Pubkey.new_unique(), SOL)
+    accounts = [*transfer.accounts, AccountMeta(named, False, False)]
+    instruction = Instruction(transfer.program_id, bytes(transfer.data), accounts)
+    config: dict[str, Any] = {"encoding": "base64", "commitment": "confirmed"}
+    config["accounts"] = {"encoding": "base64", "addresses": [str(named), str(other)]}
+    transaction = signed(localnet, [instruction], sender)
+    value = localnet.call("simulateTransaction", encoded(transaction), config)["value"]
+    assert value["err"] is None
+    assert value["accounts"] == [
+        {
+            "lamports": 0,
+            "data": ["", "base64"],
+            "owner": "11111111111111111111111111111111",
+            "executable": False,
+            "rentEpoch": 2**64 - 1,
+            "space": 0,
+        },
+        None,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from chain.encodings import b58decode, b64decode
 from chain.transaction_error_text import transaction_error_text
 from chain.transaction_texts import limits_of_text
 from chain.transactions import BadTransaction
+from chain.units import U64_MAX
 from jsonrpc.params import U64, USIZE, Config
 from localnet.bank import Bank
 from localnet.errors import (
@@ -32,12 +33,15 @@ from localnet.identities import FAUCET
 from localnet.ledger import QueueFull
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
 from localnet.submissions import SignatureFailure, Submitted, Unsanitary, read_first
+from simulator.addresses import SYSTEM
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 
 _TYPE = "solana_transaction::versioned::VersionedTransaction"
 _MESSAGE_TYPE = "solana_message::versions::VersionedMessage"
 # What a simulation says of a transaction whose signatures do not fit it.
+# An account that a transaction names and that does not exist, as a node loads it.
+_ABSENT = Account(0, b"", SYSTEM, False, U64_MAX)
 _UNSIGNED = Outcome(err="SignatureFailure", charged=False, fee=0)
 _BALANCES = ("postBalances", "postTokenBalances", "preBalances", "preTokenBalances")
 _NOT_IN_PREFLIGHT = (*_BALANCES, "loadedAddresses")
@@ -292,11 +296,11 @@ def _account_after(
     bank: Bank, outcome: Outcome, key: Pubkey, wanted: SimulatedAccounts
 ) -> dict[str, Any] | None:
     account = outcome.writes.get(key) or bank.load(key)
-    if account is None:
+    if account is None and key not in outcome.keys:
         return None
 
     def load(other: Pubkey) -> Account | None:
         return outcome.writes.get(other) or bank.load(other)
 
     encoding = wanted.encoding or AccountEncoding.BASE64
-    return account_json(account, encoding, load=load, pubkey=key)
+    return account_json(account or _ABSENT, encoding, load=load, pubkey=key)
