@@ -53,7 +53,7 @@ def before(records: Sequence[SlotRecord], improved: Collection[int]) -> Before:
     sums: dict[int, bytes] = {
         record.slot: _sum_of(record)
         for record in records
-        if record.slot in improved and states.get(record.slot) == State.PROVEN
+        if record.slot in improved and states.get(record.slot) == State.SETTLED
     }
     fresh = [slot for slot in states if slot not in improved]
     return Before(states, sums, slot_proofs.starts(fresh) if fresh else frozenset())
@@ -64,9 +64,9 @@ def note(records: Sequence[SlotRecord], last: LastWrites, known: Before) -> None
     waiting: list[SlotRecord] = []
     for record in records:
         state = known.states.get(record.slot)
-        if state == State.PROVEN and record.slot in known.starts:
+        if state == State.SETTLED and record.slot in known.starts:
             state = None  # a snapshot's: the chain of banks below may meet it now
-        if state == State.PROVEN:
+        if state == State.SETTLED:
             if known.sums.get(record.slot) != _sum_of(record):
                 proof_queue.wait()
                 proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
@@ -81,7 +81,7 @@ def _compute_again(slot: int) -> None:
     """The slot's bank and those above it no longer follow from the archive."""
     proof_queue.wait()
     placed = slot_proofs.bank(slot)
-    if placed is None or placed.state == State.PROVEN:
+    if placed is None or placed.state == State.SETTLED:
         return
     gone = slot_proofs.forget_pending(placed.start_slot, slot)
     proof_queue.reopen([slot, *(each for each, _ in gone)])

@@ -150,7 +150,7 @@ def _leave(dropped: Sequence[tuple[int, int]]) -> None:
     slots = [each for each in dropped if each[0] not in computed]
     if not slots:
         return
-    through = proof_runs.proven_through(slots[0][0])
+    through = proof_runs.settled_through(slots[0][0])
     reason = NO_BASELINE if through is None else GAP_BEFORE
     first, last = min(slots[0][1] + 1, slots[0][0]), slots[0][0]
     for slot, parent in slots[1:]:
@@ -252,7 +252,7 @@ def _settle(
         total = weighing.of(through.slot).total
         proven = [bank for bank in pending if bank.slot <= through.slot]
         slot_proofs.settle(
-            [bank.slot for bank in proven], State.PROVEN, through.slot, verdict.votes, total
+            [bank.slot for bank in proven], State.SETTLED, through.slot, verdict.votes, total
         )
         _finish(followed, proven)
     refuted = verdict.refuted
@@ -288,7 +288,7 @@ def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Resul
         proof_queue.drop([made.slot, *(bank.slot for bank in banks)])
         _mark(banks, proof_runs.UNPROVEN, OTHER_SNAPSHOT)
         return _Result.ENDS
-    if there.state != State.PROVEN:
+    if there.state != State.SETTLED:
         return _Result.WAITS
     if banks:
         slot_proofs.settle_as([bank.slot for bank in banks], like=made.slot)

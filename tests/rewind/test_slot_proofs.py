@@ -51,6 +51,8 @@ def test_a_proof_can_be_checked_without_us(rpc: Any, chain: MadeChain, tmp_path:
         "slot": 4,
         "state": "proven",
         "reason": None,
+        "restsOn": None,
+        "restsOnSlot": None,
         "bankHash": str(Hash(chain.hashes[4])),
         "parentSlot": 3,
         "parentBankHash": str(Hash(chain.hashes[3])),
