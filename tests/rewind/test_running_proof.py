@@ -142,7 +142,9 @@ def test_stakes_weigh_where_they_are_known(record: Any, prove: Any) -> None:
     names = [bytes(account) for account in ACCOUNTS]
     stakes = dict(zip(names, (70, 10, 10, 10), strict=True))
     epoch_stakes.keep(
-        baseline, 0, {name: epoch_stakes.Stake(each, None) for name, each in stakes.items()}
+        epoch_stakes.StakeOrigin(baseline),
+        0,
+        {name: epoch_stakes.Stake(each, None) for name, each in stakes.items()},
     )
     made = MadeChain()
     for slot in range(4):

@@ -31,7 +31,7 @@ def chain(record: Any, db: None) -> MadeChain:
         bytes(account): epoch_stakes.Stake(stake, bytes(voter.pubkey()))
         for account, voter, stake in zip(ACCOUNTS, VOTERS, STAKES, strict=True)
     }
-    epoch_stakes.keep(baseline, 0, stakes)
+    epoch_stakes.keep(epoch_stakes.StakeOrigin(baseline), 0, stakes)
     proving.forget()
     made = small(7)
     made.block(slot=9)

@@ -15,7 +15,7 @@ from ingest import chain_identity
 from rewind.services import epochs
 from rewind.services import slots as archive
 from rewind.store import epoch_stakes
-from rewind.store.epoch_stakes import Stake
+from rewind.store.epoch_stakes import Stake, StakeOrigin
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def learn(node: Node) -> None:
         return
     with transaction.atomic():
         for each in _unknown(epoch):
-            epoch_stakes.keep(None, each, stakes)
+            epoch_stakes.keep(StakeOrigin(), each, stakes)
             log.info("the stakes of epoch %d are those of %s", each, node.name)
 
 
