@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rewind", "0018_runtime_accounts"),
+        ("rewind", "0019_stakes_origin"),
     ]
 
     operations = [
