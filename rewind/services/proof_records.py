@@ -9,7 +9,7 @@ from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from chain.lattice import LatticeHash, account_lattice
 from rewind.positions import Position
-from rewind.proof import accounts, votes
+from rewind.proof import accounts, vote_transactions, votes
 from rewind.store import proof_queue, proof_runs, slot_proofs
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.slot_proofs import State
@@ -89,18 +89,21 @@ def _compute_again(slot: int) -> None:
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
 
 
-def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.QueuedSlot:
+def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.RecordedSlot:
     ends = last.of_slot(record.slot)
     signatures = votes.signature_count(record)
-    return proof_queue.QueuedSlot(
+    cast = sorted(votes.votes_of(record))
+    queued = proof_queue.QueuedSlot(
         slot=record.slot,
         parent_slot=record.parent_slot,
         blockhash=bytes(Hash.from_string(record.blockhash)),
         signature_count=UNKNOWN if signatures is None else signatures,
         pubkeys=b"".join(pubkey for pubkey, write in ends.items() if write is None),
         filtered=accounts.packed(write for write in ends.values() if write is not None),
-        votes=votes.packed(votes.votes_of(record)),
+        votes=votes.packed(vote for vote, _ in cast),
     )
+    transactions = vote_transactions.packed(transaction for _, transaction in cast)
+    return proof_queue.RecordedSlot(queued, transactions)
 
 
 def _sum_of(record: SlotRecord) -> bytes:

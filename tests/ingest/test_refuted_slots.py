@@ -132,6 +132,7 @@ def test_without_a_stream_an_order_names_accounts_and_opens_the_gap(
 ) -> None:
     with worker(), follower(voting.geyser_url, voting.url):
         archived_to(5)
+        ingest_tasks.learn_stakes()
         slot = struck(voting)
         settings.UPSTREAM_GEYSER_URL = ""
         assert not refuted_repair.is_due()
