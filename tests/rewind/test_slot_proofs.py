@@ -9,7 +9,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.lattice import LatticeHash
-from tests.chain.proofs import ACCOUNTS, VOTERS
+from tests.chain.proofs import ACCOUNTS, VOTERS, electorate, text
 from tests.rewind.conftest import NOW
 from tests.rewind.proved_chains import MadeChain, change, with_writes
 from tests.rewind.test_running_proof import proven, small
@@ -69,10 +69,12 @@ def test_a_proof_can_be_checked_without_us(rpc: Any, chain: MadeChain, tmp_path:
     )
     assert {vote["slot"] for vote in votes} == {5}
     file = tmp_path / "proof.json"
+    stakes = tmp_path / "stakes.json"
+    stakes.write_bytes(text(electorate(firstSlot=0, lastSlot=431_999)))
     file.write_text(json.dumps(rpc(REWIND, "getSlotProof", 4)))
-    call_command("verify_proof", str(file))
+    call_command("verify_proof", str(file), "--stakes", str(stakes))
     file.write_text(json.dumps([rpc(REWIND, "getSlotProof", slot)["result"] for slot in range(6)]))
-    call_command("verify_proof", str(file))
+    call_command("verify_proof", str(file), "--stakes", str(stakes))
 
 
 def test_a_proof_comes_without_its_large_parts(rpc: Any, chain: MadeChain) -> None:

@@ -6,10 +6,9 @@ first epoch that is followed it is one epoch too new, and all there is.
 
 import logging
 
-import msgspec
 from django.db import transaction
 
-from chain.proof_check import read_stakes
+from chain.electorates import read_vote_accounts
 from chain.slot_proof import MalformedProof
 from ingest import chain_identity
 from rewind.services import epochs
@@ -41,7 +40,7 @@ def learn(node: Node) -> None:
     if not isinstance(info, dict) or info.get("epoch") != epoch:
         return
     try:
-        found = read_stakes(msgspec.json.encode(node.call("getVoteAccounts", _FINAL)))
+        found = read_vote_accounts(node.call("getVoteAccounts", _FINAL))
     except MalformedProof as fault:
         raise NodeError(0, f"{node.name}: its vote accounts cannot be read: {fault}") from None
     stakes = {account: Stake(lamports, None) for account, lamports in found.items() if lamports}
