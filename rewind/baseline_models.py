@@ -57,8 +57,8 @@ class Baseline(models.Model):
 
 
 class EpochStake(models.Model):
-    """What a vote account's votes weigh in an epoch, as a snapshot's manifest has it, or a node. No
-    hash covers it: a share of stake counted by it rests on the snapshot's word, or the node's.
+    """What a vote account's votes weigh in an epoch: on the word of a snapshot's manifest or of a
+    node, or as the archive computed it from its own accounts.
     """
 
     pk = models.CompositePrimaryKey("epoch", "vote_account")
@@ -73,7 +73,10 @@ class EpochStake(models.Model):
         on_delete=models.CASCADE,
         null=True,
         db_constraint=False,
-        help_text="Whose manifest; null: a node's word",
+        help_text="Whose manifest; null: the archive's own, or a node's word",
+    )
+    computed_slot = SlotColumn(
+        null=True, help_text="The archive computed it from its accounts at the end of this slot"
     )
 
     def __str__(self) -> str:

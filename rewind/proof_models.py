@@ -19,6 +19,9 @@ class SlotWrites(models.Model):
     pubkeys = models.BinaryField(help_text="32 bytes each, ascending, without filtered ones")
     filtered = models.BinaryField(help_text="rewind/proof/accounts.py")
     votes = models.BinaryField(help_text="rewind/proof/votes.py")
+    vote_transactions = models.BinaryField(
+        db_default=b"", help_text="Those of the votes, in their order; empty: from an older version"
+    )
     is_done = models.BooleanField(db_default=False, help_text="Its bank is computed")
 
     class Meta:
@@ -35,7 +38,7 @@ class SlotProof(models.Model):
 
     class State(models.IntegerChoices):
         PENDING = 0, "not enough votes yet"
-        PROVEN = 1, "proven"
+        SETTLED = 1, "settled by votes"
         REFUTED = 2, "refuted"
 
     slot = SlotColumn(primary_key=True)
@@ -74,13 +77,31 @@ class ProofRun(models.Model):
 
     class State(models.TextChoices):
         PROVEN = "proven"
+        CONSISTENT = "consistent"
         REFUTED = "refuted"
         UNPROVEN = "unproven"
+
+    class RestsOn(models.TextChoices):
+        """Where the stakes and voters are from that settled the slots."""
+
+        SNAPSHOT = "snapshot", "a snapshot"
+        OPERATOR = "operator", "a bank hash that the operator set"
+        NODE = "node", "the followed node"
+        STREAM = "stream", "the stream's own vote accounts"
+        ACCOUNTS = "accounts", "a number of vote accounts, whatever their stake"
+        UNCHECKED = "unchecked", "votes whose signatures were not checked"
 
     first_slot = SlotColumn(primary_key=True)
     last_slot = SlotColumn()
     state = models.TextField(choices=State.choices)
     reason = models.TextField(blank=True, help_text="Why it is not proven")
+    rests_on = models.TextField(
+        blank=True,
+        choices=RestsOn.choices,
+        db_default="",
+        help_text="What settled it rests on this",
+    )
+    rests_on_slot = SlotColumn(null=True, help_text="Of that snapshot or bank")
 
     class Meta:
         ordering = ["-first_slot"]

@@ -109,6 +109,8 @@ def prove_archive() -> None:
         quorum=settings.ARCHIVE_PROOF_VOTES or (_LOCALNET_QUORUM if settings.LOCALNET else _QUORUM),
         wait_slots=settings.ARCHIVE_PROOF_WAIT_SLOTS,
         cache_bytes=settings.ARCHIVE_PROOF_CACHE_MB << 20,
+        trusts_node=settings.ARCHIVE_PROOF_TRUST_NODE,
+        roots=settings.ARCHIVE_PROOF_TRUST,
     )
     with (
         until_next_call("prove_archive", log),

@@ -1,6 +1,6 @@
 """Votes for banks: which bank's hash each vote instruction of a transaction signs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from solders.pubkey import Pubkey
@@ -14,19 +14,21 @@ VOTE_PROGRAM = bytes(Pubkey.from_string("Vote11111111111111111111111111111111111
 
 class BankVote(NamedTuple):
     """A vote account's vote for the bank of a slot, the highest that it names, by the bank's hash.
-    `signers` are those who signed the transaction and stand in the instruction: the account's
-    authorized voter is among them, or the vote program refuses it.
+    `signers` are those who signed the transaction and are accounts of the instruction: the
+    account's authorized voter is among them, or the vote program refuses it. `tower` are all slots
+    that it names, ascending: the last is `slot`, the others are slots of ancestors of its bank.
     """
 
     vote_account: bytes
     slot: int
     bank_hash: bytes
     signers: tuple[bytes, ...]
+    tower: tuple[int, ...]
 
 
 def votes_in(wire: Wire) -> Iterator[BankVote]:
-    """The votes of a transaction's instructions, in their order; whatever cannot be read, or has
-    its accounts in a lookup table, is none.
+    """The votes of a transaction's instructions, in their order; whatever cannot be read, is of a
+    retired kind, or has its accounts in a lookup table, is none.
     """
     keys, signed = wire.account_keys, wire.header.required_signatures
     for program, accounts, data in wire.instructions:
@@ -37,57 +39,44 @@ def votes_in(wire: Wire) -> Iterator[BankVote]:
         voted = _read(data)
         if voted is not None:
             signers = tuple(keys[index] for index in accounts if index < signed)
-            yield BankVote(keys[accounts[0]], *voted, signers)
+            tower, bank_hash = voted
+            yield BankVote(keys[accounts[0]], tower[-1], bank_hash, signers, tower)
 
 
-def _read(data: bytes) -> tuple[int, bytes] | None:
-    """The slot and the bank's hash; None where the data are of no vote."""
+def _read(data: bytes) -> tuple[tuple[int, ...], bytes] | None:
+    """The slots and the bank's hash; None if the data are not a vote."""
     cursor = Cursor(data)
     try:
-        reader = _READERS.get(cursor.u32())
-        return None if reader is None else reader(cursor)
+        rest = _RESTS.get(cursor.u32())
+        return None if rest is None else _tower(cursor, rest)
     except UnreadableError:
         return None
 
 
-def _slots(cursor: Cursor) -> tuple[int, bytes]:
-    count = cursor.u64()
-    if not 0 < count <= (len(cursor.data) - cursor.at) // 8:
-        raise UnreadableError
-    cursor.take(8 * (count - 1))
-    return cursor.u64(), cursor.take(32)
-
-
-def _lockouts(cursor: Cursor) -> tuple[int, bytes]:
-    count = cursor.u64()
-    if not 0 < count <= (len(cursor.data) - cursor.at) // 12:
-        raise UnreadableError
-    cursor.take(12 * (count - 1))
-    slot = cursor.u64()
-    cursor.take(4)  # its confirmations
-    cursor.optional_u64()  # the root
-    return slot, cursor.take(32)
-
-
-def _offsets(cursor: Cursor) -> tuple[int, bytes]:
-    """Lockouts, each as many slots above the one before."""
+def _tower(cursor: Cursor, rest: int) -> tuple[tuple[int, ...], bytes]:
+    """Lockouts, each as many slots above the one before; then the bank's hash, perhaps a time, and
+    `rest` bytes.
+    """
     root = cursor.u64()
     slot = 0 if root == U64_MAX else root
     count = cursor.short_length()
     if not count:
         raise UnreadableError
+    slots = []
     for _ in range(count):
         slot += cursor.varint()
+        slots.append(slot)
         cursor.u8()  # its confirmations
     if slot > U64_MAX:
         raise UnreadableError
-    return slot, cursor.take(32)
+    bank_hash = cursor.take(32)
+    cursor.optional_i64()  # the time
+    cursor.take(rest)
+    return tuple(slots), bank_hash
 
 
-# By the number of the instruction: vote, updateVoteState, its compact form and towerSync, each of
-# them without and with a switch of forks.
-_READERS: dict[int, Callable[[Cursor], tuple[int, bytes]]] = {
-    **dict.fromkeys((2, 6), _slots),
-    **dict.fromkeys((8, 9), _lockouts),
-    **dict.fromkeys((12, 13, 14, 15), _offsets),
-}
+# TowerSync and TowerSyncSwitch, by the instruction's number; the switch's hash and the block's id
+# follow the time. Validators have sent no other votes since TowerSync was enabled, which was before
+# bank hashes had lattice hashes; Vote, UpdateVoteState, its compact form and their switches are
+# retired (SIMD-0138, Agave's programs/vote/src/vote_processor.rs).
+_RESTS = {14: 32, 15: 64}

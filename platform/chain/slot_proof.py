@@ -1,7 +1,8 @@
 """The document that proves a slot: what its bank's hash is made of, and the votes for that hash.
 
-getSlotProof gives one; a JSON list of them, oldest first, is a chain. It can be checked without
-database or network (chain/proof_check.py); docs/proof.md has the fields.
+getSlotProof gives one, or with `chain` one that has those of the slots above it; a JSON list of
+them, oldest first, is a chain. It can be checked without database or network
+(chain/proof_check.py); docs/proof.md has the fields.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -57,6 +58,7 @@ class SlotProofDocument(Struct, rename="camel"):
     hard_fork_data: str | None = None
     epoch: int | None = None
     total_stake: int | None = None
+    voted_through: int | None = None
     votes: Annotated[list[VoteDocument], Meta(max_length=MOST_VOTES)] = []
 
 
@@ -76,7 +78,8 @@ class Vote(NamedTuple):
 
 class SlotProof(NamedTuple):
     """A document whose fields have the right sizes; nothing of it is checked. Hashes are 32 bytes,
-    `lattice` 2,048, `total_stake` lamports.
+    `lattice` 2,048, `total_stake` lamports; `voted_through` is the slot whose votes are said to
+    settle it.
     """
 
     slot: int
@@ -91,10 +94,11 @@ class SlotProof(NamedTuple):
     epoch: int | None
     total_stake: int | None
     votes: tuple[Vote, ...]
+    voted_through: int | None = None
 
 
 def read_proofs(text: bytes) -> list[SlotProof]:
-    """Of a document, of a list of them, or of a JSON-RPC response with either. Raises
+    """Of a document, of a list of them, or of JSON-RPC responses with either. Raises
     MalformedProof.
     """
     try:
@@ -103,23 +107,35 @@ def read_proofs(text: bytes) -> list[SlotProof]:
         raise MalformedProof("$", f"no JSON: {fault}") from None
     except RecursionError:
         raise MalformedProof("$", "no JSON that can be read: it nests too deep") from None
-    place, value = _unwrapped(value)
-    if not isinstance(value, list):
-        return [_proof(value, place)]
-    if not 0 < len(value) <= MOST_SLOTS:
-        raise MalformedProof(place, f"a chain of {len(value)} slots")
-    return [_proof(each, f"{place}[{number}]") for number, each in enumerate(value)]
+    place, value = _unwrapped("$", value)
+    listed = enumerate(value) if isinstance(value, list) else None
+    places = (
+        [(place, value)] if listed is None else [(f"{place}[{at}]", each) for at, each in listed]
+    )
+    found = [part for each in places for part in _with_chain(*_unwrapped(*each))]
+    if not 0 < len(found) <= MOST_SLOTS:
+        raise MalformedProof(place, f"a chain of {len(found)} slots")
+    return [_proof(each, where) for where, each in found]
 
 
-def _unwrapped(value: Any) -> tuple[str, Any]:
-    place = "$"
+def _unwrapped(place: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, dict) and "jsonrpc" in value:
         if "result" not in value:
-            raise MalformedProof("$", "a JSON-RPC response without a result")
-        place, value = "$.result", value["result"]
+            raise MalformedProof(place, "a JSON-RPC response without a result")
+        place, value = f"{place}.result", value["result"]
     if isinstance(value, dict) and "value" in value and "context" in value:
         place, value = f"{place}.value", value["value"]
     return place, value
+
+
+def _with_chain(place: str, value: Any) -> list[tuple[str, Any]]:
+    """A document, and those of the slots above that are in it; each with its place."""
+    above = value.get("chain") if isinstance(value, dict) else None
+    if above is None:
+        return [(place, value)]
+    if not isinstance(above, list):
+        raise MalformedProof(f"{place}.chain", "a list is expected")
+    return [(place, value), *((f"{place}.chain[{at}]", each) for at, each in enumerate(above))]
 
 
 def _proof(value: Any, place: str) -> SlotProof:
@@ -134,8 +150,9 @@ def _proof(value: Any, place: str) -> SlotProof:
         raise MalformedProof(f"{place}.accountsLatticeHash", reason)
     slot = _u64(found.slot, f"{place}.slot")
     parent_slot = _u64(found.parent_slot, f"{place}.parentSlot")
-    if parent_slot > slot:
-        raise MalformedProof(f"{place}.parentSlot", f"{parent_slot} lies above slot {slot}")
+    # The first block has no parent: it names itself.
+    if parent_slot >= slot > 0 or parent_slot > slot:
+        raise MalformedProof(f"{place}.parentSlot", f"{parent_slot} is not below slot {slot}")
     fork = found.hard_fork_data
     return SlotProof(
         slot=slot,
@@ -147,11 +164,12 @@ def _proof(value: Any, place: str) -> SlotProof:
         lattice=lattice,
         checksum=_hash(found.accounts_lattice_checksum, f"{place}.accountsLatticeChecksum"),
         hard_fork=None if fork is None else _fork(fork, f"{place}.hardForkData"),
-        epoch=None if found.epoch is None else _u64(found.epoch, f"{place}.epoch"),
-        total_stake=_lamports(found.total_stake, f"{place}.totalStake"),
+        epoch=_number(found.epoch, f"{place}.epoch"),
+        total_stake=_number(found.total_stake, f"{place}.totalStake"),
         votes=tuple(
             _vote(each, f"{place}.votes[{number}]") for number, each in enumerate(found.votes)
         ),
+        voted_through=_number(found.voted_through, f"{place}.votedThrough"),
     )
 
 
@@ -162,8 +180,6 @@ def _vote(vote: VoteDocument, place: str) -> Vote:
         sanitize(wire)
     except BadTransaction as fault:
         raise MalformedProof(f"{place}.transaction", str(fault)) from None
-    if wire.version == 1:
-        raise MalformedProof(f"{place}.transaction", "its version is not known here")
     try:
         signature = bytes(Signature.from_string(vote.signature))
     except ValueError:
@@ -175,7 +191,7 @@ def _vote(vote: VoteDocument, place: str) -> Vote:
         slot=_u64(vote.slot, f"{place}.slot"),
         data=data,
         wire=wire,
-        stake=_lamports(vote.stake, f"{place}.stake"),
+        stake=_number(vote.stake, f"{place}.stake"),
         voter=None if voter is None else _pubkey(voter, f"{place}.authorizedVoter"),
     )
 
@@ -187,7 +203,7 @@ def _fork(text: str, place: str) -> bytes:
     return data
 
 
-def _lamports(number: int | None, place: str) -> int | None:
+def _number(number: int | None, place: str) -> int | None:
     return None if number is None else _u64(number, place)
 
 

@@ -9,20 +9,23 @@ from typing import NamedTuple
 
 from solders.hash import Hash
 
-from chain.proof_check import FalseProof, Verdict, check, read_stakes
+from chain.electorates import read_electorates
+from chain.false_proofs import FalseProof, OtherEpoch
+from chain.proof_check import Basis, Verdict, check
 from chain.slot_proof import MalformedProof, read_proofs
 
-PROVEN, FALSE, MALFORMED, TOO_FEW = 0, 1, 2, 3
+PROVEN, FALSE, MALFORMED, TOO_FEW, OWN_WORD = 0, 1, 2, 3, 4
 HELP = (
     "Check proofs of slots (getSlotProof): one document, or a JSON list of consecutive ones, of"
-    " which the last needs votes. Nothing is asked of a database or the network. Exits with 0"
-    " where more than two thirds of the stake voted for it, 3 where all holds but fewer did, 1"
-    " where something does not hold, 2 where the file is no proof."
+    " which the last needs votes. Nothing is asked of a database or the network. Exits with 0 only"
+    " if more than two thirds of the stake voted for it by stakes and voters that you give with"
+    " --stakes; with 4 if it holds by the document's own word; 3: all holds but fewer voted; 1:"
+    " something does not hold; 2: a file cannot be used."
 )
 FILE_HELP = "- for the standard input"
 STAKES_HELP = (
-    "stakes to count instead of the document's: a response of getVoteAccounts, or an object of"
-    " lamports by vote account"
+    "stakes and voters to count instead of the document's, as snapshot_stakes writes them; a"
+    " response of getVoteAccounts, or an object of lamports by vote account, has no voters"
 )
 
 
@@ -36,17 +39,24 @@ class Outcome(NamedTuple):
 
 def verify(path: Path, stakes_path: Path | None = None) -> Outcome:
     """Checks the file, `-` for the standard input; with stakes of one's own those count."""
+    at = path
     try:
-        stakes = None if stakes_path is None else read_stakes(_read(stakes_path))
-        verdict = check(read_proofs(_read(path)), stakes)
+        proofs = read_proofs(_read(path))
+        at = stakes_path or path
+        given = [] if stakes_path is None else read_electorates(_read(stakes_path))
+        verdict = check(proofs, given)
     except OSError as error:
-        return Outcome([], MALFORMED, f"{path}: {error.strerror or error}")
-    except MalformedProof as fault:
-        return Outcome([], MALFORMED, f"{path}: {fault}")
+        return Outcome([], MALFORMED, f"{at}: {error.strerror or error}")
+    except (MalformedProof, OtherEpoch) as fault:
+        return Outcome([], MALFORMED, f"{at}: {fault}")
     except FalseProof as fault:
         return Outcome([], FALSE, f"{path}: it proves nothing: {fault}")
     lines = _lines(verdict)
-    return Outcome(lines, PROVEN) if verdict.is_proven else Outcome(lines, TOO_FEW, _why(verdict))
+    if verdict.is_proven:
+        return Outcome(lines, PROVEN)
+    if verdict.is_voted:
+        return Outcome(lines, OWN_WORD, _own_word(verdict))
+    return Outcome(lines, TOO_FEW, _why(verdict))
 
 
 def _read(path: Path) -> bytes:
@@ -63,6 +73,11 @@ def _lines(verdict: Verdict) -> list[str]:
     ]
     if verdict.slots > 1:
         lines.append("checked: each bank has the hash of the one before it")
+    if votes.uncounted:
+        lines.append(
+            f"not counted: {votes.uncounted} votes, of accounts without stake or not signed by"
+            " their voter, by the stakes given"
+        )
     if votes.accounts:
         lines.append(
             f"checked: {votes.accounts} votes for the bank of slot {verdict.voted_slot}, each"
@@ -75,21 +90,52 @@ def _lines(verdict: Verdict) -> list[str]:
             )
     lines += [f"believed: {each}" for each in verdict.believed]
     lines.append(
+        "not shown here: whether the votes' transactions landed and succeeded: their signatures"
+        " count"
+    )
+    lines.append(
         "not shown here: that an archive has these accounts. All of them, summed up, make the"
         " lattice hash"
     )
     return lines
 
 
+def _own_word(verdict: Verdict) -> str:
+    if verdict.basis is Basis.STAKES:
+        return (
+            "all holds, by the document's own word: the stakes given name no voters, so its"
+            " maker chose who may sign"
+        )
+    return (
+        "all holds, by the document's own word: it names the stakes and voters itself; give those"
+        " that you trust with --stakes"
+    )
+
+
 def _why(verdict: Verdict) -> str:
     votes = verdict.votes
+    if verdict.missing is not None and not votes.is_supermajority:
+        return f"all holds, and too few voted for these slots{_missing(verdict)}"
+    if not votes.accounts and votes.uncounted:
+        return "all holds, and none of the votes counts by the stakes and voters given"
     if not votes.accounts:
         return "all holds, and no vote is in it: nothing shows that the cluster had this bank"
     if votes.share is None:
         return f"all holds, and {votes.accounts} accounts voted; how much stake is not known"
     if not votes.is_supermajority:
         return f"all holds, and no more than two thirds of the stake voted: {votes.share:.2%}"
-    return f"all holds; the votes cover the slots up to {verdict.voted_slot} alone"
+    return (
+        f"all holds; the votes cover the slots up to {verdict.voted_slot} alone{_missing(verdict)}"
+    )
+
+
+def _missing(verdict: Verdict) -> str:
+    if verdict.missing is None:
+        return ""
+    return (
+        f": votes for slot {verdict.missing} settle them, and the documents of the slots above"
+        f' {verdict.last} up to it are missing; getSlotProof with {{"chain": true}} has them'
+    )
 
 
 def main() -> int:

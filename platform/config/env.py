@@ -7,6 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 _HOST_NAME = re.compile(
@@ -218,6 +219,20 @@ def pubkeys(name: str, default: list[Pubkey]) -> list[Pubkey]:
         return [Pubkey.from_string(item) for item in names(name, [])] or default
     except ValueError:
         raise BadEnvironment(f"{name}={os.environ[name]!r}: expected addresses in base58") from None
+
+
+def bank_hashes(name: str) -> dict[int, bytes]:
+    """A comma-separated list of SLOT:HASH, by slot."""
+    found: dict[int, bytes] = {}
+    for item in names(name, []):
+        slot, _, text = item.partition(":")
+        try:
+            found[int(slot)] = bytes(Hash.from_string(text))
+        except ValueError:
+            raise BadEnvironment(
+                f"{name}={item!r}: expected SLOT:HASH, a number and a bank's hash in base58"
+            ) from None
+    return found
 
 
 def hex_bytes(name: str, file_name: str, default: Callable[[], str], *, count: int) -> bytes:

@@ -48,6 +48,8 @@ LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_65
 # A refuted slot is compared with the streams, and fetched again where one has it otherwise.
 ARCHIVE_PROOF_PERCENT = env.integer("ARCHIVE_PROOF_PERCENT", 50, minimum=0, maximum=100)
 ARCHIVE_PROOF_VOTES = env.integer("ARCHIVE_PROOF_VOTES", 0)
+# Banks that the operator vouches for: SLOT:HASH, separated by commas.
+ARCHIVE_PROOF_TRUST = env.bank_hashes("ARCHIVE_PROOF_TRUST")
 ARCHIVE_PROOF_WAIT_SLOTS = env.integer("ARCHIVE_PROOF_WAIT_SLOTS", 20_000, minimum=64)
 ARCHIVE_PROOF_REPAIR = env.boolean("ARCHIVE_PROOF_REPAIR", True)
 ARCHIVE_PROOF_CACHE_MB = env.integer("ARCHIVE_PROOF_CACHE_MB", 128, minimum=1)

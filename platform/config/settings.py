@@ -79,6 +79,8 @@ LOCALNET = env.boolean("LOCALNET", True) and not UPSTREAM_RPC_URL and not UPSTRE
 if LOCALNET:
     UPSTREAM_RPC_URL = f"http://{LOCALNET_HOST}:{LOCALNET_RPC_PORT}"
     UPSTREAM_GEYSER_URL = f"http://{LOCALNET_HOST}:{LOCALNET_GEYSER_PORT}"
+# The followed node's and stream's word on stakes and voters is the operator's: a node of their own.
+ARCHIVE_PROOF_TRUST_NODE = env.boolean("ARCHIVE_PROOF_TRUST_NODE", LOCALNET)
 # Nodes that missing blocks are asked of, in this order.
 FILL_RPC_URLS = env.http_urls("FILL_RPC_URLS", [UPSTREAM_RPC_URL] if UPSTREAM_RPC_URL else [])
 # Slots that were received and are not stored yet wait in Redis; with more than this the follower

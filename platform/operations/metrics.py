@@ -310,8 +310,12 @@ _ALL = (
         "proof.through",
     ),
     _figure(
+        *("tidemark_consistent_slot", "the highest slot that is proven, or consistent with votes"),
+        "proof.consistent",
+    ),
+    _figure(
         "tidemark_proof_lag_slots",
-        "for how many slots above it banks are computed, and not proven",
+        "for how many slots above the highest consistent one banks are computed",
         "proof.lag",
     ),
     Metric(

@@ -10,12 +10,17 @@ from django.urls import reverse
 
 from rewind.services.coverage_map import Cell
 from rewind.services.slot_states import SlotStates, State
-from rewind.store.proof_runs import PROVEN, REFUTED, UNPROVEN, Run
+from rewind.store.proof_runs import CONSISTENT, PROVEN, REFUTED, SETTLED, UNPROVEN, Run
 from staff.formatting import slot_range
 
 # A run's CSS class (admin.css), its hue, and what it means.
 LOOKS = {
-    PROVEN: ("tm-p-proven", "good", "More than two thirds of the stake voted for it"),
+    PROVEN: ("tm-p-proven", "good", "More than two thirds of the stake signed it"),
+    CONSISTENT: (
+        "tm-p-consistent",
+        "quiet",
+        "Signed, by stakes or voters that are not vouched for",
+    ),
     REFUTED: ("tm-p-refuted", "bad", "The cluster voted for another state"),
     UNPROVEN: ("tm-p-unproven", "warning", "Not proven, or not yet; its page says why"),
 }
@@ -64,7 +69,10 @@ def _look(cell: Cell, counts: dict[str, int]) -> str:
         return _OUTSIDE
     if REFUTED in counts:
         return LOOKS[REFUTED][0]
-    return LOOKS[PROVEN if counts.get(PROVEN, 0) >= cell.slots else UNPROVEN][0]
+    if counts.get(PROVEN, 0) >= cell.slots:
+        return LOOKS[PROVEN][0]
+    settled = sum(counts.get(state, 0) for state in SETTLED)
+    return LOOKS[CONSISTENT if settled >= cell.slots else UNPROVEN][0]
 
 
 def _in_words(counts: dict[str, int]) -> str:
@@ -97,7 +105,7 @@ def of_slots(states: Iterable[SlotStates], runs: Sequence[Run]) -> dict[str, str
         run = _run_of(each.slot, runs)
         if run is not None and each.archive is not State.OUTSIDE:
             found.setdefault(run.state, run)
-    for state in (REFUTED, UNPROVEN, PROVEN):
+    for state in (REFUTED, UNPROVEN, CONSISTENT, PROVEN):
         if state in found:
             look, hue, hint = LOOKS[state]
             link = _page().format(found[state].first)

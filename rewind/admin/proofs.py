@@ -17,9 +17,9 @@ from staff.formatting import badge, counted, grouped, in_full, slot_range
 from staff.parsing import slot_in
 from staff.read_only import LongListAdmin
 
-_LOOKS = {"proven": "good", "refuted": "bad"}
+_LOOKS = {"proven": "good", "consistent": "quiet", "refuted": "bad"}
 StateFilter = choice_filter(
-    "state", "state", {name: (name, Q(state=name)) for name in ("proven", "refuted", "unproven")}
+    "state", "state", {name: (name, Q(state=name)) for name in ProofRun.State.values}
 )
 _REASONS = {
     "votes_not_seen": "Not enough votes for it have come yet",
@@ -30,14 +30,15 @@ _REASONS = {
     "signature_count_unknown": "A transaction of its block cannot be read",
     "rewritten": "It was proven, and its accounts were changed since",
     "snapshot_differs": "A proven snapshot above it has another sum",
+    "another_fork": "Its block is not in the chain that the cluster voted for",
 }
 
 
 @admin.register(ProofRun)
 class ProofRunAdmin(LongListAdmin):
     change_form_outer_after_template = "admin/rewind/proofrun/bank.html"
-    list_display = ("slots", "size", "standing", "why")
-    fields = ("slots", "size", "standing", "why")
+    list_display = ("slots", "size", "standing", "basis", "why")
+    fields = ("slots", "size", "standing", "basis", "why")
     list_filter = (StateFilter,)
     search_fields = ("first_slot",)  # by `condition`
     search_help_text = "A slot"
@@ -69,11 +70,18 @@ class ProofRunAdmin(LongListAdmin):
 
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
     size = column("number", lambda row: grouped(row.last_slot - row.first_slot + 1))
+    basis = column("rests on", lambda row: _basis(row))
     why = column("why", lambda row: _REASONS.get(row.reason, row.reason))
 
     @admin.display(description="the cluster's votes", ordering="state")
     def standing(self, run: ProofRun) -> SafeString:
         return badge(run.state, _LOOKS.get(run.state, "warning"))
+
+
+def _basis(run: ProofRun) -> str:
+    """Where the stakes and voters are from that settled it."""
+    of_slot = "" if run.rests_on_slot is None else f" of slot {grouped(run.rests_on_slot)}"
+    return f"{run.get_rests_on_display()}{of_slot}"
 
 
 def _facts(bank: SlotProof) -> list[tuple[str, object]]:

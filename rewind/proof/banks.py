@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chain.lattice import LatticeHash, bank_hash
-from rewind.proof.votes import CastVote, VoteCount, Weighed, Weights
+from rewind.proof.votes import CastVote, Check, VoteCount, Weighed, Weights
 
 
 class Bank(NamedTuple):
@@ -77,21 +77,22 @@ class Chain:
         self.pending.append(made)
         return made
 
-    def settle(self, weights: Callable[[int], Weights]) -> Verdict:
-        """What the votes say of pending banks: proven ones leave them. Above a refuted one nothing
-        follows: the chain ends, and another goes on from the bank below. `weights` gives a slot's.
+    def settle(self, weights: Callable[[int], Weights], check: Check) -> Verdict:
+        """What the votes that hold say of pending banks: proven ones leave them. Above a refuted
+        one nothing follows: the chain ends, and another goes on from the bank below. `weights`
+        gives a slot's.
 
         A bank's hash has its parent's in it: votes for one prove all below it.
         """
-        proven, votes = self._highest_voted(weights)
+        proven, votes = self._highest_voted(weights, check)
         through = None if proven < 0 else self.pending[proven]
         del self.pending[: proven + 1]
         if through is not None:
             self.count.forget_to(through.slot)
         for number in self._voted():
             bank = self.pending[number]
-            for each in self.count.weigh(bank.slot, weights(bank.slot)):
-                if each.enough and each.bank_hash != bank.hash:
+            for each in self.count.weigh(bank.slot, weights(bank.slot), check):
+                if each.bank_hash != bank.hash:
                     del self.pending[number:]
                     return Verdict(through, votes, bank, each)
         return Verdict(through, votes)
@@ -107,10 +108,12 @@ class Chain:
                 found.append(place)
         return found
 
-    def _highest_voted(self, weights: Callable[[int], Weights]) -> tuple[int, Weighed | None]:
+    def _highest_voted(
+        self, weights: Callable[[int], Weights], check: Check
+    ) -> tuple[int, Weighed | None]:
         for number in reversed(self._voted()):
             bank = self.pending[number]
-            for each in self.count.weigh(bank.slot, weights(bank.slot)):
-                if each.enough and each.bank_hash == bank.hash:
+            for each in self.count.weigh(bank.slot, weights(bank.slot), check):
+                if each.bank_hash == bank.hash:
                     return number, each
         return -1, None

@@ -1,9 +1,11 @@
 """Votes for banks as they are kept between recording and proving, and what they come to."""
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
 
 from chain.bank_votes import VOTE_PROGRAM, votes_in
 from chain.blocks import SlotRecord
@@ -25,63 +27,100 @@ class CastVote(NamedTuple):
     bank_hash: bytes
 
 
-class Weights(NamedTuple):
-    """What votes count in an epoch: lamports by vote account; None where they are not known. Then
+@dataclass(frozen=True)
+class Weights:
+    """What votes count in an epoch: lamports by vote account; None if they are not known. Then
     `quorum` accounts that agree are enough.
     """
 
     stakes: Mapping[bytes, int] | None
     quorum: int
 
-    @property
+    @cached_property
     def total(self) -> int | None:
         return None if self.stakes is None else sum(self.stakes.values())
 
+    @cached_property
+    def needed(self) -> int:
+        """The least that is enough: more than two thirds of the stake, or so many accounts."""
+        return self.quorum if self.total is None else 2 * self.total // 3 + 1
+
+    def of(self, account: bytes) -> int:
+        """Its lamports, or 1 if stakes are not known."""
+        return 1 if self.stakes is None else self.stakes.get(account, 0)
+
 
 class Weighed(NamedTuple):
-    """The votes for one bank hash of a slot: of how many accounts, their lamports (None where they
-    are not known), whether they are enough, and the blocks that the first and the last of them
-    landed in.
+    """Votes for one bank hash of a slot that are enough, each checked: of how many accounts, their
+    lamports (None if they are not known), and the blocks that the first and the last of them landed
+    in.
     """
 
     bank_hash: bytes
     voters: int
     stake: int | None
-    enough: bool
     first_landed: int
     last_landed: int
 
 
+class Landed(NamedTuple):
+    """An account's vote, and the slot of the block that it landed in."""
+
+    account: bytes
+    slot: int
+
+
+# Of votes for the slot's bank hash, in their order: which of them hold. No more are asked for than
+# are needed.
+Check: TypeAlias = Callable[[int, bytes, Sequence[Landed]], Iterator[bool]]
+
+
 @dataclass(slots=True)
 class VoteCount:
-    """Votes by the slot that they are for; of an account the first one counts."""
+    """Votes by the slot that they are for."""
 
-    _votes: dict[int, dict[bytes, tuple[bytes, int]]] = field(default_factory=dict)
+    _votes: dict[int, dict[bytes, dict[Landed, None]]] = field(default_factory=dict)
 
     def add(self, landed: int, votes: Iterable[CastVote]) -> None:
         """Votes in the block of the slot `landed`."""
         for account, slot, bank_hash in votes:
             if landed - MOST_SLOTS <= slot < landed:
-                self._votes.setdefault(slot, {}).setdefault(account, (bank_hash, landed))
+                by_hash = self._votes.setdefault(slot, {})
+                by_hash.setdefault(bank_hash, {})[Landed(account, landed)] = None
 
-    def weigh(self, slot: int, weights: Weights) -> list[Weighed]:
-        """The bank hashes that were voted for, the heaviest first."""
-        by_hash: dict[bytes, list[tuple[bytes, int]]] = {}
-        for account, (bank_hash, landed) in self._votes.get(slot, {}).items():
-            if weights.stakes is None or weights.stakes.get(account):
-                by_hash.setdefault(bank_hash, []).append((account, landed))
-        total = weights.total
+    def weigh(self, slot: int, weights: Weights, check: Check) -> list[Weighed]:
+        """The bank hashes that enough of the stake voted for: one, unless validators sign two."""
         found = []
-        for bank_hash, votes in by_hash.items():
-            stake = None
-            if weights.stakes is None or total is None:
-                enough = len(votes) >= weights.quorum
-            else:
-                stake = sum(weights.stakes[account] for account, _ in votes)
-                enough = 3 * stake > 2 * total
-            blocks = [landed for _, landed in votes]
-            found.append(Weighed(bank_hash, len(votes), stake, enough, min(blocks), max(blocks)))
-        return sorted(found, key=lambda each: (-(each.stake or 0), -each.voters, each.bank_hash))
+        for bank_hash, votes in self._votes.get(slot, {}).items():
+            weighed = self._weigh(slot, bank_hash, list(votes), weights, check)
+            if weighed is not None:
+                found.append(weighed)
+        return found
+
+    def _weigh(
+        self, slot: int, bank_hash: bytes, votes: Iterable[Landed], weights: Weights, check: Check
+    ) -> Weighed | None:
+        """Checks the heaviest first, until they are enough or cannot be any more."""
+        ranked = [vote for vote in votes if weights.of(vote.account)]
+        possible = sum(weights.of(account) for account in {vote.account for vote in ranked})
+        if possible < weights.needed:
+            return None
+        ranked.sort(key=lambda vote: (-weights.of(vote.account), vote.account))
+        checked = zip(ranked, check(slot, bank_hash, ranked), strict=True)
+        found, blocks = 0, list[int]()
+        for account, of_account in groupby(checked, key=lambda pair: pair[0].account):
+            landed = next((vote.slot for vote, holds in of_account if holds), None)
+            if landed is None:
+                possible -= weights.of(account)
+                if possible < weights.needed:
+                    return None
+                continue
+            found += weights.of(account)
+            blocks.append(landed)
+            if found >= weights.needed:
+                stake = None if weights.stakes is None else found
+                return Weighed(bank_hash, len(blocks), stake, min(blocks), max(blocks))
+        return None
 
     def slots(self) -> list[int]:
         """The slots that votes are for, ascending."""
@@ -108,8 +147,10 @@ def signature_count(record: SlotRecord) -> int | None:
     return count
 
 
-def votes_of(record: SlotRecord) -> Iterator[CastVote]:
-    """The votes that landed in the block; of transactions that failed, or cannot be read, none."""
+def votes_of(record: SlotRecord) -> Iterator[tuple[CastVote, bytes]]:
+    """The votes that landed in the block, each with its transaction; of transactions that failed,
+    or cannot be read, none.
+    """
     for each in record.transactions:
         content = each.content
         keys = content.account_keys if isinstance(content, Wire) else content
@@ -118,14 +159,13 @@ def votes_of(record: SlotRecord) -> Iterator[CastVote]:
         if each.meta is not None and each.meta.get("err") is not None:
             continue
         try:
-            yield from _of(each.decoded)
+            found = list(votes_in(each.decoded))
         except BadTransaction:
             continue
-
-
-def _of(wire: Wire) -> Iterator[CastVote]:
-    for vote in votes_in(wire):
-        yield CastVote(vote.vote_account, vote.slot, vote.bank_hash)
+        if found:
+            transaction = each.wire
+            for vote in found:
+                yield CastVote(vote.vote_account, vote.slot, vote.bank_hash), transaction
 
 
 def packed(votes: Iterable[CastVote]) -> bytes:

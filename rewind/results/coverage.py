@@ -46,9 +46,12 @@ class Coverage(Result, frozen=True, kw_only=True):
     truncated: whether there are more gaps than were listed
     storage: how the window's slots are stored, lowest first
     proven_through: the highest slot of the window that is proven: more than two thirds of the stake
-        voted for what the archive has; null where none is
-    proof: runs of the window's slots that are proven, refuted or neither, lowest first, at most
-        1,000; slots that are in none were not computed yet
+        signed what the archive has, by stakes and voters that the operator gave, or that follow
+        from it; null if none is
+    consistent_through: the highest slot of the window that is proven or consistent: if it is only
+        consistent, no one vouches for its stakes or voters; null if there is none
+    proof: runs of the window's slots by state, lowest first, at most 1,000; slots that are in none
+        were not computed yet
     baselines: the snapshots of the window's slots, newest first, at most 100
     filtered_owners: programs whose accounts the archive deliberately does not follow
     filtered_pubkeys: accounts that the archive deliberately does not follow
@@ -68,6 +71,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     truncated: bool
     storage: list[StorageBand]
     proven_through: int | None
+    consistent_through: int | None
     proof: list[ProofRange]
     baselines: list[BaselineEntry]
     filtered_owners: list[Pubkey]

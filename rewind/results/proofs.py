@@ -1,6 +1,6 @@
 """Results of getSlotProof, and what other results say of the proof."""
 
-from typing import Literal, cast
+from typing import Literal
 
 from msgspec import UNSET, UnsetType
 from solders.hash import Hash
@@ -9,45 +9,50 @@ from solders.signature import Signature
 
 from jsonrpc.wire import Result
 
-StateName = Literal["proven", "refuted", "unproven"]
+StateName = Literal["proven", "consistent", "refuted", "unproven"]
+RestsOn = Literal["snapshot", "operator", "node", "stream", "accounts", "unchecked"]
 
 
 class ProofRange(Result, frozen=True, kw_only=True):
-    """A run of slots that are proven, refuted, or neither.
+    """A run of slots in the same state.
 
     from_slot: the first of them
     to_slot: the last of them
-    state: `proven`: more than two thirds of the stake voted for what the archive has; `refuted`: it
-        voted for something else; `unproven`: neither, or not yet
-    reason: why they are not proven; left out where they are
+    state: `proven`: more than two thirds of the stake signed what the archive has, by stakes and
+        voters that the operator gave, or that follow from it; `consistent`: the same by stakes or
+        voters that no one vouches for; `refuted`: they signed something else; `unproven`: none of
+        it, or not yet
+    reason: why they are `unproven` or `refuted`; omitted if they are neither
+    rests_on: where stakes and voters are from: `snapshot`, `operator` (a bank hash in the
+        settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a
+        number of vote accounts, whatever their stake) or `unchecked` (settled by an older version,
+        which did not check signatures); omitted if they are neither `proven` nor `consistent`
+    rests_on_slot: the slot of that snapshot or bank; omitted if it has none
     """
 
     from_slot: int
     to_slot: int
     state: StateName
     reason: str | UnsetType = UNSET
-
-    @classmethod
-    def of(cls, first: int, last: int, state: str, reason: str) -> "ProofRange":
-        return cls(
-            from_slot=first,
-            to_slot=last,
-            state=cast(StateName, state),
-            reason=reason or UNSET,
-        )
+    rests_on: RestsOn | UnsetType = UNSET
+    rests_on_slot: int | UnsetType = UNSET
 
 
 class Standing(Result, frozen=True, kw_only=True):
     """Whether the cluster voted for what the archive has at the end of the position's slot.
 
-    state: `proven`, `refuted` or `unproven`
+    state: `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
     slot: the slot with a block at or below the position, whose bank it is; left out where none is
         computed
     bank_hash: that bank's hash, as the archive makes it; left out where none is computed
-    voted_through: the slot whose votes prove it, its own or one above; left out where it is not
-    share: which part of all stake these votes have, 0 to 1; left out where stakes are not known
+    voted_through: the slot whose votes settled it, its own or one above; omitted while none did
+    share: which part of all stake the checked votes have, 0 to 1: no more are checked than are
+        needed; omitted if stakes are not known
     voters: how many vote accounts these votes are of; left out where there are none
-    reason: why it is not proven; left out where it is
+    reason: why it is `unproven` or `refuted`; omitted if it is neither
+    rests_on: where stakes and voters are from, as in getRewindCoverage; omitted if it is neither
+        `proven` nor `consistent`
+    rests_on_slot: the slot of that snapshot or bank; omitted if it has none
     """
 
     state: StateName
@@ -57,6 +62,8 @@ class Standing(Result, frozen=True, kw_only=True):
     share: float | UnsetType = UNSET
     voters: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET
+    rests_on: RestsOn | UnsetType = UNSET
+    rests_on_slot: int | UnsetType = UNSET
 
 
 class ProofVote(Result, frozen=True, kw_only=True):
@@ -82,8 +89,11 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     """All that shows what the cluster voted for: `manage.py verify_proof` checks it without us.
 
     slot: the slot
-    state: `proven`, `refuted` or `unproven`
-    reason: why it is not proven; null where it is
+    state: `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
+    reason: why it is `unproven` or `refuted`; null if it is neither
+    rests_on: where stakes and voters are from, as in getRewindCoverage; null if it is neither
+        `proven` nor `consistent`
+    rests_on_slot: the slot of that snapshot or bank; null if it has none
     bank_hash: its bank's hash, as it follows from the archive
     parent_slot: of the block before it
     parent_bank_hash: of that block's bank
@@ -102,6 +112,8 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     slot: int
     state: StateName
     reason: str | None
+    rests_on: RestsOn | None
+    rests_on_slot: int | None
     bank_hash: Hash
     parent_slot: int
     parent_bank_hash: Hash

@@ -11,6 +11,7 @@ from chain.accounts import AccountWrite
 from chain.lattice import LatticeHash, lattice_of
 from chain.units import I64_MAX, U64_MAX, Slot
 from rewind.baseline_errors import OtherStakes
+from rewind.baseline_models import Baseline
 from rewind.errors import BadBaseline
 from rewind.services import baseline_proof
 from rewind.services.baseline_proof import Base, Declared, Proof
@@ -18,13 +19,14 @@ from rewind.store import (
     baselines,
     epoch_stakes,
     partitions,
+    proof_runs,
     runtime_accounts,
     snapshots,
     writing,
 )
 from rewind.store import owners as owner_store
 from rewind.store import slots as store
-from rewind.store.epoch_stakes import Stake
+from rewind.store.epoch_stakes import Stake, StakeOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,17 +264,34 @@ def _keep(
     }
     kept = baselines.keep(found.slot, found.source, values, proved, now=now, replace=whole)
     for epoch, stakes in (origin.stakes or {}).items():
-        known = epoch_stakes.of_epoch(epoch)
-        if known and not replace_stakes and _lamports(known) != _lamports(stakes):
-            theirs = epoch_stakes.baseline_of(epoch)
-            if theirs is not None and (theirs.proven or not kept.proven):
-                raise OtherStakes(epoch, theirs.source)
-        if stakes and known != stakes:
-            epoch_stakes.keep(kept, epoch, stakes)
+        _keep_stakes(kept, epoch, stakes, replace=replace_stakes)
 
 
-def _lamports(stakes: Mapping[bytes, Stake]) -> dict[bytes, int]:
-    return {account: stake.lamports for account, stake in stakes.items()}
+def _keep_stakes(
+    kept: Baseline, epoch: int, stakes: Mapping[bytes, Stake], *, replace: bool
+) -> None:
+    known, origin = epoch_stakes.of_epoch(epoch), epoch_stakes.origin_of(epoch)
+    if not stakes:
+        return
+    if origin is None or origin.is_node:
+        epoch_stakes.keep(StakeOrigin(kept), epoch, stakes)
+    elif epoch_stakes.agree(known, stakes):
+        if known != stakes:  # in what is not known of voters
+            epoch_stakes.keep(StakeOrigin(kept, origin.computed_slot), epoch, stakes)
+    elif replace or (kept.proven and not _is_firm(origin)):
+        epoch_stakes.keep(StakeOrigin(kept), epoch, stakes)
+    else:
+        raise OtherStakes(epoch, str(origin))
+
+
+def _is_firm(origin: StakeOrigin) -> bool:
+    """Whether the accounts that the stakes came with, or were computed from, are proven."""
+    if origin.baseline is not None and origin.baseline.proven:
+        return True
+    if origin.computed_slot is None:
+        return False
+    run = proof_runs.of_slot(origin.computed_slot)
+    return run is not None and run.state == proof_runs.PROVEN
 
 
 def _require_all_lamports(staging: snapshots.Staging, origin: Origin) -> None:

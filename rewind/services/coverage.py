@@ -27,7 +27,7 @@ def coverage(window: Window) -> Coverage:
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
     coarse = 0 if found is None else found.coarse
-    through = None if found is None else slot_proofs.proven_through(found.last)
+    through = None if found is None else slot_proofs.through(found.first, found.last)
     skipped = max(0, slots - archived - missing)
     return Coverage(
         earliest_slot=None if found is None else found.earliest,
@@ -43,7 +43,8 @@ def coverage(window: Window) -> Coverage:
         gaps=gaps,
         truncated=truncated,
         storage=_storage(found),
-        proven_through=None if through is None or through < first else through,
+        proven_through=None if through is None else through.proven,
+        consistent_through=None if through is None else through.settled,
         proof=[] if found is None else slot_proofs.ranges(found.first, found.last),
         baselines=list(map(BaselineEntry.of, baselines.newest(_MOST_BASELINES, first, last))),
         filtered_owners=filters.filtered_owners(),

@@ -2,11 +2,12 @@
 behind it the archive, and of filtered accounts what the proof keeps.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from chain.lattice import LATTICE_BYTES, account_lattice
 from rewind.positions import CARRIED, Position
 from rewind.proof.accounts import KeptState
+from rewind.services.voters import VoteState
 from rewind.store import slot_proofs
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.states import State, newest_states
@@ -61,6 +62,25 @@ class NearAccounts:
             for pubkey in some:
                 state = archived.get(pubkey)
                 found[pubkey] = _NOTHING if state is None else lattice_of_state(state)
+        return found
+
+    def vote_states(self, slot: int, pubkeys: Sequence[bytes]) -> dict[bytes, VoteState]:
+        """Vote accounts as the slot of the chain left them; of filtered ones that were written
+        since, as an older slot did.
+        """
+        archived = self._archived(list(pubkeys), Position.end_of(slot))
+        kept = slot_proofs.kept_states(self._start, pubkeys)
+        kept |= {key: self._filtered[key] for key in pubkeys if key in self._filtered}
+        found: dict[bytes, VoteState] = {}
+        for key in pubkeys:
+            state, other = archived.get(key), kept.get(key)
+            if other is not None and other.slot > slot:
+                if state is not None:
+                    found[key] = VoteState(state.data, state.slot)
+            elif other is not None and (state is None or state.slot <= other.slot):
+                found[key] = VoteState(other.state.data, slot)
+            elif state is not None:
+                found[key] = VoteState(state.data, slot)
         return found
 
     def follow(self, slot: int, hashes: dict[bytes, bytes], filtered: Iterable[KeptState]) -> None:

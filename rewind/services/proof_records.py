@@ -9,7 +9,7 @@ from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from chain.lattice import LatticeHash, account_lattice
 from rewind.positions import Position
-from rewind.proof import accounts, votes
+from rewind.proof import accounts, vote_transactions, votes
 from rewind.store import proof_queue, proof_runs, slot_proofs
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.slot_proofs import State
@@ -53,7 +53,7 @@ def before(records: Sequence[SlotRecord], improved: Collection[int]) -> Before:
     sums: dict[int, bytes] = {
         record.slot: _sum_of(record)
         for record in records
-        if record.slot in improved and states.get(record.slot) == State.PROVEN
+        if record.slot in improved and states.get(record.slot) == State.SETTLED
     }
     fresh = [slot for slot in states if slot not in improved]
     return Before(states, sums, slot_proofs.starts(fresh) if fresh else frozenset())
@@ -64,9 +64,9 @@ def note(records: Sequence[SlotRecord], last: LastWrites, known: Before) -> None
     waiting: list[SlotRecord] = []
     for record in records:
         state = known.states.get(record.slot)
-        if state == State.PROVEN and record.slot in known.starts:
+        if state == State.SETTLED and record.slot in known.starts:
             state = None  # a snapshot's: the chain of banks below may meet it now
-        if state == State.PROVEN:
+        if state == State.SETTLED:
             if known.sums.get(record.slot) != _sum_of(record):
                 proof_queue.wait()
                 proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
@@ -81,7 +81,7 @@ def _compute_again(slot: int) -> None:
     """The slot's bank and those above it no longer follow from the archive."""
     proof_queue.wait()
     placed = slot_proofs.bank(slot)
-    if placed is None or placed.state == State.PROVEN:
+    if placed is None or placed.state == State.SETTLED:
         return
     gone = slot_proofs.forget_pending(placed.start_slot, slot)
     proof_queue.reopen([slot, *(each for each, _ in gone)])
@@ -89,18 +89,21 @@ def _compute_again(slot: int) -> None:
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
 
 
-def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.QueuedSlot:
+def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.RecordedSlot:
     ends = last.of_slot(record.slot)
     signatures = votes.signature_count(record)
-    return proof_queue.QueuedSlot(
+    cast = sorted(votes.votes_of(record))
+    queued = proof_queue.QueuedSlot(
         slot=record.slot,
         parent_slot=record.parent_slot,
         blockhash=bytes(Hash.from_string(record.blockhash)),
         signature_count=UNKNOWN if signatures is None else signatures,
         pubkeys=b"".join(pubkey for pubkey, write in ends.items() if write is None),
         filtered=accounts.packed(write for write in ends.values() if write is not None),
-        votes=votes.packed(votes.votes_of(record)),
+        votes=votes.packed(vote for vote, _ in cast),
     )
+    transactions = vote_transactions.packed(transaction for _, transaction in cast)
+    return proof_queue.RecordedSlot(queued, transactions)
 
 
 def _sum_of(record: SlotRecord) -> bytes:

@@ -7,18 +7,22 @@ transaction. What a process remembers in between is made again from the tables b
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 
 from django.db import transaction
 
 from chain.lattice import LATTICE_BYTES
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
-from rewind.proof.votes import Weights
-from rewind.services import epochs, proving_back
+from rewind.proof_models import ProofRun
+from rewind.services import degrees, proving_back
 from rewind.services.near_accounts import NearAccounts
 from rewind.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
-from rewind.store import epoch_stakes, proof_queue, proof_runs, slot_proofs, writing
+from rewind.services.vote_checks import Checks, Memory, Root
+from rewind.services.voters import Voters
+from rewind.store import proof_queue, proof_runs, slot_proofs, writing
 from rewind.store.proof_queue import QueuedSlot
+from rewind.store.proof_runs import CONSISTENT, PROVEN, SETTLED, Basis
 from rewind.store.slot_proofs import State
 
 # Why slots are unproven, beside those of rewind/services/proof_records.py.
@@ -27,17 +31,23 @@ NO_BASELINE = "no_baseline"
 OTHER_SNAPSHOT = "snapshot_differs"
 OTHER_VOTES = "votes_differ"
 UNCOUNTED = "signature_count_unknown"
+ANOTHER_FORK = "another_fork"
+# Votes are looked at once in so many slots, if not before.
+_SETTLED_TOGETHER = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How many vote accounts that agree are enough where an epoch's stakes are not known; for how
-    many slots one waits that cannot be proven yet; bytes of the memory of hashes.
+    many slots one waits that cannot be proven yet; bytes of the memory of hashes; whether the
+    followed node's word counts as the operator's; bank hashes that the operator set.
     """
 
     quorum: int = 20
     wait_slots: int = 20_000
     cache_bytes: int = 128 << 20
+    trusts_node: bool = False
+    roots: degrees.Roots = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -48,22 +58,34 @@ class _Following:
     floor: int
     chain: Chain
     near: NearAccounts
+    memory: Memory
+
+    @classmethod
+    def of(cls, start: int, floor: int, chain: Chain, cache_bytes: int) -> "_Following":
+        near = NearAccounts(start, floor, cache_bytes)
+        voters = {degree: Voters(near.vote_states) for degree in SETTLED}
+        return cls(start, floor, chain, near, Memory(voters))
+
+    def checks(self, policy: Policy) -> Checks:
+        """For a look at the votes now."""
+        head, pending = self.chain.head.slot, self.chain.pending
+        settled = head
+        if pending:
+            # Of a chain that no vote settled yet, the states that it began with; from genesis on
+            # the newest, of which the proof keeps filtered accounts.
+            is_settled = pending[0].slot != self.start_slot
+            settled = pending[0].parent_slot if is_settled else self.start_slot or head
+        given = [
+            degrees.given_in(self.start_slot, head, policy.roots),
+            degrees.proven_in(self.start_slot, head),
+            (settled, Basis(RestsOn.NODE)) if policy.trusts_node else None,
+        ]
+        known = [Root(*each) for each in given if each is not None]
+        root = max(known, key=lambda each: each.slot, default=None)
+        return Checks(self.memory, root, settled, policy.quorum, policy.trusts_node)
 
 
-@dataclass(slots=True)
-class _Weighing:
-    """The weights of votes by epoch, for one step."""
-
-    quorum: int
-    _by_epoch: dict[int, Weights] = field(default_factory=dict)
-
-    def of(self, slot: int) -> Weights:
-        epoch = epochs.epochs().schedule.epoch_of(slot)
-        if epoch not in self._by_epoch:
-            known = epoch_stakes.of_epoch(epoch)
-            stakes = {account: stake.lamports for account, stake in known.items()} or None
-            self._by_epoch[epoch] = Weights(stakes, self.quorum)
-        return self._by_epoch[epoch]
+RestsOn = ProofRun.RestsOn
 
 
 class _Result(Enum):
@@ -121,6 +143,8 @@ def trim(policy: Policy) -> None:
         going_on = proof_queue.newest_to_extend()
         if going_on is not None:
             below = min(below, going_on)
+        if degrees.confirm(policy.roots):
+            forget()
         _end_unvoted(policy)
         dropped = proof_queue.drop_below(below) if below > 0 else []
         if dropped:
@@ -150,7 +174,7 @@ def _leave(dropped: Sequence[tuple[int, int]]) -> None:
     slots = [each for each in dropped if each[0] not in computed]
     if not slots:
         return
-    through = proof_runs.proven_through(slots[0][0])
+    through = proof_runs.settled_through(slots[0][0])
     reason = NO_BASELINE if through is None else GAP_BEFORE
     first, last = min(slots[0][1] + 1, slots[0][0]), slots[0][0]
     for slot, parent in slots[1:]:
@@ -180,7 +204,7 @@ def _next(followed: _Following | None, policy: Policy) -> tuple[_Following, Queu
     if first is None or slot_proofs.bank(0) is not None:
         return None
     nothing = Bank(0, 0, bytes(32), bytes(32), 0, bytes(32), bytes(LATTICE_BYTES))
-    return _Following(0, 0, Chain(nothing, []), NearAccounts(0, 0, policy.cache_bytes)), first
+    return _Following.of(0, 0, Chain(nothing, []), policy.cache_bytes), first
 
 
 def _begin_at_baseline() -> int | None:
@@ -206,12 +230,12 @@ def _loaded(head: int, policy: Policy) -> _Following:
     """The chain of banks that has its head there, from the tables."""
     placed = slot_proofs.bank(head)
     assert placed is not None
-    near = NearAccounts(placed.start_slot, placed.floor_slot, policy.cache_bytes)
     chain = Chain(placed.bank, slot_proofs.pending(placed.start_slot, head))
+    found = _Following.of(placed.start_slot, placed.floor_slot, chain, policy.cache_bytes)
     for queued in proof_queue.done([bank.slot for bank in chain.pending]):
         chain.count.add(queued.slot, votes.unpacked(queued.votes))
-        near.keep(queued.slot, accounts.unpacked(queued.filtered))
-    return _Following(placed.start_slot, placed.floor_slot, chain, near)
+        found.near.keep(queued.slot, accounts.unpacked(queued.filtered))
+    return found
 
 
 def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Result:
@@ -236,29 +260,50 @@ def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Result:
     proof_queue.mark_done(made.slot)
     _mark([made], proof_runs.UNPROVEN, VOTES_NOT_SEEN)
     near.follow(made.slot, new, filtered)
-    before = list(chain.pending)
-    weighing = _Weighing(policy.quorum)
-    verdict = chain.settle(weighing.of)
-    goes_on = _settle(followed, before, verdict, weighing)
-    return _Result.GOES_ON if goes_on else _Result.ENDS
+    if _is_due(made) and not _settle_all(followed, policy):
+        return _Result.ENDS
+    return _Result.GOES_ON
+
+
+def _is_due(made: Bank) -> bool:
+    """Whether votes are looked at: those for one slot settle all below it, and checking them is
+    expensive. At the newest slot, below a snapshot that the chain meets, and now and then.
+    """
+    if made.slot // _SETTLED_TOGETHER != made.parent_slot // _SETTLED_TOGETHER:
+        return True
+    child = proof_queue.child_of(made.slot)
+    return child is None or bool(slot_proofs.states([child]))
+
+
+def _settle_all(followed: _Following, policy: Policy) -> bool:
+    """Writes down what votes settle, in both degrees; whether the chain goes on from its head."""
+    chain, checks = followed.chain, followed.checks(policy)
+    for degree in SETTLED:
+        before = list(chain.pending)
+        if degree == CONSISTENT and all(checks.are_given(bank.slot) for bank in before):
+            break
+        verdict = chain.settle(partial(checks.weights, degree), partial(checks.check, degree))
+        if not _settle(followed, before, verdict, checks, degree):
+            return False
+    return True
 
 
 def _settle(
-    followed: _Following, pending: Sequence[Bank], verdict: Verdict, weighing: _Weighing
+    followed: _Following, pending: Sequence[Bank], verdict: Verdict, checks: Checks, degree: str
 ) -> bool:
-    """Writes down what votes settled; whether the chain goes on from its head."""
+    """The same in one degree."""
     through = verdict.through
     if through is not None:
-        total = weighing.of(through.slot).total
-        proven = [bank for bank in pending if bank.slot <= through.slot]
+        total = checks.stakes(through.slot).weights.total
+        settled = [bank for bank in pending if bank.slot <= through.slot]
         slot_proofs.settle(
-            [bank.slot for bank in proven], State.PROVEN, through.slot, verdict.votes, total
+            [bank.slot for bank in settled], State.SETTLED, through.slot, verdict.votes, total
         )
-        _finish(followed, proven)
+        _finish(followed, settled, degree, checks.basis(degree, through.slot))
     refuted = verdict.refuted
     if refuted is None:
         return True
-    total = weighing.of(refuted.slot).total
+    total = checks.stakes(refuted.slot).weights.total
     slot_proofs.settle([refuted.slot], State.REFUTED, refuted.slot, verdict.against, total)
     _mark([refuted], proof_runs.REFUTED, OTHER_VOTES)
     gone = slot_proofs.forget_pending(followed.start_slot, refuted.slot)
@@ -268,17 +313,23 @@ def _settle(
     return False
 
 
-def _finish(followed: _Following, proven: Sequence[Bank]) -> None:
+def _finish(followed: _Following, settled: Sequence[Bank], degree: str, basis: Basis) -> None:
     """What the proof kept for these banks goes; states of filtered accounts are of the last."""
-    _mark(proven, proof_runs.PROVEN)
-    slots = [bank.slot for bank in proven]
+    _mark(settled, degree, basis=basis)
+    if degree == PROVEN:
+        degrees.prove_below(settled[0], basis)
+    slots = [bank.slot for bank in settled]
     newest: dict[bytes, tuple[int, accounts.KeptState]] = {}
     for queued in proof_queue.done(slots):
         for state in accounts.unpacked(queued.filtered):
             newest[state.pubkey] = queued.slot, state
     slot_proofs.keep_states(followed.start_slot, newest.values())
     followed.near.settle(slots[-1])
-    proof_queue.drop_done(slots)
+    followed.memory.forget_to(slots[-1])
+    forks = slot_proofs.forget_forks(followed.start_slot, slots[-1])
+    proof_queue.drop_done([*slots, *forks])
+    for slot in forks:
+        proof_runs.mark(slot, slot, proof_runs.UNPROVEN, ANOTHER_FORK)
 
 
 def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Result:
@@ -288,18 +339,20 @@ def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Resul
         proof_queue.drop([made.slot, *(bank.slot for bank in banks)])
         _mark(banks, proof_runs.UNPROVEN, OTHER_SNAPSHOT)
         return _Result.ENDS
-    if there.state != State.PROVEN:
+    if there.state != State.SETTLED:
         return _Result.WAITS
     if banks:
         slot_proofs.settle_as([bank.slot for bank in banks], like=made.slot)
-        _finish(followed, banks)
+        _finish(followed, banks, *degrees.degree_of(made.slot))
     proof_queue.drop([made.slot])
     return _Result.ENDS
 
 
-def _mark(banks: Sequence[Bank], state: str, reason: str = "") -> None:
+def _mark(
+    banks: Sequence[Bank], state: str, reason: str = "", basis: Basis = proof_runs.NOTHING
+) -> None:
     """Skipped slots below each are of its state. The banks follow from each other."""
     if banks:
         first = banks[0]
         begin = min(first.parent_slot + 1, first.slot)
-        proof_runs.mark(begin, banks[-1].slot, state, reason)
+        proof_runs.mark(begin, banks[-1].slot, state, reason, basis)

@@ -10,6 +10,7 @@ from rewind.proof import accounts, votes
 from rewind.proof.accounts import KeptState
 from rewind.proof.backwards import parent_of
 from rewind.proof.banks import Bank, SlotWrites
+from rewind.services import degrees
 from rewind.services.near_accounts import NearAccounts, lattice_of_state
 from rewind.services.proof_records import UNKNOWN
 from rewind.store import proof_queue, proof_runs, slot_proofs
@@ -34,7 +35,7 @@ def step_back() -> bool:
     """Proves one slot below a proven one; whether there was any. Inside of a transaction, as the
     only one that proves.
     """
-    for placed in slot_proofs.proven_with_rows():
+    for placed in slot_proofs.settled_with_rows():
         if placed.bank.slot not in _ended:
             if _step(placed):
                 return True
@@ -57,7 +58,8 @@ def _step(placed: slot_proofs.Placed) -> bool:
         return False
     slot_proofs.put(found, start_slot=placed.start_slot, floor_slot=0)
     slot_proofs.settle_as([found.slot], like=placed.start_slot)
-    proof_runs.mark(found.parent_slot + 1, bank.slot - 1, proof_runs.PROVEN)
+    state, basis = degrees.degree_of(bank.slot)
+    proof_runs.mark(found.parent_slot + 1, bank.slot - 1, state, basis=basis)
     proof_queue.mark_done(bank.slot)
     proof_queue.drop_done_between(bank.slot + _VOTES_SLOTS, placed.start_slot)
     return True

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, Required, TypedDict, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
@@ -16,13 +16,13 @@ from chain.units import I64_MAX, Slot
 from historical.services import recorded_transactions, stored_content
 from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
 from rewind.proof_models import SlotProof
-from rewind.results.proofs import ProofRange, ProofVote, ProvenSlot, Standing, StateName
+from rewind.results.proofs import ProofRange, ProofVote, ProvenSlot, RestsOn, Standing, StateName
 from rewind.services import epochs
 from rewind.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
 from rewind.services.proving import NO_BASELINE
 from rewind.store import epoch_stakes, proof_runs, slot_proofs
 from rewind.store import slots as slot_store
-from rewind.store.proof_runs import PROVEN, UNPROVEN, Run
+from rewind.store.proof_runs import UNPROVEN, Run
 
 MOST_RANGES = 1_000
 _MOST_DRAWN = 10_000
@@ -36,28 +36,44 @@ def standing(slot: int) -> Standing:
     """Of what the archive has at the end of the slot."""
     slot = min(slot, I64_MAX)
     run = proof_runs.of_slot(slot) or Run(slot, slot, UNPROVEN, _why_nothing(slot))
-    state, reason = cast(StateName, run.state), run.reason or UNSET
+    said = _said(run)
     row = slot_proofs.at_or_below(slot, run.first)
     if row is None:
-        return Standing(state=state, reason=reason)
+        return Standing(**said)
     is_voted = run.state != UNPROVEN and row.voted_slot is not None
     share: float | None = None
     if is_voted and row.stake is not None and row.total_stake:
         share = row.stake / row.total_stake
     return Standing(
-        state=state,
         slot=row.slot,
         bank_hash=row.bank_hash,
         voted_through=row.voted_slot if is_voted and row.voted_slot is not None else UNSET,
         share=UNSET if share is None else share,
         voters=row.voters if is_voted and row.voters is not None else UNSET,
-        reason=reason,
+        **said,
+    )
+
+
+class _Said(TypedDict, total=False):
+    state: Required[StateName]
+    reason: str | UnsetType
+    rests_on: RestsOn | UnsetType
+    rests_on_slot: int | UnsetType
+
+
+def _said(run: Run) -> _Said:
+    return _Said(
+        state=cast(StateName, run.state),
+        reason=run.reason or UNSET,
+        rests_on=cast(RestsOn, run.rests_on) if run.rests_on else UNSET,
+        rests_on_slot=UNSET if run.rests_on_slot is None else run.rests_on_slot,
     )
 
 
 def ranges(first: int, last: int) -> list[ProofRange]:
     """Lowest first, at most MOST_RANGES; what lies between them was not computed yet."""
-    return [ProofRange.of(*run) for run in proof_runs.between(first, last, MOST_RANGES)]
+    found = proof_runs.between(first, last, MOST_RANGES)
+    return [ProofRange(from_slot=run.first, to_slot=run.last, **_said(run)) for run in found]
 
 
 def runs(first: int, last: int) -> list[Run]:
@@ -70,27 +86,35 @@ def newest_runs() -> list[Run]:
     return proof_runs.newest(200)[::-1]
 
 
-def proven_through(last: int) -> int | None:
-    """The highest proven slot at or below this one."""
-    return proof_runs.proven_through(min(last, I64_MAX))
+class Through(NamedTuple):
+    """The highest proven slot, and the highest that is proven or consistent."""
+
+    proven: int | None
+    settled: int | None
+
+
+def through(first: int, last: int) -> Through:
+    """Of the slots from `first` to `last`."""
+    found = (proof_runs.proven_through(last), proof_runs.settled_through(last))
+    return Through(*(None if slot is None or slot < first else slot for slot in found))
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Runs of refuted slots, the newest first; the highest proven slot, and how far the highest
-    computed bank is above it.
+    """Runs of refuted slots, the newest first; how far slots are proven, and how far the highest
+    computed bank is above the highest one that is at least consistent.
     """
 
     refuted: list[tuple[int, int]]
-    through: int | None
+    through: Through
     lag: int | None
 
 
 def overview() -> Overview:
-    through = proof_runs.proven_through(I64_MAX)
+    found = through(0, I64_MAX)
     newest = slot_proofs.newest()
-    lag = None if through is None or newest is None else max(0, newest - through)
-    return Overview([(run.first, run.last) for run in proof_runs.refuted(100)], through, lag)
+    lag = None if found.settled is None or newest is None else max(0, newest - found.settled)
+    return Overview([(run.first, run.last) for run in proof_runs.refuted(100)], found, lag)
 
 
 def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot:
@@ -112,7 +136,9 @@ def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot
     return ProvenSlot(
         slot=slot,
         state=state,
-        reason=None if state == PROVEN or run is None else run.reason,
+        reason=None if run is None else run.reason or None,
+        rests_on=cast(RestsOn, run.rests_on) if run is not None and run.rests_on else None,
+        rests_on_slot=None if run is None else run.rests_on_slot,
         bank_hash=row.bank_hash,
         parent_slot=row.parent_slot,
         parent_bank_hash=row.parent_hash,
@@ -137,7 +163,7 @@ def _why_no_bank(slot: int, run: Run | None) -> str:
 
 
 def _why_nothing(slot: int) -> str:
-    return NO_BASELINE if proof_runs.proven_through(slot) is None else NOT_COMPUTED
+    return NO_BASELINE if proof_runs.settled_through(slot) is None else NOT_COMPUTED
 
 
 def _votes(row: SlotProof, stakes: dict[bytes, epoch_stakes.Stake]) -> Iterator[ProofVote]:

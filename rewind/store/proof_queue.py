@@ -23,6 +23,13 @@ class QueuedSlot(NamedTuple):
     votes: bytes
 
 
+class RecordedSlot(NamedTuple):
+    """The same with what is read only to check votes."""
+
+    queued: QueuedSlot
+    vote_transactions: bytes
+
+
 _COLUMNS = "slot, parent_slot, blockhash, signature_count, pubkeys, filtered, votes"
 _QUEUED = ", ".join(f"q.{name}" for name in _COLUMNS.split(", "))
 
@@ -38,19 +45,22 @@ def wait() -> None:
     fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
 
 
-def put(rows: Sequence[QueuedSlot]) -> None:
+def put(rows: Sequence[RecordedSlot]) -> None:
     """They wait; one that is there already says what it says now."""
     if not rows:
         return
+    values = [(*each.queued, each.vote_transactions) for each in rows]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO rewind_slotwrites ({_COLUMNS}) SELECT * FROM unnest(%s::bigint[],"
-            " %s::bigint[], %s::bytea[], %s::bigint[], %s::bytea[], %s::bytea[], %s::bytea[])"
+            f"INSERT INTO rewind_slotwrites ({_COLUMNS}, vote_transactions) SELECT * FROM"
+            " unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[], %s::bytea[],"
+            " %s::bytea[], %s::bytea[], %s::bytea[])"
             " ON CONFLICT (slot) DO UPDATE SET is_done = false,"
             " parent_slot = excluded.parent_slot, blockhash = excluded.blockhash,"
             " signature_count = excluded.signature_count, pubkeys = excluded.pubkeys,"
-            " filtered = excluded.filtered, votes = excluded.votes",
-            list(map(list, zip(*rows, strict=True))),
+            " filtered = excluded.filtered, votes = excluded.votes,"
+            " vote_transactions = excluded.vote_transactions",
+            list(map(list, zip(*values, strict=True))),
         )
 
 
@@ -61,6 +71,16 @@ def following(slot: int) -> QueuedSlot | None:
         " AND NOT is_done ORDER BY slot LIMIT 1",
         slot,
     )
+
+
+def child_of(slot: int) -> int | None:
+    """That child's slot."""
+    found = fetch_one(
+        "SELECT slot FROM rewind_slotwrites WHERE parent_slot = $1 AND slot > $1 AND NOT is_done"
+        " ORDER BY slot LIMIT 1",
+        slot,
+    )
+    return None if found is None else int(found[0])
 
 
 def genesis() -> QueuedSlot | None:
@@ -107,6 +127,12 @@ def done(slots: Collection[int]) -> list[QueuedSlot]:
         list(slots),
     )
     return [QueuedSlot(*row) for row in rows]
+
+
+def votes_in(slot: int) -> tuple[bytes, bytes]:
+    """The votes of the slot's block, and their transactions, as rewind/proof packs them."""
+    row = fetch_one("SELECT votes, vote_transactions FROM rewind_slotwrites WHERE slot = $1", slot)
+    return (b"", b"") if row is None else (bytes(row[0]), bytes(row[1]))
 
 
 def mark_done(slot: int) -> None:

@@ -52,18 +52,25 @@ def starts(slots: Collection[int]) -> frozenset[int]:
 
 
 def pending(start_slot: int, last_slot: int) -> list[Bank]:
-    """Those of the chain that no vote settled, oldest first."""
+    """The slot and those below it that no vote settled, oldest first; not those of other forks."""
     rows = fetch_all(
         f"SELECT {_BANK} FROM rewind_slotproof WHERE start_slot = $1 AND state = 0 AND slot <= $2"
         " ORDER BY slot",
         start_slot,
         last_slot,
     )
-    return [Bank(*row) for row in rows]
+    found: list[Bank] = []
+    wanted = last_slot
+    for row in reversed(rows):
+        bank = Bank(*row)
+        if bank.slot == wanted:
+            found.append(bank)
+            wanted = bank.parent_slot
+    return found[::-1]
 
 
-def proven_with_rows() -> list[Placed]:
-    """Proven ones whose own slot still waits, the newest first: no chain of banks from below has
+def settled_with_rows() -> list[Placed]:
+    """Settled ones whose own slot still waits, the newest first: no chain of banks from below has
     come to them.
     """
     columns = ", ".join(f"p.{name}" for name in _BANK.split(", "))
@@ -117,6 +124,38 @@ def settle_as(slots: Sequence[int], *, like: int) -> None:
             " WHERE slot = %s) WHERE slot = ANY(%s)",
             [like, list(slots)],
         )
+
+
+def lowest_of(start_slot: int, first: int, last: int) -> int:
+    """The lowest of the slots with a settled bank of the chain; the last one has one."""
+    row = fetch_one(
+        "SELECT slot FROM rewind_slotproof WHERE slot BETWEEN $1 AND $2 AND start_slot = $3"
+        " AND state = 1 ORDER BY slot LIMIT 1",
+        first,
+        last,
+        start_slot,
+    )
+    return last if row is None else int(row[0])
+
+
+def settled_baselines() -> list[int]:
+    """Slots of proven snapshots whose bank is one that votes settled."""
+    rows = fetch_all(
+        "SELECT DISTINCT b.slot FROM rewind_baseline AS b JOIN rewind_slotproof AS p"
+        " ON p.slot = b.slot AND p.bank_hash = b.bank_hash WHERE b.proven AND p.state = 1"
+    )
+    return [slot for (slot,) in rows]
+
+
+def forget_forks(start_slot: int, through: int) -> list[int]:
+    """The chain's banks up to the slot that it went on without, once votes settled it: gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot <= %s AND state = 0"
+            " RETURNING slot",
+            [start_slot, through],
+        )
+        return sorted(slot for (slot,) in cursor.fetchall())
 
 
 def forget_pending(start_slot: int, above: int) -> list[tuple[int, int]]:

@@ -29,14 +29,14 @@ def varint(number: int) -> bytes:
 
 
 def tower_sync(slots: list[int], voted: bytes, *, root: int = 2**64 - 1, kind: int = 14) -> bytes:
-    """Of these slots, the newest last; `kind` 12 is the compact update."""
+    """Of these slots, the newest last; `kind` 12 is the compact update, odd ones switch forks."""
     data = struct.pack("<IQ", kind, root) + varint(len(slots))
     before = 0 if root == 2**64 - 1 else root
     for slot in slots:
         data += varint(slot - before) + b"\x01"
         before = slot
     data += voted + b"\x00"
-    return data + (bytes(32) if kind == 14 else b"")
+    return data + bytes({12: 0, 13: 32, 14: 32, 15: 64}[kind])
 
 
 def vote_transaction(
@@ -88,11 +88,23 @@ def chain(slots: list[int], *, voters: int = 4, fork_at: int = -1) -> list[dict[
                 "hardForkData": None if fork is None else b64encode(fork),
                 "epoch": 0,
                 "totalStake": 100,
-                "votes": [vote(number, slot, own) for number in range(voters)],
+                "votes": [
+                    vote(number, slot, own, data=tower_sync([parent_slot, slot], own))
+                    for number in range(voters)
+                ],
             }
         )
         parent_slot, parent = slot, own
     return made
+
+
+def electorate(epoch: int = 0, **change: Any) -> dict[str, Any]:
+    """Stakes and voters of these accounts, as a reader gives them."""
+    stakes = {
+        str(account): {"lamports": stake, "authorizedVoter": str(voter.pubkey())}
+        for account, voter, stake in zip(ACCOUNTS, VOTERS, STAKES, strict=True)
+    }
+    return {"epoch": epoch, "stakes": stakes, **change}
 
 
 def text(document: Any) -> bytes:

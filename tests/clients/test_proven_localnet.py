@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from solders.keypair import Keypair
 
 from tests import forked_commands
@@ -37,10 +38,10 @@ def located(service: Service, slot: int, node: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def verified(file: Path) -> int:
+def verified(file: Path, *options: str) -> int:
     """The verifier's exit code, without a database."""
     done = subprocess.run(
-        [sys.executable, "manage.py", "verify_proof", str(file)],
+        [sys.executable, "manage.py", "verify_proof", str(file), *options],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "DATABASE_URL": "postgres://x:1@127.0.0.1:1/x"},
         capture_output=True,
@@ -78,12 +79,16 @@ def test_slots_are_proven_and_an_altered_write_is_found(tmp_path: Path) -> None:
         assert len({vote["votePubkey"] for vote in proof["votes"]}) >= 3
         file = tmp_path / "proof.json"
         file.write_text(json.dumps(proof))
-        assert verified(file) == 0
+        assert verified(file) == 4
+        stakes = tmp_path / "stakes.json"
+        with stakes.open("w") as out:
+            call_command("snapshot_stakes", localnet.call("createSnapshot")["path"], stdout=out)
+        assert verified(file, "--stakes", str(stakes)) == 0
         total = bytearray(base64.b64decode(proof["accountsLatticeHash"]))
         total[7] ^= 1
         other = {**proof, "accountsLatticeHash": base64.b64encode(total).decode()}
         file.write_text(json.dumps(other))
-        assert verified(file) == 1
+        assert verified(file, "--stakes", str(stakes)) == 1
 
         # One lamport too many, on the stream alone; again where a later write took its place.
         def struck_slots() -> list[dict[str, Any]]:

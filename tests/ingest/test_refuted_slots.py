@@ -101,7 +101,10 @@ def test_a_refuted_slot_is_repaired_by_itself(
         until(lambda: through() >= 10, "slot 10 proven")
         proof = tmp_path / "proof.json"
         proof.write_text(json.dumps(rpc("/rewind", "getSlotProof", 10)))
-        call_command("verify_proof", str(proof))
+        stakes = tmp_path / "stakes.json"
+        with stakes.open("w") as file:
+            call_command("snapshot_stakes", voting.call("createSnapshot")["path"], stdout=file)
+        call_command("verify_proof", str(proof), "--stakes", str(stakes))
         standing = rpc(
             "/rewind", "getAccountInfo", str(Keypair().pubkey()), {"slot": 10, "proof": True}
         )
@@ -132,6 +135,7 @@ def test_without_a_stream_an_order_names_accounts_and_opens_the_gap(
 ) -> None:
     with worker(), follower(voting.geyser_url, voting.url):
         archived_to(5)
+        ingest_tasks.learn_stakes()
         slot = struck(voting)
         settings.UPSTREAM_GEYSER_URL = ""
         assert not refuted_repair.is_due()

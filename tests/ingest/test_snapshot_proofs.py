@@ -30,6 +30,8 @@ from rewind.baseline_models import Baseline, EpochStake
 from rewind.errors import BadBaseline
 from rewind.models import AccountChange
 from rewind.services.recording import record_slots
+from rewind.store import epoch_stakes, proof_runs
+from rewind.store.epoch_stakes import Stake, StakeOrigin
 from tests.examples import examples
 from tests.ingest.test_snapshot_chains import fixture, hashes, told
 from tests.rewind.samples import block, signature
@@ -510,6 +512,46 @@ def test_stakes_of_a_proven_one_take_the_place_of_an_unproven_ones(tmp_path):
     assert EpochStake.objects.filter(stake=5_000_000).count() == 3
     fault = refused(write(tmp_path, "z.tar", told(BASE, 90, stakes={0: 1})))
     assert isinstance(fault, OtherStakes)
+
+
+def computed_from(slot: int, voter: bytes | None = KEYS[6], **lamports: int) -> None:
+    """The stakes of epoch 3 as if the archive had computed them."""
+    stakes = {KEYS[0]: 5_000_000, KEYS[1]: 5_000_000, KEYS[2]: 5_000_000}
+    stakes.update({KEYS[int(name[1:])]: each for name, each in lamports.items()})
+    voters = {KEYS[0]: voter, KEYS[1]: KEYS[7]}
+    epoch_stakes.keep(
+        StakeOrigin(computed_slot=slot),
+        3,
+        {key: Stake(each, voters.get(key)) for key, each in stakes.items()},
+    )
+
+
+@pytest.mark.parametrize(
+    "other", [{"_1": 5_000_001}, {"voter": KEYS[5]}], ids=["lamports", "voter"]
+)
+def test_a_snapshot_does_not_replace_stakes_that_follow_from_proven_accounts(tmp_path, other):
+    computed_from(70, **other)
+    proof_runs.mark(70, 70, proof_runs.PROVEN, "")
+    path = write(tmp_path, "snapshot-90-x.tar", full(BASE))
+    fault = refused(path)
+    assert isinstance(fault, OtherStakes)
+    assert fault.source == "the archive's own accounts at the end of slot 70"
+    run(path, "--replace-stakes")
+    assert set(EpochStake.objects.values_list("stake", "computed_slot")) == {(5_000_000, None)}
+
+
+def test_of_stakes_from_unproven_accounts_a_proven_snapshots_take_the_place(tmp_path):
+    computed_from(70, _1=5_000_001)
+    run(write(tmp_path, "snapshot-90-x.tar", full(BASE)))
+    assert set(EpochStake.objects.values_list("stake", "computed_slot")) == {(5_000_000, None)}
+
+
+def test_a_snapshot_that_agrees_with_what_was_computed_leaves_it(tmp_path):
+    computed_from(70)
+    run(write(tmp_path, "snapshot-90-x.tar", full(BASE)))
+    origin = epoch_stakes.origin_of(3)
+    assert origin is not None
+    assert (origin.computed_slot, origin.baseline) == (70, None)
 
 
 def test_the_newest_states_are_those_of_the_maker():

@@ -2,21 +2,47 @@
 faulty stream brings of it.
 """
 
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from solders.hash import Hash
+from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.lattice import LatticeHash, bank_hash, lattice_of
 from chain.units import Slot
-from tests.chain.proofs import ACCOUNTS, VOTERS, tower_sync, vote_transaction
+from rewind.baseline_models import Baseline
+from rewind.store import epoch_stakes
+from tests.chain.proofs import ACCOUNTS, VOTE, VOTERS, tower_sync, vote_transaction
 from tests.rewind.samples import blockhash, signature, wire
 
 State = AccountWrite
 _GENESIS = AccountWrite(bytes([200]) * 32, 5, bytes(32), b"", False, 0, 0, None)
+
+
+def vote_account(number: int, voter: Pubkey | None = None, *, epoch: int = 0) -> AccountWrite:
+    """The account of that number, whose votes the voter signs from the epoch on."""
+    voter = VOTERS[number].pubkey() if voter is None else voter
+    head = struct.pack("<I", 2) + bytes(64) + bytes(1)  # the third layout
+    data = head + struct.pack("<QBQQ", 0, 0, 1, epoch) + bytes(voter) + bytes(1_600)
+    return AccountWrite(bytes(ACCOUNTS[number]), 1, bytes(VOTE), data, False, 0, 0, None)
+
+
+def keep_stakes(
+    *stakes: int, baseline: Baseline | None = None, epoch: int = 0, named: bool = False
+) -> None:
+    """Of the vote accounts, as a node has them, or a snapshot; with their voters if `named`."""
+    epoch_stakes.keep(
+        epoch_stakes.StakeOrigin(baseline),
+        epoch,
+        {
+            bytes(account): epoch_stakes.Stake(stake, bytes(voter.pubkey()) if named else None)
+            for account, voter, stake in zip(ACCOUNTS, VOTERS, stakes, strict=True)
+        },
+    )
 
 
 @dataclass
@@ -51,7 +77,9 @@ class MadeChain:
                 signed = vote_transaction(ACCOUNTS[number], VOTERS[number], data)
                 meta = {"err": {"InstructionError": [0, "Custom"]}} if votes_failed else None
                 transactions.append(TransactionRecord(bytes(signed), meta))
-        every = [clock, *writes] if self.records else [_GENESIS, clock, *writes]
+        every = [clock, *writes]
+        if not self.records:
+            every = [_GENESIS, *map(vote_account, range(4)), *every]
         for each in last_writes(every).values():
             if each.pubkey in self._states:
                 self._total.take(lattice_of(self._states[each.pubkey]))

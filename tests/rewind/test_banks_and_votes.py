@@ -1,5 +1,6 @@
 """Chains of banks and votes, without a database."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -9,12 +10,17 @@ from hypothesis import strategies as st
 from chain.lattice import LATTICE_BYTES, account_lattice, bank_hash
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, Disconnected, SlotWrites
-from rewind.proof.votes import CastVote, VoteCount, Weights
+from rewind.proof.votes import CastVote, Landed, VoteCount, Weighed, Weights
 from tests.rewind.samples import write
 
 VOTERS = [bytes([number]) * 32 for number in range(1, 5)]
 STAKES = Weights(dict(zip(VOTERS, (40, 30, 20, 10), strict=True)), 3)
 NOTHING = Bank(0, 0, bytes(32), bytes(32), 0, bytes(32), bytes(LATTICE_BYTES))
+
+
+def all_hold(slot: int, bank_hash: bytes, cast: Sequence[Landed]) -> Iterator[bool]:
+    """Each of the votes counts."""
+    return iter([True] * len(cast))
 
 
 def lattice(account: int, lamports: int) -> bytes:
@@ -29,31 +35,65 @@ def test_two_thirds_of_the_stake_are_not_enough_and_more_are() -> None:
     count, own = VoteCount(), bytes([5]) * 32
     even = Weights(dict.fromkeys(VOTERS[:3], 10), 1)
     count.add(8, bank_votes(7, own, 0, 1))
-    assert [each.enough for each in count.weigh(7, even)] == [False]
+    assert count.weigh(7, even, all_hold) == []
     count.add(9, bank_votes(7, own, 2))
-    (found,) = count.weigh(7, even)
-    assert found.enough
+    (found,) = count.weigh(7, even, all_hold)
     assert (found.voters, found.stake, found.first_landed, found.last_landed) == (3, 30, 8, 9)
 
 
 def test_without_stakes_accounts_count() -> None:
     count = VoteCount()
     count.add(8, bank_votes(7, bytes(32), 0, 1, 1, 1))
-    assert not count.weigh(7, Weights(None, 3))[0].enough
-    assert count.weigh(7, Weights(None, 2))[0].enough
+    assert count.weigh(7, Weights(None, 3), all_hold) == []
+    assert count.weigh(7, Weights(None, 2), all_hold)
+
+
+def test_the_heaviest_are_checked_first_and_no_more_than_needed() -> None:
+    count, own = VoteCount(), bytes([5]) * 32
+    count.add(8, bank_votes(7, own, 3, 2, 1))
+    count.add(9, bank_votes(7, own, 0, 3))
+
+    def checked(wrong: set[int]) -> tuple[list[int], list[Weighed]]:
+        asked: list[int] = []
+
+        def check(slot: int, bank_hash: bytes, cast: Sequence[Landed]) -> Iterator[bool]:
+            for vote in cast:
+                asked.append(VOTERS.index(vote.account))
+                yield asked[-1] not in wrong
+
+        return asked, count.weigh(7, STAKES, check)
+
+    assert checked(set()) == ([0, 1], [Weighed(own, 2, 70, 8, 9)])
+    assert checked({2}) == ([0, 1], [Weighed(own, 2, 70, 8, 9)])
+    assert checked({1}) == ([0, 1, 2, 3], [Weighed(own, 3, 70, 8, 9)])
+    # Without the heaviest one all others are not enough.
+    assert checked({0}) == ([0, 1], [])
+
+
+def test_a_vote_that_does_not_hold_is_no_account_s_only_one() -> None:
+    """Of an account that landed twice, one vote that holds is enough."""
+    count, own = VoteCount(), bytes([5]) * 32
+    count.add(8, bank_votes(7, own, 0, 1))
+    count.add(9, bank_votes(7, own, 0))
+
+    def only_later(slot: int, bank_hash: bytes, cast: Sequence[Landed]) -> Iterator[bool]:
+        return (vote.slot == 9 or vote.account != VOTERS[0] for vote in cast)
+
+    (found,) = count.weigh(7, STAKES, only_later)
+    assert (found.voters, found.stake, found.last_landed) == (2, 70, 9)
 
 
 def test_accounts_without_stake_do_not_count() -> None:
     count = VoteCount()
     count.add(8, [CastVote(bytes([number]) * 32, 7, bytes(32)) for number in range(50, 90)])
-    assert count.weigh(7, STAKES) == []
+    assert count.weigh(7, STAKES, all_hold) == []
 
 
 @pytest.mark.parametrize("slot", [8, 9, 100 - votes.MOST_SLOTS, 3])
 def test_votes_for_slots_that_cannot_be_meant_do_not_count(slot: int) -> None:
     count, landed = VoteCount(), 8 if slot > 3 else 3 + votes.MOST_SLOTS + 1
     count.add(landed, [CastVote(VOTERS[0], slot, bytes(32))] if slot >= 0 else [])
-    assert count.weigh(slot, STAKES) == []
+    assert count.weigh(slot, STAKES, all_hold) == []
 
 
 def test_a_vote_for_a_bank_proves_those_below_it() -> None:
@@ -61,7 +101,7 @@ def test_a_vote_for_a_bank_proves_those_below_it() -> None:
     for slot in (1, 2, 3):
         chain.extend(SlotWrites(slot, slot - 1, bytes(32), 1, []), [], [lattice(slot, 1)])
     chain.count.add(4, bank_votes(2, chain.pending[1].hash, 0, 1))
-    verdict = chain.settle(lambda _: STAKES)
+    verdict = chain.settle(lambda _: STAKES, all_hold)
     assert verdict.through is not None
     assert verdict.through.slot == 2
     assert [bank.slot for bank in chain.pending] == [3]
@@ -79,10 +119,10 @@ def test_banks_without_votes_are_not_weighed_again() -> None:
 
     for slot in range(1, 50):
         made = chain.extend(SlotWrites(slot, slot - 1, bytes(32), 1, []), [], [lattice(slot, 1)])
-        assert chain.settle(weights).through is None
+        assert chain.settle(weights, all_hold).through is None
     assert asked == []
     chain.count.add(50, bank_votes(49, made.hash, 0, 1))
-    verdict = chain.settle(weights)
+    verdict = chain.settle(weights, all_hold)
     assert verdict.through == made and set(asked) == {49}
 
 

@@ -38,6 +38,7 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "truncated": False,
         "storage": [],
         "provenThrough": None,
+        "consistentThrough": None,
         "proof": [],
         "baselines": [],
         "filteredOwners": [],

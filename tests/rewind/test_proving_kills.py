@@ -20,9 +20,9 @@ from rewind.services import filters, proving
 from rewind.services.recording import record_slots
 from rewind.store import proof_queue, proof_runs, slot_proofs
 from tests.rewind.conftest import NOW, empty_archive
-from tests.rewind.proved_chains import MadeChain, change, with_writes
+from tests.rewind.proved_chains import MadeChain, change, keep_stakes, with_writes
 
-_POLICY = proving.Policy(quorum=3, wait_slots=1_000, cache_bytes=1 << 20)
+_POLICY = proving.Policy(3, 1_000, 1 << 20, trusts_node=True)
 _FILTERED = 77
 _HOMES = {"_next": proving, "keep_states": slot_proofs, "forget_pending": slot_proofs}
 _HOMES |= {"put": slot_proofs, "settle": slot_proofs, "mark": proof_runs}
@@ -135,6 +135,7 @@ def run(chance: random.Random, blocks: int, kill: Callable[[], bool]) -> int:
     ends = []
     for once in (prove_whole, prove_with_kills):
         empty_archive()
+        keep_stakes(25, 25, 25, 25)
         proven = Proofs()
         half = blocks // 2
         record_slots(stream[:half], source="stream", now=NOW)
@@ -147,7 +148,7 @@ def run(chance: random.Random, blocks: int, kill: Callable[[], bool]) -> int:
         once()
         ends.append((refuted, everything()))
     assert ends[0] == ends[1]
-    assert proof_runs.between(0, blocks, 9)[0] == (0, blocks - 2, "proven", "")
+    assert proof_runs.between(0, blocks, 9)[0] == (0, blocks - 2, "proven", "", "node", None)
     return kills
 
 
@@ -159,10 +160,10 @@ def filtered(committed: None) -> Any:
 
 
 def test_a_kill_at_each_step_changes_nothing(filtered: None) -> None:
-    # These come where a slot is refuted, the others with each slot.
-    late = ("forget_pending", "reopen")
+    # These come where a slot is refuted, or where votes are checked, the others with each slot.
+    late, rare = ("forget_pending", "reopen"), ("settle", "keep_states", "drop_done")
     steps = deque(
-        (name, when, 1 if name in late else 2)
+        (name, when, 1 if name in (*late, *rare) else 2)
         for name in [*(each for each in _HOMES if each not in late), *late]
         for when in ("before", "after")
     )

@@ -12,6 +12,7 @@ import pytest
 from chain.lattice import LATTICE_BYTES, account_lattice
 from rewind.proof.banks import Bank, Chain, SlotWrites
 from rewind.proof.votes import CastVote, Weights
+from tests.rewind.test_banks_and_votes import all_hold
 
 VOTERS = [bytes([number]) * 32 for number in range(1, 5)]
 STAKES = Weights(dict(zip(VOTERS, (40, 30, 20, 10), strict=True)), 3)
@@ -120,7 +121,7 @@ class Followed:
             now.update(writes)
             parts = SlotWrites(slot, slot - 1, bytes([slot]) * 32, slot, votes)
             self.hashes.append(chain.extend(parts, old, new).hash)
-            verdict = chain.settle(lambda _: STAKES)
+            verdict = chain.settle(lambda _: STAKES, all_hold)
             self.through = verdict.through.slot if verdict.through else self.through
             if verdict.refuted:
                 self.refuted.append(verdict.refuted.slot)

@@ -9,7 +9,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.lattice import LatticeHash
-from tests.chain.proofs import ACCOUNTS, VOTERS
+from tests.chain.proofs import ACCOUNTS, VOTERS, electorate, text
 from tests.rewind.conftest import NOW
 from tests.rewind.proved_chains import MadeChain, change, with_writes
 from tests.rewind.test_running_proof import proven, small
@@ -26,12 +26,12 @@ def chain(record: Any, db: None) -> MadeChain:
     from rewind.services import proving
     from rewind.store import epoch_stakes
 
-    baseline = Baseline.objects.create(slot=1, source="x", accounts=0, recorded_at=NOW)
+    baseline = Baseline.objects.create(slot=1, source="x", accounts=0, proven=True, recorded_at=NOW)
     stakes = {
         bytes(account): epoch_stakes.Stake(stake, bytes(voter.pubkey()))
         for account, voter, stake in zip(ACCOUNTS, VOTERS, STAKES, strict=True)
     }
-    epoch_stakes.keep(baseline, 0, stakes)
+    epoch_stakes.keep(epoch_stakes.StakeOrigin(baseline), 0, stakes)
     proving.forget()
     made = small(7)
     made.block(slot=9)
@@ -51,6 +51,8 @@ def test_a_proof_can_be_checked_without_us(rpc: Any, chain: MadeChain, tmp_path:
         "slot": 4,
         "state": "proven",
         "reason": None,
+        "restsOn": "snapshot",
+        "restsOnSlot": 1,
         "bankHash": str(Hash(chain.hashes[4])),
         "parentSlot": 3,
         "parentBankHash": str(Hash(chain.hashes[3])),
@@ -59,7 +61,7 @@ def test_a_proof_can_be_checked_without_us(rpc: Any, chain: MadeChain, tmp_path:
         "accountsLatticeChecksum": str(Hash(LatticeHash(chain.sums[4]).checksum)),
         "epoch": 0,
         "totalStake": 100,
-        "votedThrough": 4,
+        "votedThrough": 6,
         "votedBankHash": None,
     }
     assert {vote["votePubkey"]: vote["stake"] for vote in votes} == dict(
@@ -67,10 +69,12 @@ def test_a_proof_can_be_checked_without_us(rpc: Any, chain: MadeChain, tmp_path:
     )
     assert {vote["slot"] for vote in votes} == {5}
     file = tmp_path / "proof.json"
+    stakes = tmp_path / "stakes.json"
+    stakes.write_bytes(text(electorate(firstSlot=0, lastSlot=431_999)))
     file.write_text(json.dumps(rpc(REWIND, "getSlotProof", 4)))
-    call_command("verify_proof", str(file))
+    call_command("verify_proof", str(file), "--stakes", str(stakes))
     file.write_text(json.dumps([rpc(REWIND, "getSlotProof", slot)["result"] for slot in range(6)]))
-    call_command("verify_proof", str(file))
+    call_command("verify_proof", str(file), "--stakes", str(stakes))
 
 
 def test_a_proof_comes_without_its_large_parts(rpc: Any, chain: MadeChain) -> None:
@@ -92,9 +96,11 @@ def test_answers_say_whether_they_are_proven(rpc: Any, chain: MadeChain) -> None
         "state": "proven",
         "slot": 4,
         "bankHash": str(Hash(chain.hashes[4])),
-        "votedThrough": 4,
-        "share": 1.0,
-        "voters": 4,
+        "votedThrough": 6,
+        "share": 0.7,
+        "voters": 2,
+        "restsOn": "snapshot",
+        "restsOnSlot": 1,
     }
     assert "proof" not in rpc(REWIND, "getAccountInfo", key, {"slot": 4})["result"]["context"]
     several = rpc(REWIND, "getMultipleAccounts", [key], {"slot": 9, "proof": True})["result"]
@@ -114,9 +120,15 @@ def test_answers_say_whether_they_are_proven(rpc: Any, chain: MadeChain) -> None
 
 def test_coverage_has_runs_of_slots(rpc: Any, chain: MadeChain) -> None:
     found = rpc(REWIND, "getRewindCoverage")["result"]
-    assert found["provenThrough"] == 6
+    assert (found["provenThrough"], found["consistentThrough"]) == (6, 6)
     assert found["proof"] == [
-        {"fromSlot": 0, "toSlot": 6, "state": "proven"},
+        {
+            "fromSlot": 0,
+            "toSlot": 6,
+            "state": "proven",
+            "restsOn": "snapshot",
+            "restsOnSlot": 1,
+        },
         {"fromSlot": 7, "toSlot": 9, "state": "unproven", "reason": "votes_not_seen"},
     ]
     found = rpc(REWIND, "getRewindCoverage", {"fromSlot": 3, "toSlot": 4})["result"]

@@ -44,6 +44,27 @@ def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
     return {"info": dict(sorted(info.items())), "type": "vote"}
 
 
+def authorized_voters(data: bytes) -> dict[int, bytes]:
+    """Who may sign the account's votes, by the epoch that each begins with; what else is in the
+    account is passed over. Raises UnreadableError.
+    """
+    cursor = Cursor(data)
+    version = cursor.u32()
+    if version not in (_V1_14_11, _V3, _V4):
+        raise UnreadableError
+    cursor.take(64)  # the node, the withdrawer
+    if version == _V4:
+        cursor.take(64 + 2 + 2 + 8)  # collectors, their commissions, pending rewards
+        if cursor.flag():
+            cursor.take(_BLS_PUBKEY_SIZE)
+    else:
+        cursor.take(1)  # the commission
+    size = 12 if version == _V1_14_11 else 13
+    cursor.take(size * len(entries(cursor, size)))
+    cursor.optional_u64()  # the root
+    return {cursor.u64(): cursor.take(32) for _ in entries(cursor, 40)}
+
+
 def _income(cursor: Cursor) -> dict[str, Any]:
     inflation_collector, block_collector = cursor.pubkey(), cursor.pubkey()
     inflation_bps, block_bps, pending = cursor.u16(), cursor.u16(), cursor.u64_text()

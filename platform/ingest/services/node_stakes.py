@@ -6,16 +6,15 @@ first epoch that is followed it is one epoch too new, and all there is.
 
 import logging
 
-import msgspec
 from django.db import transaction
 
-from chain.proof_check import read_stakes
+from chain.electorates import read_vote_accounts
 from chain.slot_proof import MalformedProof
 from ingest import chain_identity
 from rewind.services import epochs
 from rewind.services import slots as archive
 from rewind.store import epoch_stakes
-from rewind.store.epoch_stakes import Stake
+from rewind.store.epoch_stakes import Stake, StakeOrigin
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ def learn(node: Node) -> None:
     if not isinstance(info, dict) or info.get("epoch") != epoch:
         return
     try:
-        found = read_stakes(msgspec.json.encode(node.call("getVoteAccounts", _FINAL)))
+        found = read_vote_accounts(node.call("getVoteAccounts", _FINAL))
     except MalformedProof as fault:
         raise NodeError(0, f"{node.name}: its vote accounts cannot be read: {fault}") from None
     stakes = {account: Stake(lamports, None) for account, lamports in found.items() if lamports}
@@ -49,7 +48,7 @@ def learn(node: Node) -> None:
         return
     with transaction.atomic():
         for each in _unknown(epoch):
-            epoch_stakes.keep(None, each, stakes)
+            epoch_stakes.keep(StakeOrigin(), each, stakes)
             log.info("the stakes of epoch %d are those of %s", each, node.name)
 
 

@@ -13,13 +13,15 @@ TASK = "prove_archive"
 
 
 class ProofReading(msgspec.Struct, frozen=True):
-    """Runs of refuted slots, the newest of them first; `through` is the highest proven slot, and
-    `lag` how many slots the newest computed one is above it, None where nothing is proven. Why
-    the task fails, empty where it does not.
+    """Runs of refuted slots, the newest of them first; `through` is the highest proven slot,
+    `consistent` the highest that is proven or consistent, and `lag` how many slots the newest
+    computed one is above that, each None if there is none. Why the task fails, empty if it does
+    not.
     """
 
     refuted: list[tuple[int, int]] = []
     through: int | None = None
+    consistent: int | None = None
     lag: int | None = None
     fault: str = ""
     failing_since: datetime | None = None
@@ -34,4 +36,4 @@ def read_proof() -> ProofReading:
         found = None
     if found is not None:
         fault, since = found.reason, datetime.fromtimestamp(found.since, UTC)
-    return ProofReading(state.refuted, state.through, state.lag, fault, since)
+    return ProofReading(state.refuted, *state.through, state.lag, fault, since)

@@ -16,13 +16,13 @@ from chain.transactions import (
 )
 from chain.units import Slot, UnixTimestamp
 from upstream.archives import checks
+from upstream.archives.containers import SOLANA_BLOCK
 from upstream.archives.errors import Unreadable
 from upstream.archives.slots import slot_of
 from upstream.archives.status_meta import loaded_keys, meta_json, reward_json, was_recorded
 from upstream.protobuf import confirmed_block_pb2 as schema
 
 _SOLANA_PAYLOAD = 3
-SOLANA_BLOCK = "sf.solana.type.v1.Block"
 
 
 def block_message(data: bytes) -> Any:

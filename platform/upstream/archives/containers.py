@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from upstream.archives.compression import ByteStream
-from upstream.archives.confirmed_block import SOLANA_BLOCK
 from upstream.archives.errors import Unreadable
 
+# What a message of such a container is named.
+SOLANA_BLOCK = "sf.solana.type.v1.Block"
 DBIN_MAGIC = b"dbin"
 _DBIN_HEADER = DBIN_MAGIC + b"\x00SOL01"
 _LONGEST_TYPE = 128

@@ -10,6 +10,7 @@ became a map that is always empty, so did the storages with Agave 4.4, and only 
 
 from typing import NamedTuple
 
+from chain.epochs import EpochSchedule
 from chain.lattice import LATTICE_BYTES
 from chain.units import Slot
 from upstream.archives.bincode import Bincode, Misfit
@@ -51,7 +52,7 @@ _LARGEST_STORAGE = 1 << 34
 class Bank(NamedTuple):
     """The bank of the snapshot's slot: its hash and what it is made of. `hard_forks` are pairs of
     slot and count; `delta_hash` is of the accounts written in the slot, which went into the hash
-    before lattice hashes did, and zeros since.
+    before lattice hashes did, and zeros since. `schedule` divides slots into epochs.
     """
 
     hash: bytes
@@ -62,6 +63,7 @@ class Bank(NamedTuple):
     block_height: int
     capitalization: int
     delta_hash: bytes = bytes(_HASH)
+    schedule: EpochSchedule = EpochSchedule()
 
 
 class Manifest(NamedTuple):
@@ -143,8 +145,10 @@ def _bank(data: Bincode, slot: Slot) -> tuple[Bank, list[EpochStakes]]:
     data.skip(_PUBKEY)  # leader_id
     data.skip(2 * _U64 + _FEE_RATE_GOVERNOR)  # collector_fees, fee_calculator, fee_rate_governor
     data.skip(_U64)  # collected_rent
-    _pass_rent_collector(data)
-    _pass_epoch_schedule(data)
+    data.skip(_U64)  # the rent collector's epoch
+    _epoch_schedule(data)
+    data.skip(_U64 + _RENT)  # its slots_per_year, rent
+    schedule = _epoch_schedule(data)
     data.skip(_INFLATION)
     read_stakes(data)
     for each in (_PUBKEY, _PUBKEY, _PUBKEY + _U64):
@@ -155,6 +159,7 @@ def _bank(data: Bincode, slot: Slot) -> tuple[Bank, list[EpochStakes]]:
     bank = Bank(
         *(bank_hash, parent_hash, Slot(parent_slot), hard_forks, signature_count),
         *(block_height, capitalization),
+        schedule=schedule,
     )
     return bank, stakes
 
@@ -175,16 +180,11 @@ def _blockhash_queue(data: Bincode) -> tuple[dict[int, bytes], bytes]:
     return hashes, last_hash
 
 
-def _pass_rent_collector(data: Bincode) -> None:
-    data.skip(_U64)  # epoch
-    _pass_epoch_schedule(data)
-    data.skip(_U64 + _RENT)  # slots_per_year, rent
-
-
-def _pass_epoch_schedule(data: Bincode) -> None:
-    data.skip(2 * _U64)  # slots_per_epoch, leader_schedule_slot_offset
+def _epoch_schedule(data: Bincode) -> EpochSchedule:
+    slots_per_epoch = data.u64()
+    data.skip(_U64)  # leader_schedule_slot_offset
     data.flag()  # warmup
-    data.skip(2 * _U64)  # first_normal_epoch, first_normal_slot
+    return EpochSchedule(slots_per_epoch, data.u64(), data.u64())
 
 
 def _storages(data: Bincode, slot: Slot) -> dict[Storage, int]:
