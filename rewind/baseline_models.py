@@ -81,3 +81,41 @@ class EpochStake(models.Model):
 
     def __str__(self) -> str:
         return f"stake of {self.vote_account} in epoch {self.epoch}"
+
+
+class StakeAccount(models.Model):
+    """An account that was the stake program's: in a snapshot, or as a slot wrote it. What it is at
+    a slot, its changes say.
+    """
+
+    pubkey = PubkeyColumn(max_length=32, primary_key=True)
+
+    def __str__(self) -> str:
+        return str(self.pubkey)
+
+
+class StakeTurn(models.Model):
+    """The count of all stake accounts at an epoch's turn, which the stakes of the next epoch follow
+    from: how far it is, or how it ended.
+    """
+
+    class Outcome(models.TextChoices):
+        RUNNING = "running"
+        COMPUTED = "computed", "the stakes follow from it"
+        DIFFERS = "differs", "a snapshot has other stakes, which stay"
+        REFUSED = "refused", "not all stake accounts are here as they were"
+
+    epoch = models.BigIntegerField(primary_key=True, help_text="That begins")
+    state_slot = SlotColumn(help_text="The accounts count as they were at its end")
+    first_slot = SlotColumn(help_text="The epoch's first block")
+    outcome = models.TextField(choices=Outcome.choices, db_default=Outcome.RUNNING.value)
+    reason = models.TextField(blank=True, help_text="Why it did not end with stakes")
+    after = models.BinaryField(db_default=b"", help_text="Accounts up to this pubkey are counted")
+    sums = models.BinaryField(db_default=b"", help_text="rewind/proof/stake_sums.py")
+    accounts = models.BigIntegerField(db_default=0, help_text="Stake accounts that were counted")
+
+    class Meta:
+        ordering = ["-epoch"]
+
+    def __str__(self) -> str:
+        return f"turn of epoch {self.epoch}"

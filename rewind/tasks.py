@@ -14,7 +14,16 @@ from django.utils import timezone
 from rewind.calls import call_job, is_crowded
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.methods.jobs import simulate
-from rewind.services import audit, moving, proving, repairing, scrubbing, sealing, segments
+from rewind.services import (
+    audit,
+    moving,
+    proving,
+    repairing,
+    scrubbing,
+    sealing,
+    segments,
+    stake_turns,
+)
 from rewind.services.jobs import running, upkeep
 from rewind.services.replays import keeping
 from rewind.store.object_store import StoreFault
@@ -29,6 +38,8 @@ _AUDIT_SECONDS = 4.0
 SEALING_PERIOD = 5.0
 # Seconds from one run of the proof to the next.
 _PROOF_PERIOD = 2.0
+# Seconds from one run of the count of stakes to the next.
+_STAKES_PERIOD = 5.0
 # Vote accounts that have to agree where stakes are not known; localnet has four validators.
 _QUORUM, _LOCALNET_QUORUM = 20, 3
 # Of reading sealed segments through: a tenth of the period of its clock.
@@ -123,6 +134,20 @@ def prove_archive() -> None:
         while time.monotonic() < end and proving.prove_step(policy):
             pass
         proving.trim(policy)
+
+
+@shared_task
+def count_stakes() -> None:
+    """Counts stake accounts at an epoch's turn, for the proof's share of the schedule's period."""
+    seconds = _STAKES_PERIOD * settings.ARCHIVE_PROOF_PERCENT / 100
+    end = time.monotonic() + seconds
+    with (
+        until_next_call("count_stakes", log),
+        _unless_the_store_is_away("read for the stakes"),
+        task_faults.noted("count_stakes"),
+    ):
+        while time.monotonic() < end and stake_turns.count_step():
+            pass
 
 
 @contextmanager

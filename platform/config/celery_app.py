@@ -161,6 +161,11 @@ app.conf.beat_schedule = {
         "schedule": 2.0,
         "options": {"expires": 2.0},
     },
+    "count-stakes": {
+        "task": "rewind.tasks.count_stakes",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
     "scrub-archive": {
         "task": "rewind.tasks.scrub_archive",
         "schedule": 10.0,

@@ -32,6 +32,7 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "rules_missing": _C,
     "proof_refuted": _F,
     "proof_failing": _F,
+    "stakes_differ": _F,
     # Fetches of an address fail, and without one customers cannot send.
     "class_unavailable": _L + _C,
     "class_running_dry": _L + _C,

@@ -302,7 +302,7 @@ _ALL = (
     _counter(
         "tidemark_task_failures_total",
         "runs of a background task that failed: seal_archive, move_archive, seal_ledger,"
-        " prove_archive, prune_archive, prune_ledger",
+        " prove_archive, count_stakes, prune_archive, prune_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
     _figure(

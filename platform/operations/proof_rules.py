@@ -23,6 +23,11 @@ def _failing(now: Readings) -> Iterator[Finding]:
         yield Finding("", f"The proof does not go on: {now.proof.fault}")
 
 
+def _stakes_differ(now: Readings) -> Iterator[Finding]:
+    if now.proof.stakes_differ:
+        yield Finding("", now.proof.stakes_differ)
+
+
 PROOF_RULES = (
     Rule(
         *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
@@ -40,5 +45,13 @@ PROOF_RULES = (
         "The task that proves slots fails",
         "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
         *(_RUNS, _failing),
+    ),
+    Rule(
+        *("stakes_differ", WARNING, 0, 0, "Stakes differ"),
+        "What votes weigh in an epoch is not certain.",
+        "A snapshot has other stakes than those that follow from the archive's own accounts",
+        "The snapshot's stakes stay. Import another snapshot of the same epoch, from another node:"
+        " manage.py import_snapshot FILE takes its stakes with --replace-stakes.",
+        *(_RUNS, _stakes_differ),
     ),
 )

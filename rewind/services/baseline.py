@@ -15,6 +15,7 @@ from rewind.baseline_models import Baseline
 from rewind.errors import BadBaseline
 from rewind.services import baseline_proof
 from rewind.services.baseline_proof import Base, Declared, Proof
+from rewind.services.filters import STAKE_PROGRAM
 from rewind.store import (
     baselines,
     epoch_stakes,
@@ -22,6 +23,7 @@ from rewind.store import (
     proof_runs,
     runtime_accounts,
     snapshots,
+    stake_turns,
     writing,
 )
 from rewind.store import owners as owner_store
@@ -216,6 +218,7 @@ def _record(
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
         runtime_accounts.keep(found.runtime_accounts)
+        staging.keep_stake_accounts(bytes(STAKE_PROGRAM))
         if proof.is_proven and new < accounts - gone and _others_are_of(slot, proof):
             is_all = not found.owners and origin.base is None
             baseline_proof.require_same(staging, slot, proof.lattice if is_all else None)
@@ -276,10 +279,13 @@ def _keep_stakes(
     if origin is None or origin.is_node:
         epoch_stakes.keep(StakeOrigin(kept), epoch, stakes)
     elif epoch_stakes.agree(known, stakes):
+        if replace:
+            stake_turns.overrule(epoch, kept.source)
         if known != stakes:  # in what is not known of voters
             epoch_stakes.keep(StakeOrigin(kept, origin.computed_slot), epoch, stakes)
     elif replace or (kept.proven and not _is_firm(origin)):
         epoch_stakes.keep(StakeOrigin(kept), epoch, stakes)
+        stake_turns.overrule(epoch, kept.source)
     else:
         raise OtherStakes(epoch, str(origin))
 

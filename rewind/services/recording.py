@@ -1,7 +1,7 @@
 """Records slots: each completely or not at all; recording one twice changes nothing."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.services import links, proof_records
+from rewind.services.filters import STAKE_PROGRAM
 from rewind.store import (
     dropped_writes,
     gaps,
@@ -24,6 +25,7 @@ from rewind.store import (
     runtime_accounts,
     segments,
     slot_owners,
+    stake_turns,
     unsealing,
     writing,
 )
@@ -33,6 +35,7 @@ from rewind.store.partition_cache import segment_of
 # A range with an end one above it must still fit a bigint.
 _HIGHEST_SLOT = 2**62
 _WRITE = AccountChange.Kind.WRITE.value
+_STAKE = bytes(STAKE_PROGRAM)
 
 
 @dataclass(slots=True)
@@ -184,6 +187,8 @@ def _write(
     segments.keep(batch.occurrences)
     slot_owners.put(batch.last_owners, result.improved)
     _keep_runtime_accounts(records, found_owners)
+    if _STAKE in found_owners:
+        stake_turns.keep_accounts(_owned(records, {_STAKE}))
     dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()
     result.filtered = batch.filtered
@@ -206,14 +211,16 @@ def _keep_runtime_accounts(records: list[SlotRecord], found_owners: set[bytes]) 
     """
     rare = {runtime_accounts.FEATURE, runtime_accounts.NATIVE_LOADER}
     if not rare.isdisjoint(found_owners):
-        runtime_accounts.keep(
-            {
-                write.pubkey
-                for record in records
-                for write in record.account_writes or ()
-                if write.owner in runtime_accounts.OWNERS
-            }
-        )
+        runtime_accounts.keep(_owned(records, runtime_accounts.OWNERS))
+
+
+def _owned(records: list[SlotRecord], owners: Set[bytes]) -> set[bytes]:
+    return {
+        write.pubkey
+        for record in records
+        for write in record.account_writes or ()
+        if write.owner in owners
+    }
 
 
 @dataclass(slots=True)

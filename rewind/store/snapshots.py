@@ -97,6 +97,15 @@ class Staging:
             cursor.execute(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
             return [bytes(owner) for (owner,) in cursor.fetchall()]
 
+    def keep_stake_accounts(self, owner: bytes) -> None:
+        """Wanted accounts of the stake program are known as such from now on."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO rewind_stakeaccount (pubkey) SELECT DISTINCT pubkey"
+                f" FROM {self._table} WHERE wanted AND owner = %s ON CONFLICT DO NOTHING",
+                [owner],
+            )
+
     def insert_bases(self, slot: int, *, gone_too: bool) -> int:
         """Each wanted account's newest state is a row of kind base at the end of the slot, unless
         it is there already; that of an account that is gone only with `gone_too`. How many living

@@ -385,7 +385,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_there(
         archive_gaps.open_gap(
             from_slot, from_slot + 1, status=GapStatus.MISSING, cause=f"{number}", now=now
         )
-    with django_assert_max_num_queries(36):
+    with django_assert_max_num_queries(37):
         home(admin_client)
 
 

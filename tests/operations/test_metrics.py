@@ -149,7 +149,7 @@ def test_without_redis_it_says_so_and_leaves_out_what_it_cannot_know(client: Any
 
 
 def test_a_scrape_asks_little(client: Any, django_assert_max_num_queries: Any) -> None:
-    with django_assert_max_num_queries(27):
+    with django_assert_max_num_queries(28):
         scrape(client)
 
 

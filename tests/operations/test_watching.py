@@ -305,6 +305,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("sealing_behind", {"sealing": {"stores": [BEHIND]}}),
     ("proof_refuted", {"proof": {"refuted": [(7, 7)]}}),
     ("proof_failing", {"proof": {"fault": "ValueError: no"}}),
+    ("stakes_differ", {"proof": {"stakes_differ": "one of the two is false"}}),
     ("sealing_failing", {"sealing": {"faults": [FAILING]}}),
     ("retention_failing", {"sealing": {"faults": [UNDROPPED]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),

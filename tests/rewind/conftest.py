@@ -12,6 +12,7 @@ TABLES = (
     *("gap", "baseline", "epochstake", "archivestate", "accountsegments", "droppedaccount"),
     *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
     *("slotowners", "slotwrites", "slotproof", "proofrun", "neweststate", "runtimeaccount"),
+    *("stakeaccount", "staketurn"),
 )
 
 

@@ -47,6 +47,7 @@ _ABOUT = {
         "process_missing:ingest",
         "proof_refuted",
         "proof_failing",
+        "stakes_differ",
     ),
     "gaps": (
         "gaps_open",
