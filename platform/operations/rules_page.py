@@ -13,6 +13,7 @@ from operations.home.cards import link_to
 from operations.home.problems import page_to_act
 from operations.readings.present import MOMENT_SECONDS
 from operations.rules import RULES
+from staff import outgoing_mail
 from staff.own_pages import OwnPage
 
 _OPENED = "alarm.opened"
@@ -54,6 +55,7 @@ def rules_page(admin: Any, request: HttpRequest) -> HttpResponse:
         ],
         "seconds": MOMENT_SECONDS,
         "mails": settings.STAFF_MAIL,
+        "sends_mails": outgoing_mail.is_sent(),
         "webhooks": webhooks,
         "webhooks_link": link_to(request, "alerts_webhook_changelist", "alerts.view_webhook"),
     }
