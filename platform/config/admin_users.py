@@ -229,7 +229,8 @@ class UserAdmin(InvitingAdmin):
                 invitations.mail(user, address, by=request.user.get_username(), is_new=is_new)
                 mailed = user.email
             except OSError as error:  # smtplib's errors are
-                messages.error(request, f"It could not be mailed to {user.email}: {error}")
+                why = " ".join(outgoing_mail.described(error))
+                messages.error(request, f"It could not be mailed to {user.email}: {why}")
         context = {
             "title": "Invitation" if is_new else "Link to a password",
             "warning": format_html(
