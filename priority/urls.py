@@ -65,10 +65,13 @@ FATES_POLICY = EndpointPolicy("priority", LANDING, key_required=True, error_form
 _TIP_FLOOR = EndpointPolicy("priority", LANDING, error_format=ErrorFormat.WORD)
 _BUNDLE_FATES = EndpointPolicy("bundle", LANDING, error_format=ErrorFormat.WORD)
 
+_HEALTH = EndpointPolicy("proxy", EVERY, error_format=ErrorFormat.WORD)
+
 _block_engine = RpcEndpoint.as_view(methods=block_engine_methods, policy=_BUNDLES)
 _block_engine_transactions = RpcEndpoint.as_view(methods=block_engine_transactions, policy=_LANDING)
 
 urlpatterns = [
+    path("health", views.NodeHealth.as_view(policy=_HEALTH)),
     path("bundle", RpcEndpoint.as_view(methods=bundle_methods, policy=_BUNDLES)),
     path(
         "priority/ping",

@@ -1,4 +1,4 @@
-"""Plain GETs of landing: fates and the tip floor."""
+"""Plain GETs of landing: the node's health, fates and the tip floor."""
 
 from typing import Annotated
 from urllib.parse import parse_qs
@@ -16,9 +16,12 @@ from priority.errors import (
     BundleIdMalformed,
     BundleUnknown,
     FatesUnavailable,
+    NoUpstreamNode,
     SignatureUnknown,
 )
 from priority.fates import lookup
+from priority.methods.table import upstream_node
+from priority.proxy import health
 from priority.reports import tip_floor
 from priority.results import BundleFate, Fate, TipFloor
 
@@ -38,6 +41,30 @@ FLOOR = (
         default=str(tip_floor.DEFAULT_WINDOW),
     ),
 )
+
+
+class NodeHealth(ReadView):
+    """At /health, where load balancers and clients ask a node."""
+
+    name = "health"
+    result = health.NodeWord
+    content_type = "text/plain"
+    asks_node = True
+    allows_head = True
+
+    def get(self, request: EndpointRequest) -> Response:
+        """Whether the node that is followed keeps up with the chain, in one word as a node says it,
+        always with status 200: `ok`; `behind`; `unknown` if it cannot say or does not answer. The
+        method getHealth has the reason.
+        """
+        return Response(_health().encode(), content_type="text/plain; charset=utf-8")
+
+
+def _health() -> health.NodeWord:
+    try:
+        return health.word(node=upstream_node(), seconds=settings.PROXY_TIMEOUT_SECONDS)
+    except NoUpstreamNode:
+        return "unknown"
 
 
 class TransactionFate(ReadView):

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 @contextmanager
 def tls_door(target: str, folder: Path) -> Iterator[tuple[str, Path]]:
     """Its address at `localhost`, and the certificate that clients have to trust."""
-    certificate, key = _certificate(folder)
+    certificate, key = make_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     context.set_alpn_protocols(["h2"])
@@ -56,7 +56,8 @@ def tls_door(target: str, folder: Path) -> Iterator[tuple[str, Path]]:
         loop.close()
 
 
-def _certificate(folder: Path) -> tuple[Path, Path]:
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate of `localhost`, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)

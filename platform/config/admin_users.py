@@ -20,7 +20,7 @@ from unfold.widgets import (
 
 from config.admin_user_actions import ACTIONS
 from portal.models import Member
-from staff import audit, invitations, sessions
+from staff import audit, invitations, outgoing_mail, sessions
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, badge, link
@@ -28,8 +28,8 @@ from staff.inviting import InvitingAdmin, sign_in_badge
 from staff.roles import MEANINGS, Role, give_role, highest, keep_one_administrator, role_of
 
 _NEXT = (
-    "The next page shows a link once, with which this person chooses a password. It is also mailed"
-    " if there is an address."
+    "The next page shows a link once, with which this person chooses a password, and says whether"
+    " it was mailed as well."
 )
 _HAS_DEVICE = Exists(TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True))
 _HUES = {Role.ADMINISTRATOR: "warning", Role.OPERATOR: "good", Role.VIEWER: "quiet"}
@@ -57,7 +57,7 @@ class PersonForm(forms.ModelForm):  # type: ignore[type-arg]
         labels: ClassVar = {"username": "User name", "is_active": "May sign in"}
         help_texts: ClassVar = {
             "username": "For signing in; letters, digits and @ . + - _",
-            "email": "For the link to a password",
+            "email": "For the link to a password, if this service sends mails",
             "is_active": "Off signs the person out everywhere, at once",
         }
 
@@ -224,12 +224,13 @@ class UserAdmin(InvitingAdmin):
             address = invitations.link_for(user)
             audit.record(request, "made a password link", user)
         mailed = ""
-        if user.email:
+        if user.email and outgoing_mail.is_sent():
             try:
                 invitations.mail(user, address, by=request.user.get_username(), is_new=is_new)
                 mailed = user.email
             except OSError as error:  # smtplib's errors are
-                messages.error(request, f"It could not be mailed to {user.email}: {error}")
+                why = " ".join(outgoing_mail.described(error))
+                messages.error(request, f"It could not be mailed to {user.email}: {why}")
         context = {
             "title": "Invitation" if is_new else "Link to a password",
             "warning": format_html(

@@ -1,8 +1,8 @@
 """Every reason that an answer may give, as a page made from the code."""
 
+from access.error_advice import advice
 from jsonrpc.errors import RpcError
 from jsonrpc.openrpc import meaning_of
-from reference.advice import advice
 from reference.catalogue import errors, http_status
 
 _HEAD = """\

@@ -62,6 +62,7 @@ LOCALNET_SKIP_PERCENT = env.integer("LOCALNET_SKIP_PERCENT", 2, maximum=90)
 LOCALNET_EPOCH_SLOTS = env.integer("LOCALNET_EPOCH_SLOTS", 8_640, minimum=32)
 LOCALNET_VALIDATORS = env.integer("LOCALNET_VALIDATORS", 4, minimum=1, maximum=32)
 LOCALNET_VOTES = env.boolean("LOCALNET_VOTES", False)
+LOCALNET_TOKEN_2022_MINT = env.boolean("LOCALNET_TOKEN_2022_MINT", True)
 LOCALNET_DIR = RUN_DIR / "localnet"
 
 # The chain that is followed: a node's JSON-RPC, Geyser streams and their tokens, separated by

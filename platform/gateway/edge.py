@@ -205,6 +205,8 @@ class Lanes:
         if match is None or is_page(match.func, request.method):
             return self.pages, b""
         if request.method != "POST":
+            if getattr(getattr(match.func, "cls", None), "asks_node", False):
+                return self.node, _holder(request, address)
             return self.quick, b""
         if len(request.body) > settings.MAX_BODY:
             # Only expensive methods take it, and searching all of it would block the loop.

@@ -145,6 +145,8 @@ class ReadView(TypedGet, Endpoint):
 
     # HEAD would take quota for a body that is not sent.
     allows_head: bool = False
+    # Waits for the followed node: gateway.edge gives it threads of its own.
+    asks_node: bool = False
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         started = time.perf_counter()

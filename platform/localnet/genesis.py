@@ -32,14 +32,19 @@ COMMISSION = 0
 
 
 def genesis_accounts(
-    epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp, validators: Iterable[Validator]
+    epoch_slots: int,
+    genesis_hash: Hash,
+    now: UnixTimestamp,
+    validators: Iterable[Validator],
+    *,
+    token_2022_mint: bool = True,
 ) -> dict[Pubkey, Account]:
     """Programs, sysvars, the native mints and the stake config, the faucet, the tip accounts, a
     stake that is locked up, and each validator's identity, vote and stake account.
     """
     accounts = defaults.genesis_accounts()
     accounts.update(_sysvars(epoch_slots, genesis_hash, now))
-    accounts.update(native_mints())
+    accounts.update(native_mints(token_2022=token_2022_mint))
     accounts.update(stake_config())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
     accounts[LOCKED_STAKE] = _owned(_locked_stake(), _STAKE, LOCKED_LAMPORTS)

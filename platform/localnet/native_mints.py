@@ -16,12 +16,15 @@ _RENT_EPOCH = 1
 _DATA = bytes(36) + bytes(8) + bytes((_DECIMALS, 1)) + bytes(36)
 
 
-def native_mints() -> dict[Pubkey, Account]:
-    """Both, with the one SOL that each has at genesis."""
+def native_mints(*, token_2022: bool = True) -> dict[Pubkey, Account]:
+    """Both, with the one SOL that each has at genesis; or Token's alone, as at the start of a chain
+    on which a transaction is to make the other.
+    """
     return {
         mint: Account(LAMPORTS_PER_SOL, _DATA, program, False, _RENT_EPOCH)
         for mint, program in (
             (TOKEN_MINT, addresses.TOKEN),
             (TOKEN_2022_MINT, addresses.TOKEN_2022),
         )
+        if token_2022 or mint != TOKEN_2022_MINT
     }

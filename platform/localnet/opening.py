@@ -48,6 +48,7 @@ def open_chain(
     now: UnixTimestamp,
     validator_count: int = VALIDATOR_COUNT,
     given: Mapping[Pubkey, Account] | None = None,
+    token_2022_mint: bool = True,
 ) -> Opened:
     """The chain of the storage; a new one where it holds none, with the given accounts in it.
 
@@ -56,7 +57,7 @@ def open_chain(
     """
     begins = storage.state() is None
     if begins:
-        _begin(storage, epoch_slots, validator_count, given or {}, now)
+        _begin(storage, epoch_slots, validator_count, given or {}, now, token_2022_mint)
     state = storage.state()
     genesis_hash = storage.fact("genesis_hash")
     assert state is not None and genesis_hash is not None
@@ -66,7 +67,7 @@ def open_chain(
     root = Bank(state, None, ground)
     root.confirmed = True
     loading = dict(given or {})
-    for mint, account in native_mints().items():
+    for mint, account in native_mints(token_2022=token_2022_mint).items():
         # A chain of before these were part of genesis.
         if mint not in loading and root.load(mint) is None:
             loading[mint] = account
@@ -90,6 +91,7 @@ def _begin(
     validator_count: int,
     given: Mapping[Pubkey, Account],
     now: UnixTimestamp,
+    token_2022_mint: bool,
 ) -> None:
     genesis_hash = sha256(os.urandom(32)).digest()
     storage.keep_fact("genesis_hash", genesis_hash)
@@ -108,8 +110,11 @@ def _begin(
         bank_hash=bytes(32),
         accounts_lattice=b"",
     )
+    leading = validators(validator_count)
     accounts = {
-        **genesis_accounts(epoch_slots, Hash(genesis_hash), now, validators(validator_count)),
+        **genesis_accounts(
+            epoch_slots, Hash(genesis_hash), now, leading, token_2022_mint=token_2022_mint
+        ),
         **given,
         **stake_config(),
     }

@@ -29,6 +29,7 @@ class Options:
     warp_slot: Slot | None
     reset: bool
     votes: bool
+    token_2022_mint: bool  # Token-2022's native mint is in genesis
     searcher_tokens: bool  # the block engine's gRPC asks for them
     accounts: dict[Pubkey, Account]
 

@@ -66,6 +66,7 @@ async def _run(options: Options, storage: Storage) -> None:
         now=UnixTimestamp(int(clock())),
         validator_count=options.validators,
         given=options.accounts,
+        token_2022_mint=options.token_2022_mint,
     )
     _check(chain.schedule, options)
     write_keypairs(options.folder, chain.schedule.validators[0])

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from operations.home import fixes
 from operations.home.problems import page_to_act
+from operations.mail_button import TEST_MAIL
 from operations.models import Alarm
 from operations.readings.present import present
 from operations.rules import BY_NAME
@@ -34,7 +35,7 @@ StateFilter = choice_filter(
 
 @admin.register(Alarm)
 class AlarmAdmin(PagesAdmin, LongListAdmin):
-    own_pages = (SIZING, RULES_PAGE)
+    own_pages = (SIZING, RULES_PAGE, TEST_MAIL)
     list_before_template = "admin/operations/alarm/rules_link.html"
     list_display = ("what", "level", "problem", "began", "state", "seen")
     list_filter = (StateFilter, "severity")

@@ -7,12 +7,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.text import slugify
 
 from alerts.store import enabled_webhooks
+from operations import mail_button
 from operations.alarm_rule import Rule
 from operations.areas import hue_of
 from operations.home.cards import link_to
 from operations.home.problems import page_to_act
+from operations.mail_button import TEST_MAIL
 from operations.readings.present import MOMENT_SECONDS
 from operations.rules import RULES
+from staff import outgoing_mail
 from staff.own_pages import OwnPage
 
 _OPENED = "alarm.opened"
@@ -54,11 +57,23 @@ def rules_page(admin: Any, request: HttpRequest) -> HttpResponse:
         ],
         "seconds": MOMENT_SECONDS,
         "mails": settings.STAFF_MAIL,
+        "sends_mails": outgoing_mail.is_sent(),
+        "test_mail": _test_mail(request),
         "webhooks": webhooks,
         "webhooks_link": link_to(request, "alerts_webhook_changelist", "alerts.view_webhook"),
     }
     page: HttpResponse = admin.page(request, "admin/operations/rules.html", context)
     return page
+
+
+def _test_mail(request: HttpRequest) -> dict[str, Any] | None:
+    """The button to send one; None for who may not."""
+    if not request.user.has_perm(TEST_MAIL.permission):
+        return None
+    return {
+        "to": ", ".join(mail_button.recipients(request)),
+        "why_not": mail_button.why_not(request),
+    }
 
 
 RULES_PAGE = OwnPage("rules/", "operations_rules", rules_page)

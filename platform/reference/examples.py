@@ -121,6 +121,7 @@ NODE_EXAMPLES: dict[str, list[Any]] = {
 
 # Each plain GET's path with an example request.
 GET_EXAMPLES = {
+    "/health": "/health",
     "/priority/ping": "/priority/ping",
     "/priority/fate/{signature}": "/priority/fate/{submitted}",
     "/priority/fates": "/priority/fates?limit=5",

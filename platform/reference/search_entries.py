@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from access.error_advice import advice
 from alerts.kinds import KINDS, Audience
 from reference import guides, pages, rpc_documents
-from reference.advice import advice
 from reference.catalogue import errors
 from reference.markdown import anchor_of
 from reference.paths import rpc_paths

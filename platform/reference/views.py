@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from access import store as access_store
 from access.callers import ANONYMOUS, SCOPES
+from access.error_advice import advice
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
 from gateway.hosts import QOS_TIERS, RPC_TIERS
 from reference import (
@@ -27,7 +28,6 @@ from reference import (
     search,
     snippets,
 )
-from reference.advice import advice
 from reference.catalogue import common_errors, errors
 from reference.framing import base_of, page, too_many
 from reference.paths import rpc_paths

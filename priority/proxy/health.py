@@ -1,5 +1,7 @@
 """Whether the upstream node keeps up with the chain."""
 
+from typing import Literal
+
 import msgspec
 
 from jsonrpc.errors import RpcError
@@ -7,6 +9,8 @@ from jsonrpc.wire import encode
 from priority.errors import NodeBehind, NodeError
 from priority.proxy.forwarding import forward
 from upstream.connection_pool import ConnectionPool
+
+NodeWord = Literal["ok", "behind", "unknown"]
 
 
 class _Health(msgspec.Struct, rename="camel"):
@@ -36,3 +40,16 @@ def _slots_behind(error: bytes) -> int | None:
     except msgspec.MsgspecError:
         return None
     return None if found.data is None else found.data.num_slots_behind
+
+
+def word(*, node: ConnectionPool, seconds: int) -> NodeWord:
+    """What a node answers to GET /health (`RpcRequestMiddleware.health_check` of Agave's
+    rpc/src/rpc_service.rs): `unknown` where it cannot say, or is not reached.
+    """
+    try:
+        health(node=node, seconds=seconds)
+    except NodeBehind as behind:
+        return "unknown" if behind.data["numSlotsBehind"] is None else "behind"
+    except RpcError:
+        return "unknown"
+    return "ok"

@@ -105,6 +105,7 @@ async def _stand(folder: Path, facts: Mapping[str, Any]) -> RecordedChain:
         warp_slot=None,
         reset=False,
         votes=False,
+        token_2022_mint=True,
         searcher_tokens=False,
         accounts={},
     )

@@ -16,8 +16,8 @@ from localnet.native_mints import TOKEN_2022_MINT, native_mints
 from localnet.opening import open_chain
 from localnet.storage import Storage
 from tests.localnet.test_genesis import NOW
-from tests.localnet.wallets import SOL, done, encoded, pay, signed, wallet
-from tests.localnet_process import Localnet
+from tests.localnet.wallets import SOL, done, encoded, landed, pay, signed, wallet
+from tests.localnet_process import Localnet, running_localnet
 
 STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 CONFIRMED = {"commitment": "confirmed"}
@@ -71,6 +71,30 @@ def test_a_chain_of_before_gets_them_in_its_next_block(tmp_path: Any) -> None:
     again = open_chain(storage, epoch_slots=64, slot_seconds=0.4, now=NOW)
     assert again.accounts_to_load == native_mints()
     storage.close()
+
+
+def test_token_2022s_may_be_left_out_and_made_by_a_transaction() -> None:
+    """As spl-token's own tests make it: CreateNativeMint, which fails where it is there."""
+
+    def shown(localnet: Localnet, mint: Pubkey) -> Any:
+        return localnet.call("getAccountInfo", str(mint), {**CONFIRMED, "encoding": "base64"})
+
+    with running_localnet(LOCALNET_TOKEN_2022_MINT="false", LOCALNET_SLOT_MS=20) as localnet:
+        assert shown(localnet, WRAPPED_SOL_MINT)["value"] is not None
+        assert shown(localnet, TOKEN_2022_MINT)["value"] is None
+        payer = wallet(localnet)
+        accounts = [
+            AccountMeta(payer.pubkey(), is_signer=True, is_writable=True),
+            AccountMeta(TOKEN_2022_MINT, is_signer=False, is_writable=True),
+            AccountMeta(Pubkey.default(), is_signer=False, is_writable=False),
+        ]
+        done(localnet, [Instruction(TOKEN_2022_PROGRAM_ID, bytes([31]), accounts)], payer)
+        made = shown(localnet, TOKEN_2022_MINT)["value"]
+        assert made["owner"] == str(TOKEN_2022_PROGRAM_ID)
+        landed(localnet, localnet.call("requestAirdrop", str(payer.pubkey()), SOL), "finalized")
+        localnet.stop()
+        localnet.start()
+        assert shown(localnet, TOKEN_2022_MINT)["value"] == made, "a restart leaves it as it is"
 
 
 def test_the_minimum_of_stakes_is_the_programs(localnet: Localnet) -> None:

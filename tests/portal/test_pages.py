@@ -52,7 +52,12 @@ def test_the_overview_without_anything_says_what_to_do_next(client: Client) -> N
 
 
 def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key: ApiKey) -> None:
-    called(key, ("getBlock", "ok", 1_200), ("getBlock", "rate_limited", 77))
+    called(
+        key,
+        ("getBlock", "ok", 1_200),
+        ("getBlock", "rate_limited", 77),
+        ("getBlock", "block_not_available", 3),
+    )
     ApiKey.objects.update(
         expires_at=timezone.now() + timedelta(days=2, hours=1), calls_per_month=1_500
     )
@@ -61,9 +66,10 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     text = text_of(client, "/portal/")
     assert "expires in 2 d : rotate it, or extend it" in text
     assert "Webhook the bridge is off" in text
-    assert "1,200 of 1,500" in text
+    assert "1,203 of 1,500" in text
     assert "30 calls a second, 30 at once" in text
     assert "rate_limited 77 refused" in text and refusal_advice.advice("rate_limited") in text
+    assert "Wait until the ledger reaches the slot." in text, "as in docs/errors.md"
 
 
 def test_the_overview_links_what_did_not_land(

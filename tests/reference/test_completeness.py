@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from access import refusal_advice
+from access.advice_of_methods import ADVICE
+from access.error_advice import OF_ANY_CALL
 from gateway.declarations import TypedGet
 from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
-from reference.advice import OF_ANY_CALL
-from reference.advice_of_methods import ADVICE
 from reference.catalogue import common_errors, errors
 from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED
 from reference.get_errors import errors_of_get
@@ -334,13 +335,22 @@ def test_the_page_of_errors_has_every_reason_and_what_to_do(page: Any) -> None:
     assert "fetch a new blockhash" in words.text.lower()
 
 
+def test_pages_and_the_catalogue_give_the_same_advice() -> None:
+    catalogue = (settings.ROOT / "docs" / "errors.md").read_text("utf-8").replace("`", "")
+    rows = re.findall(r"^\| (\w+) \|.* \| (.+?) \|$", catalogue, re.MULTILINE)
+    said = {reason: text for reason, text in rows if reason != "reason"}
+    assert len(said) > 100 and "block_not_available" in said
+    assert said == {reason: refusal_advice.advice(reason) for reason in said}
+    assert refusal_advice.advice("no reason of ours").startswith("See the reference")
+
+
 def test_every_reason_has_advice_of_its_own_and_no_other_has() -> None:
     reasons = {kind.reason for kind in errors()}
     advised = OF_ANY_CALL.keys() | ADVICE.keys()
     assert not OF_ANY_CALL.keys() & ADVICE.keys()
     assert reasons == advised, (
         f"{sorted(reasons ^ advised)}: give each reason a sentence in"
-        " platform/reference/advice_of_methods.py that says what the caller can do"
+        " platform/access/advice_of_methods.py that says what the caller can do"
     )
 
 

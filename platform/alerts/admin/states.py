@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from access.models import Customer
 from alerts.kinds import KINDS
 from alerts.models import Attempt, Delivery, Webhook
+from staff import outgoing_mail
 from staff.formatting import ago, badge, duration, grouped, link, utc
 
 
@@ -86,6 +87,8 @@ def attempt_rows(
 
 
 def _outcome(each: Attempt, *, by_mail: bool) -> SafeString:
+    if by_mail and each.answer == outgoing_mail.WRITTEN:
+        return badge("written to a file", "quiet")
     text = "no response" if each.status is None else f"HTTP {each.status}"
     if not each.problem:
         return badge("accepted" if by_mail else text, "good")

@@ -12,8 +12,9 @@ from django.db import transaction
 from alerts import store
 from alerts.mails import compose
 from alerts.models import Delivery
-from alerts.posting import KEPT_CHARACTERS, Answer
+from alerts.posting import Answer
 from alerts.services import attempts
+from staff import outgoing_mail
 
 # The first event is mailed at once, those within this time after it in the next mail.
 PAUSE = timedelta(seconds=60)
@@ -57,24 +58,10 @@ def _sent(address: str, deliveries: Sequence[Delivery]) -> Answer:
     subject, text = compose([delivery.event for delivery in deliveries])
     try:
         EmailMessage(subject, text, to=[address]).send()
-    except smtplib.SMTPResponseException as error:
-        reply = _text(error.smtp_error)
-        return Answer(None, f"the mail server answered {error.smtp_code}", reply, _since(began))
-    except smtplib.SMTPRecipientsRefused as error:
-        code, reason = next(iter(error.recipients.values()))
-        problem = f"the mail server refused the address with {code}"
-        return Answer(None, problem, _text(reason), _since(began))
-    except TimeoutError:
-        return Answer(None, "the mail server did not answer in time", "", _since(began))
     except (OSError, smtplib.SMTPException, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        return Answer(None, f"the mail could not be sent: {why}"[:300], "", _since(began))
-    return Answer(250, "", "", _since(began))
-
-
-def _text(reply: bytes | str) -> str:
-    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
-    return text.replace("\0", "\ufffd")[:KEPT_CHARACTERS]
+        return Answer(None, *outgoing_mail.described(error), _since(began))
+    reply = "" if outgoing_mail.is_sent() else outgoing_mail.WRITTEN
+    return Answer(250, "", reply, _since(began))
 
 
 def _since(began: float) -> int:

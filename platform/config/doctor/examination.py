@@ -10,6 +10,7 @@ from config.doctor import (
     chain_checks,
     database_checks,
     machine_checks,
+    mail_checks,
     redis_checks,
     secret_checks,
     service_checks,
@@ -31,6 +32,7 @@ def examine() -> Iterator[Area]:
     yield _area("Settings", settings_checks.of_settings)
     yield _area("Proxy", settings_checks.of_proxy)
     yield _area("Secrets", secret_checks.of_secrets, secret_checks.of_keypairs)
+    yield _area("Mail", mail_checks.of_mail)
     database = _area("PostgreSQL", database_checks.of_connecting)
     has_database = not _has_error(database)
     is_migrated = False

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -19,6 +20,7 @@ from operations.rule_checks import CLOCK_PATIENCE, waits_for_worker
 from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
+from staff import outgoing_mail
 from staff.formatting import duration
 
 _GAPS = list_of("Gaps", "rewind", "gap")
@@ -175,6 +177,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
         "alarms_link": link_to(request, "operations_alarm_changelist", "operations.view_alarm"),
         "unchecked": _unchecked(readings, now),
         "rules": len(BY_NAME),
+        "mails": bool(settings.STAFF_MAIL) and outgoing_mail.is_sent(),
         "span": span,
         "spans": [(each, each is span, f"?span={each.name}") for each in series.SPANS],
         "now": now,

@@ -15,8 +15,14 @@ def _not_invited(request: HttpRequest, member: Member) -> str:
     if not member.user.is_active:
         return "Deactivated: activate first"
     if not members.is_invited(member.user):
-        return "Has a password; a forgotten one is reset from the portal's sign-in page"
+        return "Has a password: make a link to a new one"
     return ""
+
+
+def _has_no_password(request: HttpRequest, member: Member) -> str:
+    if not member.user.is_active:
+        return "Deactivated: activate first"
+    return "Has no password yet: invite again" if members.is_invited(member.user) else ""
 
 
 def _set_active(active: bool) -> Any:
@@ -27,11 +33,22 @@ ACTIONS = (
     AdminAction(
         "invite_again",
         "Invite again",
-        "Makes and mails a new link to set a password; earlier links become void.",
+        "The next page shows a new link to set a password; earlier links become void.",
         "invited again",
         lambda request, row: members.invite_again(row),
         _not_invited,
         icon="mail",
+        shows=True,
+    ),
+    AdminAction(
+        "new_link",
+        "Link to a password",
+        "The next page shows a link with which this user sets a new password, once. The present one"
+        " stays good until then; a second factor stays as it is.",
+        "made a password link",
+        lambda request, row: None,
+        _has_no_password,
+        icon="link",
         shows=True,
     ),
     AdminAction(

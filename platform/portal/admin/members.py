@@ -14,7 +14,7 @@ from access.models import Customer
 from portal.admin.member_actions import ACTIONS
 from portal.forms.team import ROLES
 from portal.models import Member
-from portal.services import mails, members, post
+from portal.services import links, mails, members, post
 from portal.services.links import Purpose
 from staff.columns import column
 from staff.filters import row_filter
@@ -31,7 +31,7 @@ class InviteForm(forms.ModelForm):  # type: ignore[type-arg]
         label="E-mail address",
         max_length=150,
         widget=UnfoldAdminEmailInputWidget(),
-        help_text="The user signs in with it, and receives the link to set a password",
+        help_text="The user signs in with it. The next page shows the link to set a password",
     )
     role = forms.ChoiceField(
         choices=ROLES,
@@ -120,22 +120,24 @@ class MemberAdmin(InvitingAdmin):
     # --- actions ---
 
     def show_link(self, request: HttpRequest, invited: Member) -> HttpResponse:
-        """The page with the invitation link, shown once; the worker mails another one."""
-        mailed = post.post_invitation(invited.pk)
-        days = Purpose.INVITATION.value.days
+        """The page with the link to set a password, shown once; the worker mails another one where
+        mails are sent.
+        """
+        is_new = members.is_invited(invited.user)
+        purpose = Purpose.INVITATION if is_new else Purpose.FORGOTTEN
         context = {
-            "title": "Invitation",
+            "title": "Invitation" if is_new else "Link to a password",
             "warning": format_html(
                 "Anyone with this link can sign in for {} as <strong>{}</strong>. It works once,"
-                " for {} days, and is shown only now.",
-                *(invited.customer, invited, days),
+                " for {}, and is shown only now.",
+                *(invited.customer, invited, links.lasting(purpose)),
             ),
-            "heading": f"Invitation for {invited}",
+            "heading": f"Invitation for {invited}" if is_new else f"Link for {invited}",
             "about": f"{invited.customer} · {invited.role}",
-            "secret": mails.invitation_link(invited.user),
+            "secret": mails.link_of(invited.user, purpose),
             "hint": f"It is being mailed to {invited} as well."
-            if mailed
-            else "No mail can be sent now: pass it on yourself, over a private channel.",
+            if post.post_link(invited)
+            else "It is not mailed: pass it on yourself, over a private channel.",
             "back": self.page_of(invited.pk),
             "back_text": "Portal user",
         }

@@ -20,6 +20,12 @@ class Purpose(enum.Enum):
     FORGOTTEN = timedelta(hours=3)
 
 
+def lasting(purpose: Purpose) -> str:
+    """For how long a link is valid, in words."""
+    days = purpose.value.days
+    return f"{days} days" if days else f"{purpose.value.seconds // 3600} hours"
+
+
 def token_for(user: User, purpose: Purpose) -> str:
     """The token of the link. It is void once the password changes or the user signs in."""
     return signing.dumps([user.pk, _state_of(user)], salt=f"{_SALT}.{purpose.name}")

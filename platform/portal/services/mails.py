@@ -30,14 +30,11 @@ If you did not request it, ignore this mail: the password stays unchanged.
 """
 
 
-def invitation_link(user: User) -> str:
-    """Where the invited user sets a password."""
-    return _link(user, Purpose.INVITATION)
-
-
 def mail_invitation(member: Member) -> None:
     """Raises the errors of sending mail."""
-    text = _INVITATION.format(customer=member.customer, link=invitation_link(member.user))
+    text = _INVITATION.format(
+        customer=member.customer, link=link_of(member.user, Purpose.INVITATION)
+    )
     send_mail("Your invitation to Tidemark", text, None, [member.user.email])
 
 
@@ -49,11 +46,12 @@ def mail_new_password(email: str) -> None:
     if members.is_invited(member.user):
         mail_invitation(member)
         return
-    text = _FORGOTTEN.format(link=_link(member.user, Purpose.FORGOTTEN))
+    text = _FORGOTTEN.format(link=link_of(member.user, Purpose.FORGOTTEN))
     send_mail("A new password for Tidemark", text, None, [member.user.email])
 
 
-def _link(user: User, purpose: Purpose) -> str:
+def link_of(user: User, purpose: Purpose) -> str:
+    """Where the user sets a password, once."""
     page = "portal:invitation" if purpose is Purpose.INVITATION else "portal:new_password"
     path = reverse(page, args=[links.token_for(user, purpose)])
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}"

@@ -7,6 +7,10 @@ import redis
 from celery import Celery
 from kombu.exceptions import OperationalError
 
+from portal.models import Member
+from portal.services import members
+from staff import outgoing_mail
+
 
 @cache
 def _app() -> Celery:
@@ -15,17 +19,21 @@ def _app() -> Celery:
     return app
 
 
-def post_invitation(member_id: int) -> bool:
-    """False if it cannot be queued now."""
-    return _post("portal.tasks.mail_invitation", member_id)
+def post_link(member: Member) -> bool:
+    """A link to set a password; False if this service sends no mails, or it cannot be queued."""
+    if members.is_invited(member.user):
+        return _post("portal.tasks.mail_invitation", member.pk)
+    return post_new_password(member.user.get_username())
 
 
 def post_new_password(email: str) -> bool:
-    """Likewise."""
+    """Likewise, to an address that a visitor entered."""
     return _post("portal.tasks.mail_new_password", email)
 
 
 def _post(task: str, *args: Any) -> bool:
+    if not outgoing_mail.is_sent():
+        return False
     try:
         _app().send_task(task, args, retry=False)
     except (OperationalError, redis.RedisError, OSError):

@@ -20,7 +20,7 @@ from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
-from staff import audit, second_factor
+from staff import audit, outgoing_mail, second_factor
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -88,7 +88,9 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @_open
 def forgotten(request: HttpRequest) -> HttpResponse:
-    """Mails a link; the response is the same for unknown addresses."""
+    """Mails a link; the response is the same for unknown addresses. Says so if no mail is sent."""
+    if not outgoing_mail.is_sent():
+        return page(request, "portal/forgotten.html", {"no_mails": True})
     form = EmailForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         return page(request, "portal/forgotten.html", {"form": form})

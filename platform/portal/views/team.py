@@ -10,13 +10,14 @@ from access.callers import Quota
 from portal import store
 from portal.forms.team import InviteForm, RoleForm
 from portal.models import Member
-from portal.services import members, post
+from portal.services import links, mails, members, post
+from portal.services.links import Purpose
 from portal.views.pages import action_of_owners, attempt, changed_by_owners, count, page
-from staff import audit
+from staff import audit, outgoing_mail
 from staff.formatting import ago
 from staff.inviting import sign_in_badge
 
-# Each sends a mail to an address that a user entered.
+# Each may send a mail to an address that a user entered.
 _INVITATIONS = Quota(rate=20 / 3600, burst=20)
 
 
@@ -31,8 +32,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
             new = members.invite(member.customer, email=given["email"], role=given["role"])
             audit.record(request, "invited", new, text=f"as {new.role} of {member.customer}")
         if attempted.done:
-            _post(request, new)
-            return _back()
+            return _invited(request, new)
     now = timezone.now()
     people = [
         {
@@ -51,6 +51,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
         "form": form,
         "is_full": len(people) >= members.MOST_MEMBERS,
         "most": members.MOST_MEMBERS,
+        "mails": outgoing_mail.is_sent(),
     }
     return page(request, "portal/team.html", context)
 
@@ -62,9 +63,7 @@ def invite_again(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     with attempt(request) as attempted:
         members.invite_again(colleague)
         audit.record(request, "invited again", colleague)
-    if attempted.done:
-        _post(request, colleague)
-    return _back()
+    return _invited(request, colleague) if attempted.done else _back()
 
 
 @action_of_owners
@@ -91,13 +90,17 @@ def remove(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return _back()
 
 
-def _post(request: HttpRequest, new: Member) -> None:
-    if post.post_invitation(new.pk):
+def _invited(request: HttpRequest, new: Member) -> HttpResponse:
+    """The list, if a link is being mailed; else the page that shows the link, once."""
+    if post.post_link(new):
         messages.success(request, f"{new} is invited: a link is being mailed")
-    else:
-        messages.warning(
-            request, f"{new} is invited, but no mail can be sent now: invite again later"
-        )
+        return _back()
+    context = {
+        "invited": new,
+        "link": mails.link_of(new.user, Purpose.INVITATION),
+        "lasting": links.lasting(Purpose.INVITATION),
+    }
+    return page(request, "portal/invited.html", context)
 
 
 def _count_invitation(request: HttpRequest, member: Member) -> None:

@@ -75,6 +75,13 @@ class Command(BaseCommand):
             help="whether each validator votes for every block, by a transaction in the next one",
         )
         parser.add_argument(
+            "--token-2022-mint",
+            action=BooleanOptionalAction,
+            default=settings.LOCALNET_TOKEN_2022_MINT,
+            help="whether Token-2022's native mint is there from the start, which spl-token's own"
+            " tests make by a transaction",
+        )
+        parser.add_argument(
             "--block-engine-auth",
             action=BooleanOptionalAction,
             default=settings.LOCALNET_BLOCK_ENGINE_AUTH,
@@ -136,6 +143,7 @@ class Command(BaseCommand):
                     warp_slot=options["warp_slot"],
                     reset=options["reset"],
                     votes=options["votes"],
+                    token_2022_mint=options["token_2022_mint"],
                     searcher_tokens=options["block_engine_auth"],
                     accounts=accounts,
                 )

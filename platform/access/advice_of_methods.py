@@ -1,4 +1,4 @@
-"""Advice for error reasons of single methods and areas; those of any call are in advice.py."""
+"""Advice for error reasons of single methods and areas; that of any call is in error_advice.py."""
 
 ADVICE = {
     "accounts_too_large": "Ask for fewer accounts, or for a part of each with `dataSlice`.",

@@ -1,7 +1,7 @@
-"""Advice for each error reason."""
+"""Advice for each error reason: of docs/errors.md, /docs/errors/, the portal and the admin."""
 
+from access.advice_of_methods import ADVICE
 from jsonrpc.errors import RpcError
-from reference.advice_of_methods import ADVICE
 
 OF_ANY_CALL = {
     "key_required": "Send an API key in the header `Authorization`.",
@@ -78,3 +78,8 @@ OF_ANY_CALL = {
 def advice(kind: type[RpcError]) -> str:
     """What the caller can do about it; every reason has its own (a test compares)."""
     return OF_ANY_CALL[kind.reason] if kind.reason in OF_ANY_CALL else ADVICE[kind.reason]
+
+
+def of_reason(reason: str) -> str:
+    """The same; empty for what is not a reason of an error."""
+    return OF_ANY_CALL.get(reason) or ADVICE.get(reason, "")
