@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("rewind", "0019_stakes_origin"),
+        ("rewind", "0020_degrees_of_proof"),
     ]
 
     operations = [
