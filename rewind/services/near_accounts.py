@@ -70,17 +70,17 @@ class NearAccounts:
         """
         archived = self._archived(list(pubkeys), Position.end_of(slot))
         kept = slot_proofs.kept_states(self._start, pubkeys)
-        kept |= {key: self._filtered[key] for key in pubkeys if key in self._filtered}
+        newer = {key: self._filtered[key] for key in pubkeys if key in self._filtered}
         found: dict[bytes, VoteState] = {}
         for key in pubkeys:
-            state, other = archived.get(key), kept.get(key)
-            if other is not None and other.slot > slot:
-                if state is not None:
-                    found[key] = VoteState(state.data, state.slot)
-            elif other is not None and (state is None or state.slot <= other.slot):
+            later = [each for each in (kept.get(key), newer.get(key)) if each is not None]
+            of_then = [each for each in later if each.slot <= slot]
+            state, other = archived.get(key), of_then[-1] if of_then else None
+            if other is not None and (state is None or state.slot <= other.slot):
                 found[key] = VoteState(other.state.data, slot)
             elif state is not None:
-                found[key] = VoteState(state.data, slot)
+                is_current = other is not None or not later
+                found[key] = VoteState(state.data, slot if is_current else state.slot)
         return found
 
     def follow(self, slot: int, hashes: dict[bytes, bytes], filtered: Iterable[KeptState]) -> None:

@@ -1,17 +1,20 @@
 """What is said of the proof: of a slot, of an answer's position, of ranges."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple, Required, TypedDict, cast
 
 from msgspec import UNSET, UnsetType
 from solders.hash import Hash
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 
-from chain.bank_votes import VOTE_PROGRAM, votes_in
+from chain.bank_votes import VOTE_PROGRAM, BankVote, votes_in
 from chain.encodings import b64encode
 from chain.lattice import LatticeHash
-from chain.transactions import BadTransaction, decode_wire
+from chain.signed import is_signed
+from chain.transactions import BadTransaction, Wire, decode_wire, encode_wire
 from chain.units import I64_MAX, Slot
 from historical.services import recorded_transactions, stored_content
 from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
@@ -20,6 +23,7 @@ from rewind.results.proofs import ProofRange, ProofVote, ProvenSlot, RestsOn, St
 from rewind.services import epochs
 from rewind.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
 from rewind.services.proving import NO_BASELINE
+from rewind.services.voters import voters_at
 from rewind.store import epoch_stakes, proof_runs, slot_proofs
 from rewind.store import slots as slot_store
 from rewind.store.proof_runs import UNPROVEN, Run
@@ -129,7 +133,7 @@ def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot
     if row is None:
         raise SlotUnproven(slot, _why_no_bank(slot, run))
     state = cast(StateName, UNPROVEN if run is None else run.state)
-    epoch = epochs.epochs().schedule.epoch_of(slot)
+    epoch = _epoch_of(slot)
     stakes = epoch_stakes.of_epoch(epoch)
     lattice = bytes(row.lattice)
     is_settled = state != UNPROVEN
@@ -166,39 +170,66 @@ def _why_nothing(slot: int) -> str:
     return NO_BASELINE if proof_runs.settled_through(slot) is None else NOT_COMPUTED
 
 
-def _votes(row: SlotProof, stakes: dict[bytes, epoch_stakes.Stake]) -> Iterator[ProofVote]:
-    """Of blocks of the ledger above the slot: of each account the first."""
-    wanted = (row.slot, bytes(row.bank_hash))
+class _Found(NamedTuple):
+    """A vote of a transaction of the ledger, which landed in the block of the slot `landed`."""
+
+    vote: BankVote
+    landed: int
+    wire: Wire
+    signature: Signature
+
+
+def _votes(row: SlotProof, stakes: Mapping[bytes, epoch_stakes.Stake]) -> Iterator[ProofVote]:
+    """Of blocks of the ledger above the slot: of each account the first that its voter signed."""
+    found = list(_for_bank(row))
+    voters: dict[int, Mapping[bytes, bytes]] = {}
+    for epoch, some in groupby(found, key=lambda each: _epoch_of(each.landed)):
+        accounts = {each.vote.vote_account for each in some}
+        voters[epoch] = _voters(row.slot, epoch, accounts)
     seen: set[bytes] = set()
+    for vote, landed, wire, signature in found:
+        account, known = vote.vote_account, stakes.get(vote.vote_account)
+        if account in seen or (stakes and known is None):
+            continue
+        voter = voters[_epoch_of(landed)].get(account)
+        if not vote.signers or voter not in (None, *vote.signers) or not is_signed(wire):
+            continue
+        seen.add(account)
+        yield ProofVote(
+            vote_pubkey=Pubkey(account),
+            signature=signature,
+            slot=landed,
+            stake=None if known is None else known.lamports,
+            authorized_voter=None if voter is None else Pubkey(voter),
+            transaction=b64encode(encode_wire(wire)),
+        )
+
+
+def _voters(slot: int, epoch: int, accounts: Set[bytes]) -> dict[bytes, bytes]:
+    """Those of the epoch that came with its stakes, else by the accounts' states in the archive."""
+    known = epoch_stakes.of_epoch(epoch)
+    named = {key: voter for key in accounts & known.keys() if (voter := known[key].voter)}
+    return named | voters_at(slot, accounts - named.keys(), epoch)
+
+
+def _for_bank(row: SlotProof) -> Iterator[_Found]:
+    wanted = (row.slot, bytes(row.bank_hash))
     for landed in _blocks_above(row):
         for index in _vote_transactions(landed):
-            found = recorded_transactions.recorded_at(landed, index)
-            if found is None:
+            recorded = recorded_transactions.recorded_at(landed, index)
+            if recorded is None:
                 continue
-            data = bytes(found.transaction)
             try:
-                cast_votes = list(votes_in(decode_wire(data)))
+                wire = decode_wire(bytes(recorded.transaction))
             except BadTransaction:
                 continue
-            for vote in cast_votes:
-                known = stakes.get(vote.vote_account)
-                is_unknown = bool(stakes) and known is None
-                if (vote.slot, vote.bank_hash) != wanted or is_unknown:
-                    continue
-                if vote.vote_account in seen or not vote.signers:
-                    continue
-                if known is not None and known.voter not in (None, *vote.signers):
-                    continue
-                seen.add(vote.vote_account)
-                voter = None if known is None else known.voter
-                yield ProofVote(
-                    vote_pubkey=Pubkey(vote.vote_account),
-                    signature=found.signature,
-                    slot=landed,
-                    stake=None if known is None else known.lamports,
-                    authorized_voter=None if voter is None else Pubkey(voter),
-                    transaction=b64encode(data),
-                )
+            for vote in votes_in(wire):
+                if (vote.slot, vote.bank_hash) == wanted:
+                    yield _Found(vote, landed, wire, recorded.signature)
+
+
+def _epoch_of(slot: int) -> int:
+    return epochs.epochs().schedule.epoch_of(slot)
 
 
 def _blocks_above(row: SlotProof) -> list[int]:

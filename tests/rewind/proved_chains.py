@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from solders.hash import Hash
+from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
@@ -63,20 +64,29 @@ class MadeChain:
         slot: int | None = None,
         voters: Sequence[int] | None = None,
         votes_failed: bool = False,
+        keys: Mapping[int, Keypair] | None = None,
+        kind: int = 14,
+        forged: bool = False,
+        parent: int | None = None,
     ) -> SlotRecord:
-        """The next block: its writes, two transactions, and votes for its parent. The clock is
-        written by every block.
+        """The next block: its writes, two transactions, and votes for its parent, which other
+        `keys` may sign, as instructions of that kind, or which no one signed. The clock is written
+        by every block.
         """
-        parent = self.records[-1].slot if self.records else 0
+        if parent is None:
+            parent = self.records[-1].slot if self.records else 0
         slot = (parent + 1 if self.records else 0) if slot is None else slot
         clock = AccountWrite(bytes([201]) * 32, 1, bytes(32), slot.to_bytes(8), False, 0, 0, None)
         transactions = [TransactionRecord(wire(slot, index), None) for index in range(2)]
         if self.records:
             for number in self.voters if voters is None else voters:
-                data = tower_sync([parent], self.hashes[parent])
-                signed = vote_transaction(ACCOUNTS[number], VOTERS[number], data)
+                data = tower_sync([parent], self.hashes[parent], kind=kind)
+                key = (keys or {}).get(number, VOTERS[number])
+                signed = bytes(vote_transaction(ACCOUNTS[number], key, data))
+                if forged:
+                    signed = signed[:1] + bytes([slot % 250 + 1]) * 64 + signed[65:]
                 meta = {"err": {"InstructionError": [0, "Custom"]}} if votes_failed else None
-                transactions.append(TransactionRecord(bytes(signed), meta))
+                transactions.append(TransactionRecord(signed, meta))
         every = [clock, *writes]
         if not self.records:
             every = [_GENESIS, *map(vote_account, range(4)), *every]
