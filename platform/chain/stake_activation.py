@@ -59,16 +59,18 @@ def read_delegation(data: bytes) -> Delegation | None:
 
 
 def read_history(data: bytes) -> dict[int, Activation]:
-    """The StakeHistory sysvar by epoch, the newest first. Raises ValueError for what is none, and
-    where an epoch is missing, whose entries versions of Agave find differently.
+    """The StakeHistory sysvar by epoch, the newest first, down to an epoch that had no block: what
+    is below it, versions of Agave find differently. Raises ValueError for what is none.
     """
     count = int.from_bytes(data[:8], "little")
     if len(data) < 8 + count * _ENTRY.size:
         raise ValueError("the stake history is shorter than it says")
     rows = list(_ENTRY.iter_unpack(data[8 : 8 + count * _ENTRY.size]))
-    if any(row[0] != rows[0][0] - place for place, row in enumerate(rows)):
-        raise ValueError("the stake history leaves out an epoch")
-    return {epoch: Activation(*amounts) for epoch, *amounts in rows}
+    return {
+        epoch: Activation(*amounts)
+        for place, (epoch, *amounts) in enumerate(rows)
+        if epoch == rows[0][0] - place
+    }
 
 
 def activation(delegation: Delegation, epoch: int, history: History, rules: Rules) -> Activation:

@@ -19,10 +19,15 @@ class StakeSums:
     ended: Activation = field(default_factory=Activation)
     delegated: dict[bytes, int] = field(default_factory=dict)
 
-    def add(self, delegation: Delegation, begins: int, history: History, rules: Rules) -> None:
-        """The history has the epoch that ended too. Before epoch 0 there is none."""
-        if begins:
-            each = activation(delegation, begins - 1, history, rules)
+    def add(
+        self, delegation: Delegation, epochs: tuple[int | None, int], history: History, rules: Rules
+    ) -> None:
+        """`epochs` are the one that ended, None at genesis, and the one that begins; the history
+        has the first of them too.
+        """
+        ended, begins = epochs
+        if ended is not None:
+            each = activation(delegation, ended, history, rules)
             self.ended = Activation(*(a + b for a, b in zip(self.ended, each, strict=True)))
         lamports = activation(delegation, begins, history, rules).effective
         if lamports:

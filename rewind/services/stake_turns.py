@@ -75,6 +75,7 @@ class _Rules:
     activation: Rules
     history: dict[int, Activation]
     admission: Admission | None
+    ended: int | None  # the epoch of the block before; None at genesis
 
 
 def count_step() -> bool:
@@ -123,23 +124,31 @@ def _pending(bounds: tuple[int, int], schedule: EpochSchedule) -> list[int]:
     if not firsts:
         return []
     done = stake_turns.epochs_from(min(firsts))
-    lowest = (
-        next((epoch for epoch in range(first, newest + 1) if epoch not in done), None)
-        for first in sorted(firsts)
-    )
+    lowest = (_lowest(first, newest, done, schedule) for first in firsts)
     return sorted({epoch for epoch in lowest if epoch is not None})
+
+
+def _lowest(first: int, newest: int, done: set[int], schedule: EpochSchedule) -> int | None:
+    """The lowest epoch with a block that is not among those."""
+    while first <= newest:
+        if first in done:
+            first += 1
+            continue
+        begins, ends = schedule.slots_of(first)
+        block, _ = slots.links_between(begins, begins)[0]
+        if block <= ends:
+            return first
+        first = schedule.epoch_of(block)
+    return None
 
 
 def _begin(epoch: int, schedule: EpochSchedule) -> bool:
     """Whether the epoch's turn can be counted, or never will."""
-    first, last = schedule.slots_of(epoch)
+    first, _ = schedule.slots_of(epoch)
     block, parent = slots.links_between(first, first)[0]
     whole = absence.wholeness(Position.end_of(block))
     if not (whole.from_genesis or whole.of_the_living):
         return False
-    if block > last or (epoch and schedule.epoch_of(parent) != epoch - 1):
-        stake_turns.begin(epoch, parent, block, "an epoch has no block")
-        return True
     if not epoch:
         genesis = owned_between([STAKE], 0, 0, most=_MOST_AT_GENESIS)
         if 0 not in genesis.listed:
@@ -162,7 +171,8 @@ def _count(turn: StakeTurn) -> None:
         delegation = read_delegation(state.data)
         count += 1
         if delegation is not None:
-            sums.add(delegation, turn.epoch, rules.history, rules.activation)
+            epochs_here = rules.ended, turn.epoch
+            sums.add(delegation, epochs_here, rules.history, rules.activation)
     after = pubkeys[-1] if pubkeys else bytes(turn.after)
     stake_turns.advance(turn, after=after, sums=sums.packed(), accounts=count)
     if len(pubkeys) < _AT_ONCE:
@@ -185,30 +195,33 @@ def _rules_of(turn: StakeTurn) -> _Rules:
     slot = turn.first_slot
     keys = [_HISTORY, _RENT, *_FEATURES]
     states = newest_states(keys, Position.end_of(slot), look_up_slot(slot).layout)
+    schedule = epochs.epochs().schedule
+    ended = schedule.epoch_of(turn.state_slot) if turn.epoch else None
     active = {key: _activated_at(states.get(key)) for key in _FEATURES}
     if active[_ALPENGLOW] is not None:
         raise _NotCountable("its votes are certificates")
-    history = _history_of(turn, states.get(_HISTORY)) if turn.epoch else {}
+    history = {} if ended is None else _history_of(turn, ended, states.get(_HISTORY))
     since = active[_LOWER_RATE]
-    lower_from = None if since is None else epochs.epochs().schedule.epoch_of(since)
+    lower_from = None if since is None else schedule.epoch_of(since)
     admission = None
     if active[_ADMISSION] is not None:
         if _RENT not in states:
             raise _NotCountable("the Rent sysvar is not here")
         balance = rent_exempt_by(states[_RENT].data, VOTE_SIZE)
         admission = Admission(balance, without_pending=active[_REVENUE_SHARING] is not None)
-    return _Rules(Rules(lower_from, active[_INTEGERS] is not None), history, admission)
+    rules = Rules(lower_from, active[_INTEGERS] is not None)
+    return _Rules(rules, history, admission, ended)
 
 
-def _history_of(turn: StakeTurn, state: State | None) -> dict[int, Activation]:
+def _history_of(turn: StakeTurn, ended: int, state: State | None) -> dict[int, Activation]:
     if state is None or state.is_stale_at(turn.first_slot):
         raise _NotCountable("the StakeHistory sysvar is not here")
     try:
         history = read_history(state.data)
     except ValueError as fault:
         raise _NotCountable(str(fault)) from None
-    if turn.epoch - 1 not in history:
-        raise _NotCountable(f"the StakeHistory sysvar does not have epoch {turn.epoch - 1}")
+    if ended not in history:
+        raise _NotCountable(f"the StakeHistory sysvar does not have epoch {ended}")
     return history
 
 
@@ -227,18 +240,20 @@ def _finish(turn: StakeTurn, sums: StakeSums, rules: _Rules) -> None:
     whole = absence.wholeness(Position.end_of(turn.first_slot))
     if not (whole.from_genesis or whole.of_the_living):
         raise _NotCountable("slots were lost meanwhile")
-    if turn.epoch and sums.ended != rules.history[turn.epoch - 1]:
+    if rules.ended is not None and sums.ended != rules.history[rules.ended]:
         raise _NotCountable(
             f"the stakes here come to {tuple(sums.ended)} lamports (effective, activating,"
-            f" deactivating) in epoch {turn.epoch - 1}, and the cluster's StakeHistory has"
-            f" {tuple(rules.history[turn.epoch - 1])}"
+            f" deactivating) in epoch {rules.ended}, and the cluster's StakeHistory has"
+            f" {tuple(rules.history[rules.ended])}"
         )
     accounts = _vote_accounts(sorted(sums.delegated), turn.state_slot)
     weights = counted(sums.delegated, accounts, rules.admission)
     if not weights:
         raise _NotCountable("no vote account has any stake")
     differences = []
-    for epoch in (turn.epoch + 1,) if turn.epoch else (0, 1):
+    # At genesis, and above epochs without a block, the epoch that begins has no stakes yet.
+    follows = rules.ended is not None and turn.epoch == rules.ended + 1
+    for epoch in (turn.epoch + 1,) if follows else (turn.epoch, turn.epoch + 1):
         stakes = {key: Stake(each, accounts[key].voter_in(epoch)) for key, each in weights.items()}
         if not _keep(turn, epoch, stakes):
             differences.append(epoch)

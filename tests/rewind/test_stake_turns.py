@@ -184,6 +184,16 @@ def test_with_admission_a_vote_account_needs_a_key_and_its_rent(chain: Chain) ->
     assert lamports(2) == {0: 700}
 
 
+def test_a_chain_that_admits_no_one_has_no_admission(chain: Chain) -> None:
+    """As localnet, where all features are active and vote accounts have no such key."""
+    accounts = [vote_account(each, {0: SIGNERS[each]}, has_bls=False) for each in range(3)]
+    chain.begin(*genesis(feature(ADMISSION)))
+    chain.end_epoch(*accounts)
+    chain.turn(*HISTORY)
+    count()
+    assert lamports(2) == {0: 700, 1: 300, 2: 250}
+
+
 @pytest.mark.parametrize(
     "row", [(0, 1_001, 400, 0), (0, 1_000, 399, 0), (0, 1_000, 400, 1), (1, 1_000, 400, 0)], ids=str
 )
@@ -241,6 +251,22 @@ def test_from_a_whole_snapshot_on_it_goes_on(chain: Chain, record: Callable[...,
     count()
     assert lamports(5) == {0: 700, 1: 311, 2: 40}
     assert [(turn.epoch, turn.accounts) for turn in StakeTurn.objects.all()] == [(4, 4)]
+
+
+def test_epochs_without_a_block_are_passed_over(chain: Chain) -> None:
+    chain.begin(*genesis())
+    chain.end_epoch()
+    far = 10**9 * SLOTS + 3
+    chain.block(far, history(*HISTORY))
+    assert count() < 10
+    # No epoch of the history is between, in which more of the third could have come.
+    expected = {0: 700, 1: 300, 2: 250}
+    assert lamports(10**9) == lamports(10**9 + 1) == expected
+    assert list(StakeTurn.objects.values_list("epoch", flat=True)) == [10**9, 0]
+    chain.end_epoch()
+    chain.turn((10**9, 1_250, 150, 0), *HISTORY)
+    count()
+    assert outcome(10**9 + 1)[0] == "refused"
 
 
 def test_not_from_one_that_has_not_all_accounts(chain: Chain, record: Callable[..., Any]) -> None:
