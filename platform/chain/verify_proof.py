@@ -75,12 +75,12 @@ def _lines(verdict: Verdict) -> list[str]:
         lines.append("checked: each bank has the hash of the one before it")
     if votes.uncounted:
         lines.append(
-            f"not counted: {votes.uncounted} votes, of accounts without stake or not signed by"
+            f"not counted: {_counted(votes.uncounted)}, of accounts without stake or not signed by"
             " their voter, by the stakes given"
         )
     if votes.accounts:
         lines.append(
-            f"checked: {votes.accounts} votes for the bank of slot {verdict.voted_slot}, each"
+            f"checked: {_counted(votes.accounts)} for the bank of slot {verdict.voted_slot}, each"
             " signed, of an account of its own"
         )
         share = votes.share
@@ -98,6 +98,10 @@ def _lines(verdict: Verdict) -> list[str]:
         " lattice hash"
     )
     return lines
+
+
+def _counted(votes: int) -> str:
+    return "1 vote" if votes == 1 else f"{votes} votes"
 
 
 def _own_word(verdict: Verdict) -> str:

@@ -50,11 +50,9 @@ def snapshot_stakes(path: Path, epoch: int | None = None) -> Found:
     if not chosen:
         known = ", ".join(str(each.epoch) for each in manifest.epoch_stakes) or "none"
         raise NoStakes(f"{path}: it has the stakes of other epochs: {known}")
-    lines.append(
-        "believed: the stakes and voters of epochs "
-        + ", ".join(str(each.epoch) for each in chosen)
-        + ", as the snapshot has them"
-    )
+    epochs = ", ".join(str(each.epoch) for each in chosen)
+    several = "epoch" if len(chosen) == 1 else "epochs"
+    lines.append(f"believed: the stakes and voters of {several} {epochs}, as the snapshot has them")
     return Found(write_electorates([_electorate(each, bank) for each in chosen]), lines)
 
 

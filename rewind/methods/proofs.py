@@ -5,7 +5,7 @@ from jsonrpc.params import U64, Config
 from rewind.errors import SlotTooNew, SlotTooOld, SlotUnproven
 from rewind.methods.table import methods
 from rewind.results.proofs import ProvenSlot
-from rewind.services import slot_proofs
+from rewind.services import slot_chains, slot_proofs
 
 
 class SlotProofConfig(Config, frozen=True, kw_only=True):
@@ -13,10 +13,13 @@ class SlotProofConfig(Config, frozen=True, kw_only=True):
 
     include_lattice: whether the 2,048 bytes of the sum of all accounts are in it; true by default
     include_votes: whether the votes are; true by default
+    chain: whether the proofs of the slots above it are, up to the one whose votes settle it; false
+        by default
     """
 
     include_lattice: bool | None = None
     include_votes: bool | None = None
+    chain: bool | None = None
 
 
 @methods.add("getSlotProof", expensive=True, errors=(SlotTooNew, SlotTooOld, SlotUnproven))
@@ -29,7 +32,8 @@ def get_slot_proof(
     slot: a slot with a block
     config: how much of the proof
     """
-    return slot_proofs.slot_proof(
+    find = slot_chains.slot_chain if config.chain else slot_proofs.slot_proof
+    return find(
         slot,
         with_lattice=config.include_lattice is not False,
         with_votes=config.include_votes is not False,

@@ -107,6 +107,8 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     voted_through: the slot whose votes settled it, its own or one above; null while none did
     voted_bank_hash: what these votes are for, if the slot is refuted; else null
     votes: those that the ledger has for the bank of this slot, one for each vote account
+    chain: the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the
+        last of them has votes; left out unless it was asked for
     """
 
     slot: int
@@ -126,3 +128,4 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     voted_through: int | None
     voted_bank_hash: Hash | None
     votes: list[ProofVote]
+    chain: "list[ProvenSlot] | UnsetType" = UNSET

@@ -45,6 +45,18 @@ def states(slots: Collection[int]) -> dict[int, int]:
     return dict(rows)
 
 
+def parents_between(first: int, last: int, limit: int) -> list[tuple[int, int]]:
+    """(slot, parent slot) of the banks of these slots, lowest first."""
+    rows = fetch_all(
+        "SELECT slot, parent_slot FROM rewind_slotproof WHERE slot BETWEEN $1 AND $2"
+        " ORDER BY slot LIMIT $3",
+        first,
+        last,
+        limit,
+    )
+    return [(slot, parent) for slot, parent in rows]
+
+
 def starts(slots: Collection[int]) -> frozenset[int]:
     """Those of the slots that a chain of banks begins with."""
     text = "SELECT slot FROM rewind_slotproof WHERE slot = ANY($1) AND slot = start_slot"

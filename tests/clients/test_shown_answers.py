@@ -52,6 +52,7 @@ RARE = {
     "FlatAccount.dataOmitted",
     "JobResult.error",
     "ProvenSlot.accountsLatticeHash",
+    "ProvenSlot.chain",
     "RewindContext.gap",
     "RewindContext.proof",
     "SeveralContext.gap",

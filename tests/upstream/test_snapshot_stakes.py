@@ -60,7 +60,7 @@ def test_voters_and_the_epochs_slots_come_with_the_stakes(tmp_path):
     assert (found.epoch, found.slots) == (3, (224, 479))
     assert set(found.stakes) == set(KEYS[:3])
     assert found.voters is not None and set(found.voters) == set(KEYS[:2])
-    assert "believed: the stakes and voters of epochs 3, as the snapshot has them" in said
+    assert "believed: the stakes and voters of epoch 3, as the snapshot has them" in said
 
 
 def test_a_snapshot_that_is_still_being_downloaded_will_do(fixtures, tmp_path):
