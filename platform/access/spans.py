@@ -74,6 +74,24 @@ class Span:
         steps = (start - begin) // self.step
         return replace(self, name=RANGE, steps=steps, start=begin, label="the previous period")
 
+    def from_first_call(self, since: datetime, now: datetime) -> "Span":
+        """The same span of a service that counted its first call at `since`. If that is within it,
+        it begins at that call's step, with steps as fine as those of an absolute span that is so
+        long: a wide one has its bar where nothing was called.
+        """
+        begin, end = self.bounds(now)
+        if not begin < since < end:
+            return self
+        young = min(end, now) - since
+        finer = ((each, step) for most, each, step in _STEPS if young <= most and step < self.step)
+        each, step = next(finer, (self.each, self.step))
+        if step == self.step:
+            return self
+        start = since - (since - _ORIGIN) % step
+        steps = -((start - end) // step)
+        label = self.phrase
+        return replace(self, label=label, each=each, step=step, steps=steps, start=start)
+
     def by_days(self) -> "Span":
         """The same span in steps of a day, for customers whose keys have many minutes."""
         if not self.is_of_days:

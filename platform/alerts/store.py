@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
@@ -194,14 +196,28 @@ def enabled_webhooks(customers: Collection[int]) -> Iterable[Webhook]:
 
 def mail_addresses(customers: Collection[int]) -> Iterable[tuple[int, str]]:
     """(customer, address) of customers that want alerts by mail."""
-    wanted = Customer.objects.filter(pk__in=customers, alert_mails=True).exclude(email="")
-    return wanted.values_list("pk", "email")
+    wanted = Customer.objects.filter(pk__in=customers, alert_mails=True)
+    return [*wanted.exclude(email="").values_list("pk", "email"), *_of_members(wanted)]
 
 
-# --- turns: the right to deliver to a webhook or an address, until a time -------------------------
+def addresses_of(customer_id: int) -> list[str]:
+    """Where its alerts are mailed if it wants them: its own address, else those of its members."""
+    customer = Customer.objects.filter(pk=customer_id)
+    own = [each for each in customer.values_list("email", flat=True) if each]
+    return own or [address for _, address in _of_members(customer)]
 
 
-@transaction.atomic
+def _of_members(customers: QuerySet[Customer]) -> Iterable[tuple[int, str]]:
+    """(customer, address) of portal users who may sign in and chose a password, of customers
+    without an address.
+    """
+    users = User.objects.filter(
+        member__customer__in=customers.filter(email=""), is_active=True, is_staff=False
+    )
+    chosen = users.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exclude(email="")
+    return chosen.order_by("pk").values_list("member__customer", "email")
+
+
 def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) -> list[int]:
     """Claims webhooks with due deliveries that no worker has claimed, until the time."""
     due = Delivery.objects.filter(

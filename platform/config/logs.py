@@ -14,7 +14,9 @@ FORMATS = ("line", "json")
 
 _STDERR = "stderr"
 # Anyone with such an address can choose that user's password.
-_LINKS = re.compile(r"(/portal/(?:invitation|password)/|/admin/password/[^/\s]+/)[^/\s]+")
+_LINKS = re.compile(
+    r"(/portal/(?:invitation|password|alert-address)/|/admin/password/[^/\s]+/)[^/\s]+"
+)
 
 
 _configured: dict[str, Any] | None = None

@@ -11,6 +11,7 @@ from chain.derived_keys import derived_keypair
 from config import env
 from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.archive_settings import *  # noqa: F403  (every one of them is a setting)
+from config.checks import SILENCED
 from config.databases import database_of, shared_memory
 from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
 from config.history_settings import *  # noqa: F403  (likewise)
@@ -164,7 +165,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
@@ -183,7 +183,8 @@ INSTALLED_APPS = [
     "operations",
     "portal",
     "reference",
-    "config",  # last: what it does after a migration finds every permission made
+    "config",  # last of those with models: after a migration it finds every permission made
+    "django.contrib.staticfiles",  # behind config, whose commands replace its own
 ]
 
 # Every request pays for what stands here (all of Django's: 48 µs, more than the view of a cheap
@@ -396,6 +397,4 @@ configure_logs(LOGGING)
 # A call that took longer is logged with its method, its key and its request's id; 0 logs none.
 SLOW_CALL_MS = env.integer("SLOW_CALL_MS", 2_000)
 
-# W001 knows no backend but memcached's and Django's own; django-redis counts atomically.
-# The admin's own three look for its middleware in MIDDLEWARE; it stands in ADMIN_MIDDLEWARE.
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "admin.E408", "admin.E409", "admin.E410"]
+SILENCED_SYSTEM_CHECKS = [*SILENCED]

@@ -21,6 +21,12 @@ def member_of(user_id: int) -> Member | None:
     return Member.objects.select_related("user", "customer").filter(user=user_id).first()
 
 
+def active_owner(member_id: int) -> Member | None:
+    """The member, if it may sign in and is an owner."""
+    owners = Member.objects.filter(role=Member.Role.OWNER, user__is_active=True)
+    return owners.select_related("user", "customer").filter(pk=member_id).first()
+
+
 def member_named(username: str) -> Member | None:
     return Member.objects.select_related("user", "customer").filter(user__username=username).first()
 

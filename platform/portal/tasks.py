@@ -4,8 +4,9 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
+from portal import store
 from portal.models import Member
-from portal.services import mails
+from portal.services import alert_mails, mails
 
 _FAILURES = (SMTPException, OSError)
 
@@ -20,3 +21,10 @@ def mail_invitation(member_id: int) -> None:
 @shared_task(autoretry_for=_FAILURES, retry_backoff=5, retry_backoff_max=300, max_retries=8)
 def mail_new_password(email: str) -> None:
     mails.mail_new_password(email)
+
+
+@shared_task(autoretry_for=_FAILURES, retry_backoff=5, retry_backoff_max=300, max_retries=8)
+def mail_alert_address(member_id: int, address: str) -> None:
+    member = store.active_owner(member_id)
+    if member is not None:
+        alert_mails.mail_confirmation(member, address)

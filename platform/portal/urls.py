@@ -4,6 +4,7 @@ from django.urls import path
 
 from portal.views import (
     account,
+    alert_address,
     comparing,
     fates,
     find,
@@ -55,6 +56,9 @@ urlpatterns = [
     path("webhooks/", webhooks.webhooks, name="webhooks"),
     path("webhooks/add/", webhooks.add, name="webhook_add"),
     path("webhooks/mails/", webhooks.mails, name="alert_mails"),
+    path("webhooks/address/", alert_address.request_address, name="alert_address"),
+    path("webhooks/address/members/", alert_address.use_members, name="alert_address_members"),
+    path("alert-address/<str:token>/", alert_address.confirm, name="alert_address_confirm"),
     path("webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
     path("webhooks/<int:pk>/test/", webhooks.send_test, name="webhook_test"),
     path("webhooks/<int:pk>/secret/", webhooks.rotate_secret, name="webhook_secret"),

@@ -104,8 +104,39 @@ def test_a_chart_of_young_data_begins_with_the_first_call(admin_client: Any, iss
     chart = admin_client.get(PAGE, {"span": "1h"}).context["usage"]["chart"]
     assert chart.starts[0] == first and chart.series[0].values[0] == 5
     assert "Nothing was counted before" in chart.note
-    chart = admin_client.get(PAGE, {"span": "24h"}).context["usage"]["chart"]
-    assert chart.starts[0] == first.replace(minute=0) and chart.series[0].values[0] == 5
+    for span in ("24h", "7d", "month", "30d", "90d"):
+        usage = admin_client.get(PAGE, {"span": span}).context["usage"]
+        chart = usage["chart"]
+        assert chart.starts[:2] == [first, first + timedelta(minutes=1)] and len(chart.starts) < 9
+        assert chart.series[0].values[0] == 5 and not any(chart.series[0].values[1:]), span
+        assert "Nothing was counted before" in chart.note
+        assert usage["report"].span.each == "minute" and usage["report"].counts.counted == 5
+        compared = admin_client.get(PAGE, {"span": span, "compare": "previous"})
+        compared = compared.context["usage"]["chart"]
+        assert compared.starts[0] == first and set(compared.series[0].before) <= {None}
+
+
+@pytest.mark.parametrize(
+    ("age", "each"), [(110, "minute"), (300, "5 minutes"), (1_300, "hour"), (3 * 1_440, "6 hours")]
+)
+def test_steps_are_as_fine_as_the_data_is_young(
+    admin_client: Any, issue: Any, age: int, each: str
+) -> None:
+    now, key = timezone.now(), issue().key.pk
+    first = (now - timedelta(minutes=age)).replace(second=0, microsecond=0)
+    rows = [(key, "getSlot", "ok", first, 5, 9), (key, "getSlot", "rate_limited", now, 2, 9)]
+    add_usage(rows)
+    usage = admin_client.get(PAGE, {"span": "7d"}).context["usage"]
+    chart, report = usage["chart"], usage["report"]
+    assert report.span.each == each and report.span.phrase == "the last 7 days"
+    assert chart.starts[0] <= first < chart.starts[0] + chart.step
+    bars = [(chart.starts[at], value) for at, value in enumerate(chart.series[0].values) if value]
+    assert bars == [(chart.starts[0], 5)], "no bar where nothing was called"
+    assert (report.counts.counted, report.counts.refused) == (5, 2)
+    for who in ({"key": key}, {"span": "24h"}):
+        if age < 1_440:
+            counts = admin_client.get(PAGE, {"span": "7d", **who}).context["usage"]["report"].counts
+            assert (counts.counted, counts.refused) == (5, 2)
 
 
 def test_the_files_say_what_the_page_shows(admin_client: Any, issue: Any) -> None:

@@ -1,6 +1,9 @@
 """The admin's home: questions answered at a glance, alive, and each by whom it may be seen."""
 
 import json
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -200,6 +203,50 @@ def test_no_light_is_better_than_a_card_below_it(admin_client: Any, alive: None,
     assert 'class="tm-light tm-is-bad" id="light-room"' in text
     assert f"The {kind} process" in light(admin_client, "room") or kind == "web"
     assert "kinds of processes run" not in text
+
+
+# Every process, and the lights that it turns red beside Room.
+AFFECTED = {
+    "web": {"calling"},
+    "worker": set(),
+    "ingest": {"following"},
+    "simulations": set(),
+    "follower": {"following", "landing"},
+    "lander": {"landing"},
+    "grpc": {"calling"},
+    "beat": set(),
+    "localnet": {"following", "landing"},
+}
+
+
+@pytest.mark.parametrize("by", [signal.SIGSTOP, signal.SIGKILL], ids=["stopped", "killed"])
+@pytest.mark.parametrize("kind", DUTIES)
+def test_each_process_turns_its_lights_and_room_red(
+    admin_client: Any, alive: None, settings: Any, kind: str, by: signal.Signals
+) -> None:
+    """By a process that exists and is silent, and by one that is gone."""
+    settings.GRPC_PORT = 10_000
+    silent_since = time.time() - 9
+    with subprocess.Popen(["sleep", "600"]) as process:
+        process.send_signal(by)
+        if by is signal.SIGKILL:
+            process.wait()
+        heartbeats.end(kind)
+        heartbeats.beat(kind, at=silent_since, pid=process.pid)
+        os.utime(
+            settings.LOCALNET_DIR / "heartbeat", (silent_since,) * 2 if kind == "localnet" else None
+        )
+        text = home(admin_client)
+        process.kill()
+    for area in ("following", "landing", "calling", "room"):
+        is_red = area in AFFECTED[kind] | {"room"}
+        hue = "bad" if is_red else "good"
+        shown = text.partition(f'id="light-{area}"')[2].partition("</section>")[0]
+        assert f'class="tm-light tm-is-{hue}" id="light-{area}"' in text, (area, shown)
+        assert kind in shown or not is_red, (area, shown)
+    assert "kinds of processes run" not in text
+    trouble = "hung" if by is signal.SIGSTOP and kind != "localnet" else "missing"
+    assert f"{trouble}<" in card(admin_client, "processes") or trouble in text
 
 
 def test_a_follower_that_hangs_is_not_called_connected(admin_client: Any, alive: None) -> None:

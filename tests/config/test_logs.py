@@ -69,7 +69,12 @@ def test_a_link_to_a_password_is_not_logged_with_what_was_refused(lines: Lines) 
     from django.test import Client
 
     browser = Client(enforce_csrf_checks=True)
-    paths = ("/portal/invitation/", "/portal/password/", "/admin/password/MQ/")
+    paths = (
+        "/portal/invitation/",
+        "/portal/password/",
+        "/portal/alert-address/",
+        "/admin/password/MQ/",
+    )
     for path in paths:
         assert browser.post(f"{path}hush-token/").status_code == 403
     refused = [each["message"] for each in lines() if each["logger"] == "django.security.csrf"]

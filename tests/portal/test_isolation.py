@@ -17,11 +17,13 @@ DOORS = {
 }
 # Pages before signing in, and the way out.
 OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"}
+OPEN.add("alert_address_confirm")
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
     *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
     *("key_end_overlap", "key_extend_overlap"),
     *("webhook_test", "webhook_secret", "webhook_enable", "webhook_disable", "webhook_delete"),
+    *("alert_address", "alert_address_members"),
     *("webhook_redeliver", "alert_mails", "invite_again", "change_role", "remove"),
     *("replay_build", "replay_delete"),
 }
@@ -61,6 +63,8 @@ def test_every_page_is_behind_a_door_or_known_to_be_open() -> None:
     assert {name for name, door in DOORS.items() if door is None} == OPEN
     assert {name for name in WITH_PARTS if name not in ("key", "webhook")} >= ORDERS - {
         "alert_mails",
+        "alert_address",
+        "alert_address_members",
         "replay_build",
     }
     assert set(DOORS.values()) == {None, "members", "oneself", "owners", "owners change"}

@@ -93,6 +93,9 @@ def usage_report(
     asked = Asked(key_id, customer_id, keyless, method, status)
     if customer_id is not None:
         span = span.by_days()
+    asked_for, since = span, usage_queries.counted_since()
+    if since is not None:
+        span = span.from_first_call(since, now)
     steps: dict[datetime, CallCounts] = defaultdict(CallCounts)
     by_outcome: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     by_method: dict[str, CallCounts] = defaultdict(CallCounts)
@@ -109,7 +112,6 @@ def usage_report(
     methods.sort(key=lambda row: (row.kind is not Kind.COUNTED, -row.calls, row.method, row.status))
     shares = [MethodShare(name, counts) for name, counts in by_method.items() if counts.calls]
     shares.sort(key=lambda row: (-row.counts.counted, -row.counts.calls, row.method))
-    since = usage_queries.counted_since()
     begins, first = span.begins(now), 0
     if since is not None:
         first = sum(begin + span.step <= since for begin in begins)
@@ -119,7 +121,7 @@ def usage_report(
         methods[:MOST_ROWS],
         shares[:MOST_BARS],
         cut=len(methods) > MOST_ROWS,
-        since=since if first else None,
+        since=since if first or span != asked_for else None,
         before=_before(asked, span, now, since)[first : len(begins)] if compared else (),
     )
 

@@ -15,8 +15,8 @@ MOST_EVENTS = 500
 @transaction.atomic
 def route_events(*, now: datetime, staff_mail: Sequence[str]) -> int:
     """Writes the deliveries of new events: to the customer's webhooks that chose the kind and to
-    the customer's mail address; events of the staff to the staff's. Returns the number of events; 0
-    also while another worker routes.
+    the customer's mail address, or its members'; events of the staff to the staff's. Returns the
+    number of events; 0 also while another worker routes.
     """
     if not store.lock_routing():
         return 0
@@ -47,10 +47,10 @@ def _webhooks_of(events: list[Event]) -> dict[int | None, list[Webhook]]:
     return found
 
 
-def _addresses_of(
-    events: list[Event], staff_mail: Sequence[str]
-) -> dict[int | None, Sequence[str]]:
+def _addresses_of(events: list[Event], staff_mail: Sequence[str]) -> dict[int | None, list[str]]:
     wanted = store.mail_addresses(_customers(events))
-    found: dict[int | None, Sequence[str]] = {pk: [email] for pk, email in wanted}
+    found: dict[int | None, list[str]] = defaultdict(list)
+    for customer, address in wanted:
+        found[customer].append(address)
     found[None] = sorted(set(staff_mail))
     return found

@@ -1,4 +1,4 @@
-"""The form of a webhook."""
+"""The forms of a webhook, and of the address for alerts."""
 
 from typing import Any
 
@@ -31,3 +31,9 @@ class WebhookForm(forms.Form):
             (kind.name, f"{kind.name}: {kind.meaning.replace('`', '')}")
             for kind in kinds_for(staff=False)
         ]
+
+
+class AlertAddressForm(forms.Form):
+    """Where alerts are to be mailed."""
+
+    email = forms.EmailField(label="Another address", max_length=254)

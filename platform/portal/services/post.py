@@ -31,6 +31,11 @@ def post_new_password(email: str) -> bool:
     return _post("portal.tasks.mail_new_password", email)
 
 
+def post_alert_address(member: Member, address: str) -> bool:
+    """A link to confirm the address for alerts; likewise."""
+    return _post("portal.tasks.mail_alert_address", member.pk, address)
+
+
 def _post(task: str, *args: Any) -> bool:
     if not outgoing_mail.is_sent():
         return False

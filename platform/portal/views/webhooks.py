@@ -17,8 +17,9 @@ from access.errors import ActionRefused
 from alerts.admin.states import attempt_rows, delivery_rows, webhook_state
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks as services
+from alerts.store import addresses_of
 from portal import store
-from portal.forms.webhooks import WebhookForm
+from portal.forms.webhooks import AlertAddressForm, WebhookForm
 from portal.models import Member
 from portal.services import alert_mails
 from portal.views.pages import (
@@ -31,7 +32,7 @@ from portal.views.pages import (
     for_owners,
     page,
 )
-from staff import audit
+from staff import audit, outgoing_mail
 from staff.changes import between
 from staff.formatting import ago
 
@@ -50,7 +51,10 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
         "most": services.MOST_WEBHOOKS,
         "is_full": len(rows) >= services.MOST_WEBHOOKS,
         "mail_to": member.customer.email,
+        "addresses": ", ".join(addresses_of(member.customer_id)),
         "mails": member.customer.alert_mails,
+        "sends_mails": outgoing_mail.is_sent(),
+        "address_form": AlertAddressForm(),
     }
     return page(request, "portal/webhooks.html", context)
 
