@@ -142,7 +142,7 @@ class BlockhashExpired(InvalidParams):
 class NonceUnusable(InvalidParams):
     """The finalized state of the nonce account cannot take the transaction: it can never land.
     `cause` is `nonce_moved` (another hash), `nonce_closed`, `nonce_invalid` (not a nonce) or
-    `nonce_authority` (another authority); `movedInSlot` and `movedBy` say what wrote it last, where
+    `nonce_authority` (another authority); `movedInSlot` and `movedBy` say what changed it, where
     that is known.
     """
 

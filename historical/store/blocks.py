@@ -212,6 +212,14 @@ def slots_in_time(earliest: int | None, latest: int | None) -> tuple[int, int]:
     return (0, -1) if row is None or row[0] is None else (row[0], row[1])
 
 
+def time_at(slot: int) -> int | None:
+    """When the newest block at or below the slot was made, Unix seconds; None if unknown."""
+    row = fetch_one(
+        "SELECT block_time FROM historical_block WHERE slot <= $1 ORDER BY slot DESC LIMIT 1", slot
+    )
+    return None if row is None else row[0]
+
+
 def slot_before(time: int) -> int | None:
     """A slot of the newest blocks made before the time, Unix seconds."""
     row = fetch_one(

@@ -8,6 +8,8 @@ _SYSTEM = bytes(32)
 _ADVANCE = (4).to_bytes(4, "little")
 NONCE_SIZE = 80
 _CURRENT, _INITIALIZED = 1, 1
+# The one cause that a later state may lift.
+NONCE_AUTHORITY = "nonce_authority"
 
 
 class NonceData(NamedTuple):
@@ -15,6 +17,12 @@ class NonceData(NamedTuple):
 
     authority: bytes
     durable: bytes
+
+    def is_signed_by(self, signers: bytes | None) -> bool:
+        """Whether the authority is among the signers of a NonceUse; None stands for anyone."""
+        return signers is None or any(
+            self.authority == signers[at : at + 32] for at in range(0, len(signers), 32)
+        )
 
 
 class NonceUse(NamedTuple):
@@ -75,8 +83,8 @@ def why_unusable(
         return "nonce_invalid", "is not a nonce account"
     if nonce.durable != blockhash:
         return "nonce_moved", "has another hash"
-    if all(nonce.authority != signers[at : at + 32] for at in range(0, len(signers), 32)):
-        return "nonce_authority", "has another authority"
+    if not nonce.is_signed_by(signers):
+        return NONCE_AUTHORITY, "has another authority"
     return "", ""
 
 

@@ -186,15 +186,23 @@ class Node:
         """Of its newest finalized block."""
         return int(self._slot("getBlockHeight", {"commitment": "finalized"}))
 
-    def signature_statuses(self, signatures: Sequence[bytes]) -> list[SignatureStatus | None]:
-        """In their order, however old; None where the node knows of none. 256 at most."""
+    def signature_statuses(
+        self, signatures: Sequence[bytes]
+    ) -> tuple[Slot, list[SignatureStatus | None]]:
+        """As of a slot, in their order, however old; None where the node knows of none. 256 at
+        most.
+        """
         asked = [b58encode(each) for each in signatures]
         config = {"searchTransactionHistory": True}
         answer = self.call("getSignatureStatuses", asked, config, largest=_LARGEST_VALUE)
         found = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(found, list) or len(found) != len(asked):
             raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no list of them")
-        return [None if each is None else self._status(each) for each in found]
+        context = answer.get("context")
+        slot: Any = context.get("slot") if isinstance(context, dict) else None
+        if not _is_slot(slot):
+            raise NodeUnreachable(f"{self.name}: getSignatureStatuses answered no slot")
+        return Slot(slot), [None if each is None else self._status(each) for each in found]
 
     def _status(self, found: Any) -> SignatureStatus:
         if isinstance(found, dict) and "err" in found and _is_slot(found.get("slot")):

@@ -8,12 +8,11 @@ import logging
 
 from solders.pubkey import Pubkey
 
-from chain.nonces import NonceUse, why_unusable
+from chain.nonces import NONCE_AUTHORITY, NonceUse, why_unusable
 from chain.transactions import Wire
 from jsonrpc.errors import RpcError
 from priority.refusals import NonceUnusable
 from rewind.services import nonces as archive
-from rewind.services.nonces import KnownAccount
 from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
@@ -36,26 +35,27 @@ def require_usable(wire: Wire, use: NonceUse, *, at: str) -> None:
             owner=account.owner,
             data=account.data,
         )
-        # Another hash may be newer than what is final, as may be a nonce that does not exist yet.
-        if not word or (
-            word != "nonce_authority" and not archive.used_before(use.account, blockhash)
-        ):
+        if not word:
             return
-        signature = _writer(account)
+        signers = use.signers if word == NONCE_AUTHORITY else None
+        left = archive.left_at(use.account, blockhash, up_to_slot=slot, signers=signers)
+        # Another hash may be newer than what is final, as may be a nonce that does not exist yet.
+        if left is None and word != NONCE_AUTHORITY:
+            return
+        moved = left or account.written
+        by = None if moved is None else archive.writers([moved]).get(moved)
     except AWAY as error:
         log.info("a nonce is not looked up: %s", error)
         return
     except RpcError as error:
         log.info("the archive cannot be read for a nonce: %s", error)
         return
-    moved = None if account.written is None else account.written.slot
     raise NonceUnusable(
-        at, word, why, nonce=str(Pubkey(use.account)), slot=slot, moved=moved, by=signature
+        at,
+        word,
+        why,
+        nonce=str(Pubkey(use.account)),
+        slot=slot,
+        moved=None if moved is None else moved.slot,
+        by=None if by is None else str(by),
     )
-
-
-def _writer(account: KnownAccount) -> str | None:
-    if account.written is None:
-        return None
-    signature = archive.writers([account.written]).get(account.written)
-    return None if signature is None else str(signature)

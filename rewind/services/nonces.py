@@ -15,7 +15,7 @@ from rewind.store import walking
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.states import newest_states
 
-# How many writes back a used hash is looked for.
+# How many writes back a state is looked for.
 _MOST_WRITES = 64
 
 
@@ -53,20 +53,26 @@ def newest_known(pubkeys: Collection[bytes]) -> tuple[int, Mapping[bytes, KnownA
     return resolved.slot, known
 
 
-def used_before(pubkey: bytes, durable: bytes) -> bool:
-    """Whether the nonce account had this hash at one of its newest archived writes."""
+def left_at(
+    pubkey: bytes, durable: bytes, *, up_to_slot: int, signers: bytes | None = None
+) -> Position | None:
+    """The write with which the nonce account left this hash, or, with `signers`, an authority among
+    them. None if none of its newest archived writes up to the slot's end had it, or the last one
+    still has.
+    """
     ends = bounds()
     if ends is None:
-        return False
-    top = Position(ends[1] + 1, CARRIED)
-    layout = look_up_slot(ends[1]).layout
-    pages = walking.rows_below(pubkey, top, 0, layout, at_once=_MOST_WRITES)
-    rows = islice((row for page in pages for row in page), _MOST_WRITES)
-    for row in rows:
+        return None
+    slot = min(up_to_slot, ends[1])
+    layout = look_up_slot(slot).layout
+    pages = walking.rows_below(pubkey, Position(slot + 1, CARRIED), 0, layout, at_once=_MOST_WRITES)
+    after: Position | None = None
+    for row in islice((row for page in pages for row in page), _MOST_WRITES):
         nonce = read_nonce(row.owner, walking.data_of(pubkey, row)) if row.lamports else None
-        if nonce is not None and nonce.durable == durable:
-            return True
-    return False
+        if nonce is not None and nonce.durable == durable and nonce.is_signed_by(signers):
+            return after
+        after = Position(row.slot, row.position)
+    return None
 
 
 def writers(places: Collection[Position]) -> Mapping[Position, Signature]:

@@ -17,7 +17,7 @@ from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.nonces import nonce_use
 from chain.transactions import decode_wire
-from chain.units import U64_MAX, Slot
+from chain.units import U64_MAX, Slot, UnixTimestamp
 from priority.models import Submission
 from tests.priority.sending import PAYER, SYSTEM, signed, tip
 from tests.rewind.samples import blockhash
@@ -77,6 +77,7 @@ def block(
     writes: Sequence[AccountWrite] | None = (),
     parent: int | None = None,
     err: Any = None,
+    time: int | None = None,
 ) -> SlotRecord:
     meta = {"err": err, "fee": 5_000, "preBalances": [10_000], "postBalances": [5_000]}
     return SlotRecord(
@@ -84,7 +85,7 @@ def block(
         parent_slot=Slot(max(slot - 1, 0) if parent is None else parent),
         blockhash=blockhash(slot),
         previous_blockhash=blockhash(slot - 1 if parent is None else parent),
-        block_time=None,
+        block_time=None if time is None else UnixTimestamp(time),
         block_height=slot,
         transactions=[TransactionRecord(bytes(each), meta) for each in transactions],
         account_writes=None if writes is None else list(writes),

@@ -170,10 +170,14 @@ def test_answers_that_are_none(
         {"value": [{"slot": 2**63, "err": None}]},
         {"value": [{"slot": 1e300, "err": None}]},
         {"value": [{"slot": True, "err": None}]},
+        {"value": [None], "context": None},
+        {"value": [None], "context": {"slot": -1}},
     ],
 )
 def test_statuses_that_are_none(answering: Answering, result: Any) -> None:
     answering.status = 200
+    if isinstance(result, dict) and "value" in result:
+        result = {"context": {"slot": 9}, **result}
     answering.body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
     with pytest.raises(NodeUnreachable, match="getSignatureStatuses answered no"):
         node_of(answering).signature_statuses([bytes(64)])

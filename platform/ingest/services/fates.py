@@ -191,20 +191,25 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
     """Settles by the node where the ledger has gaps. Raises NodeError."""
     # In this order, so that what lands in between is found.
     height, oldest = node.block_height(), node.first_available_block()
+    newest = node.slot()
     by = f"by {node.name}, because the ledger misses blocks of that time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
-        statuses = node.signature_statuses([row.signature for row in some])
+        slot, statuses = node.signature_statuses([row.signature for row in some])
         for row, status in zip(some, statuses, strict=True):
             last_valid = row.last_valid_block_height
             if status is not None:
                 if status.is_finalized:
                     err = None if status.err is None else _encode(status.err).decode()
                     found.append(FoundRow(row.signature, status.slot, None, err))
-            elif (last_valid is None or last_valid < height) and (
-                row.accepted_slot is None
-                or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
+            elif (
+                slot >= newest  # one behind the same address may lag behind another
+                and (last_valid is None or last_valid < height)
+                and (
+                    row.accepted_slot is None
+                    or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
+                )
             ):
                 expired = _expired(row)
                 lost[row.id] = f"{expired}{';' if ': ' in expired else ':'} {by}"
