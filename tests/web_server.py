@@ -14,11 +14,12 @@ from webserver.worker import Worker
 
 
 @contextlib.contextmanager
-def serving(worker: Worker) -> Iterator[int]:
+def serving(worker: Worker, port: int = 0) -> Iterator[int]:
     """The port on which the worker serves, until the end; no callback of its loop may have failed
     by then.
     """
-    sockets = listen("127.0.0.1", 0)
+    sockets = listen("127.0.0.1", port)
+    port = int(sockets[0].getsockname()[1])
     loop = uvloop.new_event_loop()
     failures: list[Any] = []
     loop.set_exception_handler(lambda _loop, context: failures.append(context))
@@ -33,7 +34,7 @@ def serving(worker: Worker) -> Iterator[int]:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        yield int(sockets[0].getsockname()[1])
+        yield port
     finally:
         loop.call_soon_threadsafe(worker.stop)
         thread.join(PATIENCE_SECONDS)

@@ -24,6 +24,8 @@ OF_ANY_CALL = {
     "invalid_request": "Check `id`, `jsonrpc` and `method`: the message says what is wrong.",
     "request_malformed": "Send HTTP/1.1: a request line, headers, a body of the announced length.",
     "host_required": "Send one `Host` header with the host name of the URL.",
+    "forwarded_address_unreadable": "Ask the operator: the proxy sends `data.found` as your"
+    " address.",
     "request_timed_out": "Send the request without pauses; check your connection.",
     "head_too_large": "Send fewer and shorter headers, and a shorter URL.",
     "request_failed": "Try again; if it persists, send the operator the `X-Request-Id`.",

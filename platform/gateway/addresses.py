@@ -1,5 +1,6 @@
-"""The client's address: the peer's, or what a trusted proxy says."""
+"""The client's address: the peer's, or the one that a trusted proxy names."""
 
+import re
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
@@ -7,13 +8,18 @@ from typing import Any
 from django.conf import settings
 
 from access.networks import contains
+from gateway.refusals import ForwardedAddressUnreadable
+
+# `192.0.2.6:1234`, `[2001:db8::5]:443` and `[2001:db8::5]`: Azure's and others' form.
+_WITH_PORT = re.compile(r"(?:([0-9.]+)|\[([0-9A-Fa-f.]*:[^\]]*)\])(?::[0-9]{1,5})?")
 
 
 def client_address(meta: dict[str, Any]) -> str:
     """The address as text; empty when the server knows none (a unix socket without a proxy).
 
-    `X-Forwarded-For` counts only when the peer is one of TRUSTED_PROXIES, and only back to the
-    last address that is not: what stands before it, the client may have written itself.
+    `X-Forwarded-For` counts only if the peer is one of TRUSTED_PROXIES, and only back to the last
+    address that is not: the client may have written what precedes it. Several fields are read as
+    one list, joined by commas (RFC 9110, section 5.3). Raises ForwardedAddressUnreadable.
     """
     peer: str = meta.get("REMOTE_ADDR") or ""
     forwarded = meta.get("HTTP_X_FORWARDED_FOR")
@@ -21,13 +27,32 @@ def client_address(meta: dict[str, Any]) -> str:
         return peer
     found = peer
     for text in reversed(forwarded.split(",")):
-        try:
-            found = str(ip_address(text.strip()))
-        except ValueError:
-            return found
+        text = text.strip()
+        if not text:  # empty elements of a list do not count (section 5.6.1)
+            continue
+        address = read_address(text)
+        if address is None:
+            raise ForwardedAddressUnreadable(text)
+        found = address
         if not is_trusted(found):
-            return found
+            break
     return found
+
+
+def read_address(text: str) -> str | None:
+    """The IP address of an element of `X-Forwarded-For`, without its port and zone; None if it has
+    none.
+    """
+    match = _WITH_PORT.fullmatch(text)
+    if match is not None:
+        text = match[1] or match[2]
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found)
 
 
 @lru_cache(maxsize=4096)

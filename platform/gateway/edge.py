@@ -290,9 +290,10 @@ def _holder(request: Request, address: str) -> bytes:
     key = request.header(b"authorization")
     if key or b"api_key" in request.query.encode():
         return key or request.query.encode("latin-1")
-    forwarded = request.header(b"x-forwarded-for") or b""
-    meta = {"REMOTE_ADDR": address, "HTTP_X_FORWARDED_FOR": forwarded.decode("latin-1")}
-    return client_address(meta).encode()
+    try:
+        return client_address(request.environ((address, 0), _ADDRESS)).encode()
+    except Refusal:  # the application refuses it
+        return address.encode()
 
 
 @cache

@@ -61,6 +61,7 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
         return None
     try:
         require_served(host, view.policy, meta["PATH_INFO"])
+        address_of_client = client_address(meta)
     except Exception:
         return None
     return KnownHead(
@@ -70,7 +71,7 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
         meta["PATH_INFO"],
         secret,
         key_text.digest_of(secret),
-        client_address(meta),
+        address_of_client,
         meta["QUERY_STRING"],
         meta.get("HTTP_ACCEPT_ENCODING", ""),
         sane_request_id(meta.get("HTTP_X_REQUEST_ID")),

@@ -12,7 +12,14 @@ from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE, Host, host_of
-from gateway.refusals import HostUnknown, PathNotServed, Refusal, body_of, headers_of
+from gateway.refusals import (
+    ForwardedAddressUnreadable,
+    HostUnknown,
+    PathNotServed,
+    Refusal,
+    body_of,
+    headers_of,
+)
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page, wants_socket
 
@@ -43,7 +50,10 @@ class HostMiddleware:
             return _refuse(HostUnknown(), request, identity)
         request.host = host  # type: ignore[attr-defined]
         request.request_id = identity  # type: ignore[attr-defined]
-        request.client_address = client_address(meta)  # type: ignore[attr-defined]
+        try:
+            request.client_address = client_address(meta)  # type: ignore[attr-defined]
+        except ForwardedAddressUnreadable as error:
+            return _refuse(error, request, identity)
         match = endpoint_at(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "policy") and not _is_a_page(request, match):
             if request.method == "OPTIONS":

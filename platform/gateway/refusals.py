@@ -137,6 +137,20 @@ class HostRequired(Refusal):
         super().__init__("Exactly one Host header is required")
 
 
+class ForwardedAddressUnreadable(Refusal):
+    """A trusted proxy names no readable client address in `X-Forwarded-For`. Without it, the proxy
+    would count as the client: its address decides about limits and allowed networks.
+    """
+
+    reason = "forwarded_address_unreadable"
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "The proxy's X-Forwarded-For does not end with an IP address",
+            data={"required": "an IP address, optionally with a port", "found": found[:100]},
+        )
+
+
 class RequestTimedOut(Refusal):
     """The request did not come whole in time."""
 

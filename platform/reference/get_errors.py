@@ -4,6 +4,7 @@ from typing import Any
 
 from gateway.open_views import OpenView
 from gateway.refusals import (
+    ForwardedAddressUnreadable,
     HeadTooLarge,
     HostRequired,
     HostUnknown,
@@ -21,6 +22,7 @@ from reference.catalogue import common_errors, http_status
 # Raised before a view is called, or when it fails.
 _OF_ANY = (
     *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
+    ForwardedAddressUnreadable,
     *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
 )
 # Errors of a call's body or method, which a GET does not have.

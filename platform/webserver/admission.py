@@ -76,6 +76,11 @@ class Admission:
         if self._of_address[holder] <= 0:
             del self._of_address[holder]
 
+    @property
+    def has_idle(self) -> bool:
+        """Whether a connection waits for its next request, or its first."""
+        return any(each.is_idle for each in self.connections)
+
     def is_idle(self, connection: "Connection") -> None:
         """It waits for its next request."""
         self._idle[connection] = None

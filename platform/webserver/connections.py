@@ -291,6 +291,11 @@ class Connection(Reader):
         """Nothing of a request has come, and none is being answered."""
         return self._current is None and self._reading is None and not self._ahead
 
+    @property
+    def is_idle(self) -> bool:
+        """It waits for its next request, or its first."""
+        return self._handler is None and self.is_waiting and not self.is_lost
+
     def expire(self) -> None:
         """The deadline has passed."""
         if self._lingers or self._reading is None or self._error is not None:

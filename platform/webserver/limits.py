@@ -1,5 +1,7 @@
 """Limits of one web process on its clients."""
 
+import contextlib
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,3 +42,11 @@ class Limits:
     def seconds_for(self, size: int) -> float:
         """How long a body that may have so many bytes may take."""
         return self.body_seconds if size <= self.body else _LARGE_TAKES * self.body_seconds
+
+
+def raise_file_limit() -> None:
+    """Lets the process open as many files as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -4,7 +4,6 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
-import resource
 import signal
 import socket
 import time
@@ -29,7 +28,7 @@ from webserver.application import (
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
-from webserver.limits import Limits
+from webserver.limits import Limits, raise_file_limit
 from webserver.load import Load
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
@@ -45,6 +44,8 @@ _SWEEP_SECONDS = 0.5
 # A process whose threads have stood still for so long makes no progress.
 _STILL_SECONDS = 15.0
 _GRACE_SECONDS = 4.0
+# How long a process that stops waits for requests that are under way on idle connections.
+_IDLE_SECONDS = 0.25
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
 _MOST_ON_LOOP = 1_000
@@ -243,7 +244,7 @@ class Worker:
         at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]
-        _raise_file_limit()
+        raise_file_limit()
         for each in sockets:
             each.setblocking(False)
             loop.add_reader(each.fileno(), self._accept, each)
@@ -254,6 +255,9 @@ class Worker:
             self.is_stopping = True
             for each in sockets:
                 loop.remove_reader(each.fileno())
+                while self._take_next(each):
+                    pass  # closing the socket would reset connections that wait in its queue
+                each.close()
             await self._end()
             sweeping.cancel()
             if at_end is not None:
@@ -279,24 +283,29 @@ class Worker:
                 self._rest(listening, _YIELD_SECONDS)
                 return
         self._yields = False
+        self._take_next(listening)
+
+    def _take_next(self, listening: socket.socket) -> bool:
+        """Takes or refuses the next connection; whether there was one."""
         try:
             accepted, address = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
+            return False
         except OSError as error:
             log.error("a connection could not be accepted: %s", error)
             self._rest(listening, _SWEEP_SECONDS)
-            return
+            return False
         peer = (str(address[0]), int(address[1]))
         if not self.admission.admits(peer[0]):
             self._turn_away(accepted)
-            return
+            return True
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._beginning += 1
         if self._load is not None:
             self._report_load(self._load)
-        loop.create_task(self._take(accepted, peer))
+        asyncio.get_running_loop().create_task(self._take(accepted, peer))
+        return True
 
     def _report_load(self, load: Load) -> None:
         load.report(len(self.admission.connections) + self._beginning)
@@ -360,6 +369,10 @@ class Worker:
             self._on_progress()
 
     async def _end(self) -> None:
+        # Requests may be under way on idle connections: they are answered with `Connection: close`.
+        deadline = time.monotonic() + _IDLE_SECONDS
+        while time.monotonic() < deadline and (self._beginning or self.admission.has_idle):
+            await asyncio.sleep(0.01)
         for connection in list(self.admission.connections):
             connection.stop()
         for each in self.at_stop:
@@ -385,10 +398,3 @@ def run_worker(worker: Worker, sockets: Sequence[socket.socket]) -> None:
         await worker.serve(sockets)
 
     uvloop.run(main())
-
-
-def _raise_file_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

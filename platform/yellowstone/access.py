@@ -26,12 +26,12 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
     database raises.
     """
     started = time.perf_counter()
-    address = client_address(
-        {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for")}
-    )
+    address = peer
     key_id: int | None = None
     refusal: RpcError | None = None
     try:
+        forwarded = headers.get("x-forwarded-for")
+        address = client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded})
         host = host_of(headers.get(":authority") or headers.get("host", ""))
         if host is None:
             raise HostUnknown

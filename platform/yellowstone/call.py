@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -191,3 +191,14 @@ class Call:
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def joined_headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The headers by name. Several fields of one name are one list, as in HTTP (RFC 9110, 5.3): two
+    proxies may add an X-Forwarded-For each.
+    """
+    headers: dict[str, str] = {}
+    for raw, value in fields:
+        name, text = bytes(raw).decode("latin-1"), bytes(value).decode("latin-1")
+        headers[name] = f"{headers[name]},{text}" if name in headers else text
+    return headers

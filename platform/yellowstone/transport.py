@@ -34,7 +34,7 @@ from upstream.geyser.transport import (
 )
 from webserver.paced_input import PacedInput, Share
 from yellowstone.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
-from yellowstone.call import Call
+from yellowstone.call import Call, joined_headers
 from yellowstone.encoding import Framing
 
 log = logging.getLogger(__name__)
@@ -234,10 +234,7 @@ class Http2(asyncio.Protocol):
             return
         if len(self._calls) + len(self._answered) >= _MOST_CALLS:
             self._reset(next(iter(self._answered)))
-        headers = {
-            bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
-            for name, value in event.headers
-        }
+        headers = joined_headers(event.headers)
         call = self._calls[number] = Call(self, number, headers)
         is_grpc = headers.get("content-type", "").startswith("application/grpc")
         if headers.get(":method") != "POST" or not is_grpc:

@@ -9,6 +9,7 @@ import queue
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,9 +53,34 @@ class Proxy:
             "localhost", self.port, context=context, timeout=60, source_address=(CALLER, 0)
         )
 
+    def served_at(self, host: str, path: str) -> str:
+        """The host as the service sees it, by a connection for that name and its certificate."""
+        context = ssl.create_default_context(cafile=str(self.certificate))
+        address = ("127.0.0.1", self.port)
+        with (
+            socket.create_connection(address, timeout=60) as raw,
+            context.wrap_socket(raw, server_hostname=host) as secure,
+        ):
+            head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {self.key}\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(CALL)}\r\n"
+            secure.sendall(f"{head}Connection: close\r\n\r\n{CALL}".encode())
+            answer = b"".join(iter(lambda: secure.recv(65_536), b""))
+        found: str = json.loads(answer[answer.index(b"{") : answer.rindex(b"}") + 1])["result"][
+            "host"
+        ]
+        return found
+
+    def in_clear(self, request: bytes) -> tuple[str, bytes]:
+        """Status line and all of the response without TLS."""
+        port = int((self.certificate.parent / "plain").read_text())
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
+            plain.sendall(request)
+            answer = b"".join(iter(lambda: plain.recv(65_536), b""))
+        return answer.partition(b"\r\n")[0].decode(), answer
+
     def ask(
         self, method: str, path: str, body: str | None = None, header: str = ""
-    ) -> tuple[int, dict[str, str], bytes]:
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
         """The response; `header` names one in which the caller claims another address."""
         connection = self.connect()
         try:
@@ -65,7 +91,7 @@ class Proxy:
                 headers[header] = "6.6.6.6"
             connection.request(method, path, body, headers)
             response = connection.getresponse()
-            return response.status, dict(response.headers), response.read()
+            return response.status, response.headers, response.read()
         finally:
             connection.close()
 
@@ -125,6 +151,25 @@ class Proxy:
             asked.put(None)
             updates.cancel()
             return found
+
+    def refusals(self, count: int) -> set[Any]:
+        """The statuses of so many Subscribes without a key, and of a call with one between two."""
+        credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
+        found = set()
+        with grpc.secure_channel(f"localhost:{self.port}", credentials) as channel:
+            subscribe = channel.stream_stream("/geyser.Geyser/Subscribe", bytes, bytes)
+            ping = channel.unary_unary("/geyser.Geyser/Ping", bytes, bytes)
+            waits = threading.Event()
+            for _ in range(count):
+                # Its client does not half-close: it could go on to subscribe to more.
+                call = subscribe(iter(waits.wait, True), timeout=PATIENCE_SECONDS)
+                with contextlib.suppress(grpc.RpcError):
+                    for _ in call:
+                        pass
+                found.add(call.code())
+                ping(b"", metadata=(("x-token", self.key),), timeout=PATIENCE_SECONDS)
+            waits.set()
+        return found
 
     def events(self) -> FateStream:
         """The stream of fates of its key."""
@@ -202,12 +247,14 @@ def announce_fate(issued: Any, number: int) -> str:
 
 
 def certificate(folder: Path) -> Path:
-    """A certificate of localhost, signed by itself; its key beside it."""
+    """A certificate of localhost and its tiers' hosts, signed by itself; its key beside it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
     day = datetime.timedelta(days=1)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    # Those that the files of deploy/ ask for.
+    hosts = ("localhost", "*.rpc.localhost", "*.qos.localhost")
+    names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
-from tests.webserver.client import Client, get
+from tests.webserver.client import Client, get, post
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -152,3 +152,30 @@ def test_a_server_that_stops_closes_idle_connections_and_answers_the_rest() -> N
     assert server.application.calls == ["/", "/held"]
     idle.close()
     busy.close()
+
+
+def test_a_request_that_comes_while_the_server_stops_is_answered() -> None:
+    """On idle connections, and on connections that are not accepted yet: a proxy sends calls there
+    until it sees the end, and it may not send a POST twice.
+    """
+    with served() as server, contextlib.ExitStack() as clients:
+        idle = [clients.enter_context(server.client()) for _ in range(5)]
+        for client in idle:
+            assert client.send(get("/")).reply().status == 200
+        waiting: list[Client] = []
+
+        def stop() -> None:
+            # In one turn of the loop: what connects now waits in the socket's queue.
+            waiting.extend(clients.enter_context(server.client()) for _ in range(5))
+            server.worker.stop()
+
+        assert server.worker._loop is not None
+        server.worker._loop.call_soon_threadsafe(stop)
+        while not server.worker.is_stopping:
+            time.sleep(0.001)
+        for client in (*idle, *waiting):
+            reply = client.send(post("/", b"x")).reply()
+            assert (reply.status, reply.headers["connection"]) == (200, "close")
+            assert client.is_closed
+        with pytest.raises(ConnectionRefusedError):
+            server.client()

@@ -2,6 +2,7 @@
 
 import socket
 import zlib
+from collections.abc import Iterable
 from typing import Any, Self
 
 import zstandard
@@ -16,7 +17,14 @@ from upstream.protobuf import geyser_pb2 as schema
 class BareCall:
     """`headers` and `trailers` are what came of these."""
 
-    def __init__(self, port: int, key: str, path: str = "Subscribe", **headers: str) -> None:
+    def __init__(
+        self,
+        port: int,
+        key: str,
+        path: str = "Subscribe",
+        fields: Iterable[tuple[str, str]] = (),
+        **headers: str,
+    ) -> None:
         self.headers: dict[str, str] = {}
         self.trailers: dict[str, str] = {}
         self.is_reset = False
@@ -31,6 +39,7 @@ class BareCall:
                 *((":authority", "127.0.0.1"), ("content-type", "application/grpc")),
                 *(("te", "trailers"), ("x-token", key)),
                 *((name.replace("_", "-"), value) for name, value in headers.items()),
+                *fields,
             ],
         )
         self._flush()

@@ -81,7 +81,7 @@ def of_proxy() -> Iterator[Finding]:
         yield warning(
             f"DOMAIN is {settings.DOMAIN} without TLS: keys are sent in the clear, sign-in cookies"
             " too.",
-            "Put nginx or Caddy in front (deploy/), and set BEHIND_HTTPS=true.",
+            "Put nginx, Caddy or HAProxy in front (deploy/), and set BEHIND_HTTPS=true.",
         )
     public = urlsplit(settings.PUBLIC_URL)
     if settings.BEHIND_HTTPS and public.scheme != "https":
