@@ -17,11 +17,18 @@ from cryptography.x509.oid import NameOID
 
 
 @contextmanager
-def tls_door(target: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Its address at `localhost`, and the certificate that clients have to trust."""
+def tls_door(
+    target: str, folder: Path, *, asks_clients: bool = False
+) -> Iterator[tuple[str, Path]]:
+    """Its address at `localhost`, and the certificate that clients have to trust and, if it
+    `asks_clients`, have to show.
+    """
     certificate, key = make_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
+    if asks_clients:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(certificate)
     context.set_alpn_protocols(["h2"])
     host, _, port = target.rpartition(":")
     loop = asyncio.new_event_loop()

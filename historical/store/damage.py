@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Min
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from columns.other_database import OtherDatabase
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import (
@@ -18,7 +19,6 @@ from historical.models import (
 )
 from historical.store.sealed_blocks import SealedRow, row_of
 
-_LOCK = 7_361
 State, Kind = LedgerDamage.State, LedgerDamage.Kind
 _ENTRIES = ("entries", "errs", "memo_positions", "memos")
 
@@ -34,7 +34,7 @@ class IndexBlockRow(NamedTuple):
 
 def claim_scrub() -> bool:
     """Locks scrubbing until the transaction ends; False when another worker has the lock."""
-    return bool(fetch_all("SELECT pg_try_advisory_xact_lock($1)", _LOCK)[0][0])
+    return try_for(AdvisoryLock.LEDGER_SCRUBBING)
 
 
 def scrub_of(before: Any) -> LedgerScrub | None:

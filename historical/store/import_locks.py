@@ -4,11 +4,9 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from columns.advisory_locks import AdvisoryLock
 from columns.held_locks import HeldLock
 from historical.models import Import
-
-# The first half of the lock's name, so that it is unlike those of other locks.
-_IMPORTS = 7_301
 
 _held: dict[int, HeldLock] = {}
 
@@ -31,7 +29,7 @@ def take(number: int) -> bool:
     """False when another import holds it, of this process or any other."""
     if number in _held:
         return False
-    lock = HeldLock(_IMPORTS, number % 2**31)
+    lock = HeldLock(AdvisoryLock.LEDGER_IMPORT, number % 2**31)
     if lock.take():
         _held[number] = lock
     return number in _held

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from columns import spreading
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import commit_alone, is_clustered
 from columns.raw_queries import fetch_all, raw_connection
 from historical.ledger_generations import SEALING
@@ -17,7 +18,6 @@ from historical.store.copying import copy_rows
 
 log = logging.getLogger(__name__)
 
-_LOCK = 7_360
 # Blocks beyond this do not fit the index.
 MOST_SLOT = 2**40 - 1
 
@@ -87,12 +87,12 @@ def try_alone() -> bool:
     """Takes the lock of all that changes sealed data, for this transaction; False if another has
     it.
     """
-    return bool(fetch_all("SELECT pg_try_advisory_xact_lock($1)", _LOCK)[0][0])
+    return try_for(AdvisoryLock.LEDGER_SEALING)
 
 
 def wait_alone() -> None:
     """The same, when the other is done."""
-    fetch_all("SELECT pg_advisory_xact_lock($1) IS NULL", _LOCK)
+    wait_for(AdvisoryLock.LEDGER_SEALING)
 
 
 def moved() -> None:

@@ -6,16 +6,14 @@ from typing import Any
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
+from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
-
-# One worker routes events at a time: deliveries are numbered in the order of their events.
-_ROUTING_LOCK = 7_340_211
 
 
 def _raw_delete(rows: QuerySet[Any]) -> None:
@@ -42,11 +40,10 @@ def written_once(names: Sequence[str]) -> set[str | None]:
 
 
 def lock_routing() -> bool:
-    """Takes the lock until the end of the transaction; False if another worker has it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ROUTING_LOCK])
-        row = cursor.fetchone()
-    return row is not None and bool(row[0])
+    """Takes the lock until the end of the transaction; False if another worker has it. One worker
+    routes events at a time: deliveries are numbered in the order of their events.
+    """
+    return try_for(AdvisoryLock.ROUTING_EVENTS)
 
 
 def unrouted_events(most: int) -> list[Event]:

@@ -7,6 +7,8 @@ from functools import cache
 from django.conf import settings
 from django.db import connection
 
+from columns.advisory_locks import AdvisoryLock, exclusive, shared
+
 CITUS = "citus"
 
 # Tests ask a single PostgreSQL in the form of a cluster.
@@ -20,9 +22,8 @@ def is_clustered() -> bool:
 
 # Nodes commit one after the other, the coordinator first. A transaction that writes to several
 # holds this advisory lock until all have; reads share it, and see all of a transaction or nothing.
-_FENCE = "7390, 0"
-READ_FENCE = f"SELECT pg_advisory_xact_lock_shared({_FENCE}) IS NULL"
-COMMIT_FENCE = f"SELECT pg_advisory_xact_lock({_FENCE})"
+READ_FENCE = f"{shared(AdvisoryLock.CLUSTER_COMMITS)} IS NULL"
+COMMIT_FENCE = exclusive(AdvisoryLock.CLUSTER_COMMITS)
 
 
 def commit_alone() -> None:

@@ -27,13 +27,12 @@ from django.core.signals import setting_changed
 from django.db import OperationalError, connection, transaction
 
 from columns import raw_queries
+from columns.advisory_locks import AdvisoryLock, shared, try_for
 from eventloop.calls import current_call
 
 log = logging.getLogger(__name__)
 
-# Held shared by each transaction that will move a number: the server may still be committing for a
-# process that has died.
-_LOCK = 7_341
+_SHARED = f"{shared(AdvisoryLock.GENERATIONS)} IS NULL"
 _SIZE = 4_096
 _STUCK_SECONDS = 2.0
 # Cached values are reread after this time even without commits, to pick up manual changes in SQL.
@@ -74,7 +73,8 @@ class Generation:
             return
         changed: set[Generation] = connection.changed  # type: ignore[attr-defined]
         if not changed:
-            raw_queries.fetch_all("SELECT pg_advisory_xact_lock_shared($1) IS NULL", _LOCK)
+            # The server may still be committing for a process that has died.
+            raw_queries.fetch_all(_SHARED)
         changed.add(self)
 
     def _repair_if_stuck(self, ended: int) -> None:
@@ -147,9 +147,8 @@ def repair() -> None:
     try:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-                if cursor.fetchone()[0]:
+            with transaction.atomic():
+                if try_for(AdvisoryLock.GENERATIONS):
                     _make_equal(path, numbers)
     finally:
         os.close(held)

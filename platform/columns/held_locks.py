@@ -10,16 +10,18 @@ from typing import Any
 import psycopg
 from django.db import connection
 
+from columns.advisory_locks import AdvisoryLock, attempt
+
 # Connection parameters of Django only, and psycopg's automatic prepared statements.
 _LEFT_OUT = ("cursor_factory", "context", "prepare_threshold")
 _TRANSACTION_TIMEOUT_SINCE = 170_000
 
 
 class HeldLock:
-    """An advisory lock on two numbers; the first one is the kind of lock."""
+    """An advisory lock that outlives transactions."""
 
-    def __init__(self, kind: int, number: int) -> None:
-        self._name = (kind, number)
+    def __init__(self, kind: AdvisoryLock, number: int) -> None:
+        self._attempt = attempt(kind, number)
         self._connection: psycopg.Connection[Any] | None = None
 
     def take(self) -> bool:
@@ -54,7 +56,7 @@ class HeldLock:
         execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         if self._connection.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
             execute("SET LOCAL transaction_timeout = 0")
-        return execute("SELECT pg_try_advisory_xact_lock(%s, %s)", self._name).fetchone() == (True,)
+        return execute(self._attempt).fetchone() == (True,)
 
 
 def _connect() -> psycopg.Connection[Any]:

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
-# The first half of an advisory lock's name.
-_LOCK = 7_343
+from columns.advisory_locks import AdvisoryLock, wait_for
 
 
 class Spread(NamedTuple):
@@ -69,7 +68,7 @@ def spread(each: Spread) -> bool:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
+        wait_for(AdvisoryLock.SPREADING_TABLES)
         if each.table in spread_tables():
             return False
         for change in each.changes:

@@ -1,11 +1,18 @@
-"""The broker's transport: kombu's own for Redis, whose workers survive a Redis that hangs."""
+"""The broker's transport: kombu's own for Redis, connected as every client of REDIS_URL is, whose
+workers survive a Redis that hangs.
+"""
 
 import logging
 from typing import Any
 
 from kombu.transport import redis, virtual
+from redis.connection import Connection
+
+from config.redis_urls import options_of
 
 log = logging.getLogger(__name__)
+
+_OF_TCP = ("host", "port", "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options")
 
 
 class QoS(redis.QoS):
@@ -48,9 +55,22 @@ class QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """With that quality of service."""
+    """With that quality of service. The transport option `redis_url` says where Redis is: kombu's
+    own addresses lack some of redis-py's options.
+    """
 
     QoS = QoS
+    from_transport_options = (*redis.Channel.from_transport_options, "redis_url")
+    redis_url = "redis://"
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        options = options_of(self.redis_url)
+        self.connection_class = options.pop("connection_class", Connection)
+        found: dict[str, Any] = super()._connparams(asynchronous)  # type: ignore[misc]
+        found |= {"db": 0, "username": None, "password": None}
+        for name in _OF_TCP if "path" in options else ():
+            found.pop(name, None)
+        return found | options
 
 
 class Transport(redis.Transport):

@@ -115,27 +115,6 @@ def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
         raise BadEnvironment(f"{name}: {error}; expected 10.0.0.0/8,192.168.1.2") from None
 
 
-def redis_url(name: str, default: Callable[[], str]) -> str:
-    """A URL that redis-py takes. Its text is not repeated: there may be a password in it."""
-    url = text(name, "") or default()
-    parts = _split(url)
-    if parts is not None and parts.scheme == "unix":
-        good = bool(parts.path)
-    else:
-        number = "" if parts is None else parts.path.strip("/")
-        good = (
-            parts is not None
-            and parts.scheme in {"redis", "rediss"}
-            and bool(parts.hostname)
-            and (not number or number.isdecimal())
-        )
-    if not good:
-        raise BadEnvironment(
-            f"{name}: expected redis://host:port/0, rediss://host:port/0 or unix:///path?db=0"
-        )
-    return url
-
-
 def http_url(name: str, default: str) -> str:
     """An http or https address, without a trailing slash; its text is not repeated, for it may
     hold a token. The default may be empty: no such machine.

@@ -19,6 +19,7 @@ from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, 
 from config.logs import FORMATS, LEVELS, logging_of
 from config.logs import configure as configure_logs
 from config.mail import mail_settings
+from config.redis_urls import broker_address, redis_url
 from config.standard_methods import STANDARD_METHODS
 from config.web_limits import *  # noqa: F403  (every one of them is a setting)
 
@@ -261,7 +262,7 @@ SHARED_MEMORY_DIR = shared_memory(env.text("SHARED_MEMORY_DIR", ""), DATABASE_UR
 
 # --- Redis ----------------------------------------------------------------------------------------
 
-REDIS_URL = env.redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
+REDIS_URL = redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
 # For django-ratelimit: fixed windows per address. redis-py retries for 4 s: too long for a request.
 CACHES = {
     "default": {
@@ -307,12 +308,7 @@ FILE_UPLOAD_HANDLERS: list[str] = []
 
 # --- Celery ---------------------------------------------------------------------------------------
 
-# kombu spells unix sockets its own way: redis+socket:///path?virtual_host=0.
-CELERY_BROKER_URL = REDIS_URL
-if REDIS_URL.startswith("unix://"):
-    CELERY_BROKER_URL = "redis+socket" + REDIS_URL.removeprefix("unix").replace(
-        "db=", "virtual_host="
-    )
+CELERY_BROKER_URL = broker_address(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True  # what a task did stands in the database
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -327,6 +323,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "redis_url": REDIS_URL,  # which is connected to (config.celery_broker)
     # Above the time limit; with kombu's own intervals a killed worker's task would wait 100 s.
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,

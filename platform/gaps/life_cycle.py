@@ -8,18 +8,17 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
 from chain.slot_ranges import SlotRange, clip, subtract
 from chain.units import I64_MAX
+from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.raw_queries import fetch_one
 from gaps.slot_gap import GapStatus, SlotGap, is_more_specific
 
 G = TypeVar("G", bound=SlotGap)
 
-# The first half of the advisory lock's key; each user of advisory locks has its own.
-_LOCK = 7_303
 # The latest events of a gap to keep: a gap that cannot be filled is attempted for ever.
 _KEPT_EVENTS = 50
 _WRITTEN_AT_ONCE = 250
@@ -35,8 +34,7 @@ def lock() -> None:
     """Blocks other transactions from opening or closing gaps until this one ends. One lock for all
     tables: transactions that write ledger and archive could deadlock with two.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
+    wait_for(AdvisoryLock.GAPS)
 
 
 @transaction.atomic

@@ -3,10 +3,9 @@
 import time
 import zlib
 
+from columns.advisory_locks import AdvisoryLock
 from columns.held_locks import HeldLock
 
-# The first half of the lock's key: unique among our advisory locks.
-_FOLLOWERS = 7_308
 _LOOK_SECONDS = 2.0
 
 
@@ -19,7 +18,7 @@ class SourceLock:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._lock = HeldLock(_FOLLOWERS, zlib.crc32(source.encode()) - 2**31)
+        self._lock = HeldLock(AdvisoryLock.FOLLOWER, zlib.crc32(source.encode()) - 2**31)
         self._looked_at = 0.0
 
     def take(self) -> bool:

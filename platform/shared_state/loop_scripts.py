@@ -3,41 +3,38 @@ each reply resumes its call.
 """
 
 import asyncio
-import contextlib
 import logging
-import socket
 import time
 from collections import deque
 from typing import Any
 
 import hiredis
+import redis
 
 from eventloop.calls import LoopCall
 from shared_state import script_socket
 from shared_state.redis_client import TIMEOUT_SECONDS
+from shared_state.redis_connections import drop, open_writer, short_loop_connection
 from shared_state.script_socket import RedisAway, ScriptUnknown
 
 log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 0.25
-_READ = 65_536
 
 
-class LoopScripts:
+class LoopScripts(asyncio.Protocol):
     """The client of one event loop. Without a connection, threads run the commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._socket: socket.socket | None = None
+        self._writer: asyncio.StreamWriter | None = None
         self._reader = hiredis.Reader()
         # Calls that wait, and since when, in the order of their commands.
         self._waiting: deque[tuple[LoopCall, float]] = deque()
         self._unsent = bytearray()
-        self._is_sending = False
-        self._is_writing = False
         self._is_watched = False
-        self._is_connecting = False
+        self._opening: asyncio.Task[None] | None = None
         self._not_before = 0.0
         self._is_closed = False
 
@@ -45,15 +42,14 @@ class LoopScripts:
         """The integers that the command returns; suspends the call. Raises RedisAway or
         ScriptUnknown.
         """
-        if self._socket is None:
+        if self._writer is None:
             self._connect()
             return call.in_thread(lambda: script_socket.ask(message))
         now = time.monotonic()
         self._waiting.append((call, now))
-        self._unsent += message
-        if not self._is_sending:
-            self._is_sending = True
+        if not self._unsent:
             self._loop.call_soon(self._send)
+        self._unsent += message
         if not self._is_watched:
             self._is_watched = True
             self._loop.call_later(_WATCH_SECONDS, self._watch)
@@ -73,51 +69,33 @@ class LoopScripts:
         self._lose("the process stops")
 
     def _send(self) -> None:
-        self._is_sending = False
-        connection = self._socket
-        if connection is None:
-            return
-        try:
-            with contextlib.suppress(BlockingIOError):
-                del self._unsent[: connection.send(self._unsent)]
-        except OSError as error:
-            self._lose(str(error))
-            return
-        if self._unsent and not self._is_writing:
-            self._is_writing = True
-            self._loop.add_writer(connection.fileno(), self._send)
-        elif not self._unsent and self._is_writing:
-            self._is_writing = False
-            self._loop.remove_writer(connection.fileno())
+        """Sends the commands of one turn of the loop: a write for each would cost twice as much."""
+        if self._writer is not None and self._unsent:
+            self._writer.transport.write(bytes(self._unsent))
+            self._unsent.clear()
 
-    def _on_readable(self) -> None:
-        connection = self._socket
-        assert connection is not None
+    def data_received(self, data: bytes) -> None:
+        reader = self._reader
         try:
-            data = connection.recv(_READ)
-            if not data:
-                raise ConnectionResetError("Redis closed the connection")
-            self._reader.feed(data)
-            while self._socket is connection and (reply := self._reader.gets()) is not False:
+            reader.feed(data)
+            # A call that goes on may close the connection.
+            while self._reader is reader and (reply := reader.gets()) is not False:
                 call, _since = self._waiting.popleft()
                 self._resume(call, reply, None)
-        except (BlockingIOError, InterruptedError):
-            return
-        except (OSError, IndexError, hiredis.ProtocolError) as error:
+        except (IndexError, hiredis.ProtocolError) as error:
             self._lose(str(error))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lose(str(error or "Redis closed the connection"))
 
     def _lose(self, why: str) -> None:
         """Closes the connection and fails the waiting calls: their commands may have run."""
-        connection, self._socket = self._socket, None
+        writer, self._writer = self._writer, None
         waiting, self._waiting = self._waiting, deque()
         self._unsent.clear()
         self._reader = hiredis.Reader()
-        if connection is not None:
-            self._loop.remove_reader(connection.fileno())
-            if self._is_writing:
-                self._loop.remove_writer(connection.fileno())
-            connection.close()
-        self._is_writing = False
+        if writer is not None:
+            drop(writer)
         for call, _since in waiting:
             script_socket.is_away()
             self._loop.call_soon(self._resume, call, None, RedisAway(why, sent=True))
@@ -139,25 +117,19 @@ class LoopScripts:
         self._loop.call_later(_WATCH_SECONDS, self._watch)
 
     def _connect(self) -> None:
-        if self._is_connecting or self._is_closed or time.monotonic() < self._not_before:
-            return
-        self._is_connecting = True
-        made = self._loop.run_in_executor(None, script_socket.connected)
-        made.add_done_callback(self._take)
+        if self._opening is None and not self._is_closed and time.monotonic() >= self._not_before:
+            self._opening = self._loop.create_task(self._open())
 
-    def _take(self, made: "asyncio.Future[socket.socket | None]") -> None:
-        self._is_connecting = False
+    async def _open(self) -> None:
         try:
-            connection = made.result()
-        except (OSError, RedisAway) as error:
+            writer = await open_writer(short_loop_connection(), self)
+            if self._is_closed:
+                drop(writer)
+            else:
+                self._writer = writer
+        except redis.RedisError as error:
             # The threads' own commands report the failure.
             log.debug("no connection for the event loop: %s", error)
-            connection = None
-        if connection is None:
             self._not_before = time.monotonic() + _PAUSE_SECONDS
-        elif self._is_closed:
-            connection.close()
-        else:
-            connection.setblocking(False)
-            self._socket = connection
-            self._loop.add_reader(connection.fileno(), self._on_readable)
+        finally:
+            self._opening = None

@@ -5,15 +5,14 @@ For loops that send hundreds of commands a second: redis-py costs several times 
 
 import asyncio
 import hashlib
-import ssl
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import hiredis
 import redis
 from redis.asyncio import Redis
-from redis.asyncio.connection import SSLConnection
 
+from shared_state.redis_connections import connection_of, drop, open_writer
 from shared_state.script_socket import command
 
 Words = Sequence[str | bytes | int | float]
@@ -25,7 +24,7 @@ class RedisLink(asyncio.Protocol):
     def __init__(self, client: Redis, *, seconds: float) -> None:
         self._client = client
         self._seconds = seconds
-        self._transport: asyncio.WriteTransport | None = None
+        self._writer: asyncio.StreamWriter | None = None
         self._reader = hiredis.Reader()
         self._answer: asyncio.Future[Any] | None = None
         self._digests: dict[str, str] = {}
@@ -36,7 +35,7 @@ class RedisLink(asyncio.Protocol):
         """
         try:
             async with asyncio.timeout(self._seconds + seconds):
-                if self._transport is None:
+                if self._writer is None:
                     await self._connect()
                 reply = await self._exchange(command(*words))
         except BaseException as error:
@@ -64,9 +63,9 @@ class RedisLink(asyncio.Protocol):
 
     def close(self) -> None:
         """The next command opens another connection."""
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            transport.abort()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            drop(writer)
         self._fail(ConnectionResetError("the connection was closed"))
 
     def data_received(self, data: bytes) -> None:
@@ -81,7 +80,7 @@ class RedisLink(asyncio.Protocol):
             answer.set_result(reply)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._transport = None
+        self._writer = None
         self._fail(error or ConnectionResetError("Redis closed the connection"))
 
     def _fail(self, error: Exception) -> None:
@@ -89,34 +88,15 @@ class RedisLink(asyncio.Protocol):
             self._answer.set_exception(error)
 
     async def _exchange(self, message: bytes) -> Any:
-        if self._transport is None:
+        if self._writer is None:
             raise ConnectionResetError("Redis closed the connection")
         self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(message)
+        self._writer.transport.write(message)
         try:
             return await self._answer
         finally:
             self._answer = None
 
     async def _connect(self) -> None:
-        loop, options = asyncio.get_running_loop(), self._client.connection_pool.connection_kwargs
         self._reader = hiredis.Reader()
-        if options.get("path"):
-            transport, _ = await loop.create_unix_connection(lambda: self, options["path"])
-        else:
-            is_tls = issubclass(self._client.connection_pool.connection_class, SSLConnection)
-            host, port = options.get("host", "localhost"), options.get("port", 6379)
-            tls = ssl.create_default_context() if is_tls else None
-            transport, _ = await loop.create_connection(lambda: self, host, port, ssl=tls)
-        # uvloop's are of no class of asyncio's.
-        self._transport = cast(asyncio.WriteTransport, transport)
-        if options.get("password"):
-            names = [options["username"]] if options.get("username") else []
-            await self._greet("AUTH", *names, options["password"])
-        if options.get("db"):
-            await self._greet("SELECT", options["db"])
-
-    async def _greet(self, *words: str | int) -> None:
-        reply = await self._exchange(command(*words))
-        if isinstance(reply, hiredis.ReplyError):
-            raise redis.AuthenticationError(str(reply))
+        self._writer = await open_writer(connection_of(self._client.connection_pool), self)

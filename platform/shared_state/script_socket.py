@@ -1,27 +1,26 @@
-"""A minimal Redis client for scripts that return integers: one socket for each thread.
+"""Prepared commands to Redis that return integers, on one connection of redis-py for each thread.
 
-A general client spends several times the script's own cost on pools, locks and reply types. Every
-request runs such a script, so this client sends prepared bytes and reads a list of integers.
+redis-py's pools and command objects cost four times as much as its connections. Every request runs
+such a script, so prepared bytes go straight to a connection.
 """
 
 import hashlib
 import os
-import socket
-import ssl
-import struct
 import threading
 import time
 from collections.abc import Callable
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import Any
 
-from django.conf import settings
+import redis
+from redis.exceptions import NoScriptError
 
 from eventloop.calls import LoopCall, current_call
-from shared_state.redis_client import TIMEOUT_SECONDS
+from shared_state.redis_connections import open_connection
 
 # For this long after a failure, calls fail at once instead of waiting for Redis.
 AWAY_SECONDS = 1.0
-_TIMEVAL = struct.pack("ll", int(TIMEOUT_SECONDS), int(TIMEOUT_SECONDS % 1 * 1_000_000))
+# Replies of a server that did not run the command.
+_REFUSALS = (redis.ResponseError, redis.BusyLoadingError)
 
 
 class RedisAway(Exception):
@@ -39,7 +38,7 @@ class ScriptUnknown(Exception):
 
 
 class _Threads(threading.local):
-    connection: socket.socket | None = None
+    connection: Any = None  # a redis.connection.Connection
 
 
 _threads = _Threads()
@@ -85,42 +84,32 @@ def ask(message: bytes) -> list[int]:
     """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
     away) or ScriptUnknown.
     """
-    global _away_until
     if _away_until and time.monotonic() < _away_until:
         raise RedisAway("Redis did not answer a moment ago")
     call = current_call()
     if call is not None:
         return call.in_thread(lambda: ask(message)) if on_loop is None else on_loop(call, message)
-    connection = _threads.connection
     sent = False
     try:
+        connection = _threads.connection
         if connection is not None:
             sent = True
             try:
-                reply = _exchange(connection, message)
-            except (BrokenPipeError, ConnectionError):
-                connection.close()  # the server closed it while it lay idle, or was restarted
-                connection = None
-        if connection is None:
+                return _exchange(connection, message)
+            except redis.ConnectionError:  # perhaps the server closed it while it was idle
+                _threads.connection = None
+        connection = _threads.connection = open_connection()
+        sent = True
+        return _exchange(connection, message)
+    except NoScriptError:
+        raise ScriptUnknown from None
+    except redis.RedisError as error:
+        is_away()
+        if isinstance(error, _REFUSALS):
+            sent = False
+        else:
             _threads.connection = None
-            connection = _connect()
-            sent = True
-            reply = _exchange(connection, message)
-            _threads.connection = connection
-    except (OSError, RedisAway) as error:
-        if connection is not None:
-            connection.close()
-        _threads.connection = None
-        _away_until = time.monotonic() + AWAY_SECONDS
         raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
-    if reply[:1] == b"*":
-        return [int(line[1:]) for line in reply.split(b"\r\n")[1:-1]]
-    if reply.startswith(b"-NOSCRIPT"):
-        raise ScriptUnknown
-    if reply[:1] == b"-":
-        _away_until = time.monotonic() + AWAY_SECONDS
-        raise RedisAway(reply.decode("utf-8", "replace").strip())
-    return []
 
 
 def is_away() -> None:
@@ -129,21 +118,12 @@ def is_away() -> None:
     _away_until = time.monotonic() + AWAY_SECONDS
 
 
-def connected() -> socket.socket | None:
-    """A connection for non-blocking use; None with TLS. Raises OSError or RedisAway."""
-    connection = _connect()
-    if isinstance(connection, ssl.SSLSocket):
-        connection.close()
-        return None
-    return connection
-
-
 def forget() -> None:
     """Closes the thread's connection and forgets the last failure."""
     global _away_until
     _away_until = 0.0
     if _threads.connection is not None:
-        _threads.connection.close()
+        _threads.connection.disconnect()
         _threads.connection = None
 
 
@@ -156,56 +136,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def _exchange(connection: socket.socket, message: bytes) -> bytes:
-    connection.sendall(message)
-    reply = connection.recv(4096)
-    while not _is_whole(reply):
-        more = connection.recv(4096)
-        if not more:
-            raise ConnectionResetError("Redis closed the connection")
-        reply += more
-    return reply
-
-
-def _is_whole(reply: bytes) -> bool:
-    if reply[-2:] != b"\r\n":
-        return False
-    if reply[:1] != b"*":
-        return True
-    return reply.count(b"\r\n") == int(reply[1 : reply.index(b"\r\n")]) + 1
-
-
-def _connect() -> socket.socket:
-    url = urlsplit(settings.REDIS_URL)
-    query = parse_qs(url.query)
-    if url.scheme == "unix":
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(TIMEOUT_SECONDS)
-        connection.connect(unquote(url.path))
-        database = "0"
-    else:
-        host = url.hostname or "localhost"
-        connection = socket.create_connection((host, url.port or 6379), TIMEOUT_SECONDS)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if url.scheme == "rediss":
-            connection = ssl.create_default_context().wrap_socket(connection, server_hostname=host)
-        database = url.path.strip("/") or "0"
-    username = unquote(url.username or "") or query.get("username", [""])[0]
-    password = unquote(url.password or "") or query.get("password", [""])[0]
-    if password:
-        _greet(connection, "AUTH", *([username] if username else []), password)
-    database = query.get("db", [database])[0]
-    if database != "0":
-        _greet(connection, "SELECT", database)
-    if url.scheme != "rediss":
-        # The kernel keeps the time limit: a Python timeout would poll before every read and write.
-        connection.settimeout(None)
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            connection.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL)
-    return connection
-
-
-def _greet(connection: socket.socket, *words: str) -> None:
-    reply = _exchange(connection, command(*words))
-    if reply[:1] == b"-":
-        raise RedisAway(f"{words[0]}: {reply.decode('utf-8', 'replace').strip()}")
+def _exchange(connection: Any, message: bytes) -> list[int]:
+    connection.send_packed_command((message,), check_health=False)
+    reply = connection.read_response()
+    return reply if isinstance(reply, list) else []

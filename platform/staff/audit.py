@@ -8,14 +8,12 @@ from datetime import datetime
 from ipaddress import ip_address
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
+from columns.advisory_locks import AdvisoryLock, wait_for
 from staff.models import AuditEntry
-
-# One writer at a time: each entry's digest covers the digest of the one before.
-_LOCK = 7_340_210
 
 
 def record(
@@ -50,8 +48,9 @@ def record(
     if hasattr(subject, "_meta"):
         entry.subject_type = subject._meta.label_lower
         entry.subject_id = _text(subject.pk, 100)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    with transaction.atomic():
+        # One writer at a time: each entry's digest covers the digest of the one before.
+        wait_for(AdvisoryLock.AUDIT_LOG)
         before = AuditEntry.objects.order_by("-pk").values_list("digest", flat=True).first()
         entry.digest = digest_of(bytes(before or b""), entry)
         entry.save(force_insert=True)

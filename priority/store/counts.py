@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from priority.models import LandingClock, LandingCount, LandingKeyCount
 
 STEP, HOUR, DAY = 300, 3_600, 86_400
@@ -21,7 +22,6 @@ _DAY = timedelta(days=1)
 _ORIGIN = "'2000-01-01+00'::timestamptz"
 # The step of time that a moment is in.
 STEP_OF = f"date_bin('{STEP} seconds', {{}}, {_ORIGIN})"
-_COUNTING = 7_340
 
 _COLUMNS = "seconds, start, measure, tier, upstream, word, number, count, amount"
 _KEY_COLUMNS = "seconds, start, key_id, tier, state, reason, count"
@@ -129,8 +129,7 @@ def alone() -> bool:
     """Whether no other worker counts until this transaction ends; it may take ten minutes."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO '10min'")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
-        return bool(cursor.fetchone()[0])
+    return try_for(AdvisoryLock.LANDING_COUNTS)
 
 
 def take_changes(*, noted_before: datetime, most: int) -> list[datetime]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
@@ -21,7 +22,6 @@ WATCH_ENDED = (
     " submissions are kept"
 )
 _PAGE = 2_000
-_LOOKING = 7_330
 
 
 class UnsettledRow(NamedTuple):
@@ -211,9 +211,7 @@ def _watched(sql: str, parameters: list[Any]) -> list[WatchedRow]:
 
 def alone() -> bool:
     """Whether this is the only worker that settles until this transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOOKING])
-        return bool(cursor.fetchone()[0])
+    return try_for(AdvisoryLock.SETTLING)
 
 
 def unsettled(*, accepted_before: datetime) -> Iterator[list[UnsettledRow]]:

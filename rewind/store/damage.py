@@ -8,13 +8,12 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from solders.pubkey import Pubkey
 
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment, SegmentScrub
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage_copies import CopiedBlock
 
-# The first half of an advisory lock's name.
-_LOCK = 7_344
 State = SealedDamage.State
 
 
@@ -50,13 +49,12 @@ _BEFORE = (
 
 def claim_scrub() -> bool:
     """Locks scrubbing until the transaction ends; False when another worker has the lock."""
-    found = fetch_one(f"SELECT pg_try_advisory_xact_lock({_LOCK}, 0)")
-    return bool(found and found[0])
+    return try_for(AdvisoryLock.ARCHIVE_SCRUBBING)
 
 
 def wait_for_scrub() -> None:
     """The same, once the other worker is done with its step."""
-    fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
+    wait_for(AdvisoryLock.ARCHIVE_SCRUBBING)
 
 
 def blocks_after(segment: int, key: Key, limit: int) -> list[BlockRow]:

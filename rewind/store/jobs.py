@@ -9,18 +9,16 @@ from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
+from columns.advisory_locks import AdvisoryLock, wait_for
 from rewind.models import SimulationJob, SimulationResult
 
 State = SimulationJob.State
 OPEN = (State.QUEUED, State.RUNNING)
-# The first half of an advisory lock's name.
-_KEY_LOCK = 7_311
 
 
 def lock_key(key_id: int) -> None:
     """No other transaction submits jobs of the key until this one ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_KEY_LOCK, key_id % 2**31])
+    wait_for(AdvisoryLock.JOBS_OF_KEY, key_id % 2**31)
 
 
 def of_key(key_id: int) -> QuerySet[SimulationJob]:

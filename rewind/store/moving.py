@@ -11,14 +11,13 @@ from django.db import connection
 from django.db.models import F
 from psycopg import OperationalError
 
+from columns.advisory_locks import AdvisoryLock
 from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed_models import SealedBlock, SealedSegment
 from rewind.sealing.object_format import Packed
 
-# The kind of an advisory lock.
-_MOVERS = 7_342
 # Blocks that are read at once: about 5 kB each, 40 MB at worst but for single large accounts.
 _AT_ONCE = 500
 State = SealedSegment.State
@@ -51,7 +50,7 @@ class Row(NamedTuple):
 @contextmanager
 def alone() -> Iterator[bool]:
     """Whether no other worker moves anything until the end."""
-    lock = HeldLock(_MOVERS, 0)
+    lock = HeldLock(AdvisoryLock.MOVING_SEGMENTS, 0)
     try:
         taken = lock.take()
     except OperationalError:

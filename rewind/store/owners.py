@@ -5,11 +5,10 @@ from collections.abc import Collection
 from django.db import connection
 from solders.pubkey import Pubkey
 
+from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.raw_queries import fetch_all
 from rewind.models import Owner
 
-# The first half of an advisory lock's name.
-_LOCK = 7_304
 # Some 15 MB.
 _MOST_PUBKEYS = 100_000
 
@@ -23,9 +22,9 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     found = known_ids(pubkeys)
     new = sorted(set(pubkeys) - found.keys())
     if new:
+        # Without the lock, two who bring in the same owners could wait for each other.
+        wait_for(AdvisoryLock.OWNERS)
         with connection.cursor() as cursor:
-            # Without the lock, two who bring in the same owners could wait for each other.
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
             cursor.execute(
                 "INSERT INTO rewind_owner (pubkey, filtered)"
                 " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"

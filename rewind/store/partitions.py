@@ -10,13 +10,12 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
 from columns import clusters
+from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.raw_queries import fetch_one
 from rewind.models import ArchiveState
 
 PARTITION_SLOTS = 36_000
 
-# The first half of an advisory lock's name, so that no other lock has ours.
-_LOCK = 7_302
 # Shorter than deadlock_timeout: a reader that holds a partition may wait for the parent, which we
 # hold; then we give up before PostgreSQL ends one of the two.
 _LONGEST_WAIT_MS = 300
@@ -51,13 +50,12 @@ def ensure(slots: Iterable[int]) -> None:
     wanted = sorted({partition_of(slot).first for slot in slots})
     if not wanted or len(_there(wanted)) == len(wanted):
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK])
-        there = _there(wanted)  # another writer may have made it while we waited
-        for first in wanted:
-            if first not in there:
-                _make(Partition(first, first + PARTITION_SLOTS - 1, _turn(first)))
-        note_layout()
+    wait_for(AdvisoryLock.ARCHIVE_PARTITIONS)
+    there = _there(wanted)  # another writer may have made it while we waited
+    for first in wanted:
+        if first not in there:
+            _make(Partition(first, first + PARTITION_SLOTS - 1, _turn(first)))
+    note_layout()
 
 
 def existing() -> list[Partition]:

@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.raw_queries import fetch_all, fetch_one
-
-# The first half of an advisory lock's name.
-_LOCK = 7_371
 
 
 class QueuedSlot(NamedTuple):
@@ -36,13 +34,12 @@ _QUEUED = ", ".join(f"q.{name}" for name in _COLUMNS.split(", "))
 
 def claim() -> bool:
     """No other worker proves until the transaction ends; False where one does."""
-    found = fetch_one(f"SELECT pg_try_advisory_xact_lock({_LOCK}, 0)")
-    return bool(found and found[0])
+    return try_for(AdvisoryLock.PROVING)
 
 
 def wait() -> None:
     """The same, once the other worker is done with its step."""
-    fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
+    wait_for(AdvisoryLock.PROVING)
 
 
 def put(rows: Sequence[RecordedSlot]) -> None:

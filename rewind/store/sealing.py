@@ -9,16 +9,15 @@ from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
 from solders.sysvar import RENT
 
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import is_clustered
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import fetch_all
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.changes import Block
 from rewind.store import late_rows, partitions, slots, writing
 from rewind.store.change_source import Key
 from rewind.store.partitions import Partition
 
-# The first half of an advisory lock's name.
-_LOCK = 7_313
 _BLOCK_COLUMNS = "segment_id, changes, slot, position, bucket, pubkey, block"
 _DELETED_AT_ONCE = 2_000
 # A row of it in slot 0 says that the accounts of genesis are here: nothing writes it later in the
@@ -38,13 +37,12 @@ class Piece(NamedTuple):
 
 def claim() -> bool:
     """Locks sealing until the transaction ends; False when another worker has the lock."""
-    found = fetch_one(f"SELECT pg_try_advisory_xact_lock({_LOCK}, 0)")
-    return bool(found and found[0])
+    return try_for(AdvisoryLock.ARCHIVE_SEALING)
 
 
 def wait() -> None:
     """The same, when the other worker has ended its transaction."""
-    fetch_one(f"SELECT pg_advisory_xact_lock({_LOCK}, 0) IS NULL")
+    wait_for(AdvisoryLock.ARCHIVE_SEALING)
 
 
 def active() -> list[Piece]:

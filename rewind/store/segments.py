@@ -11,13 +11,12 @@ from django.db import connection
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState
 from rewind.store import partition_cache, partitions
 
-# The first half of an advisory lock's name, so that no other lock has ours.
-_LOCK = 7_307
 # What goes through all accounts goes by so many parts of their pubkeys, a transaction each.
 SLICES = 256
 _SEGMENTS_OF_ROW = 64
@@ -171,10 +170,7 @@ def keep_below(segment: int) -> None:
 
 def claim_slice() -> bool:
     """Locks indexing until the transaction ends; False when another worker has the lock."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_LOCK])
-        (is_ours,) = cursor.fetchone()
-    return bool(is_ours)
+    return try_for(AdvisoryLock.ACCOUNT_INDEX)
 
 
 def index_slice(segment: int, number: int) -> None:

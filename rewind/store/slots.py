@@ -9,13 +9,12 @@ from psycopg.errors import LockNotAvailable
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns import clusters
+from columns.advisory_locks import AdvisoryLock, exclusive, shared, wait_for
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
 from rewind.store import slot_owners
 
-# The first half of an advisory lock's name; the second is a slot's, or the window's.
-_SLOT_LOCK, _WINDOW_LOCK = 7_305, 7_306
 # Locks are few and large: their table in PostgreSQL is small.
 _SLOT_LOCKS = 256
 _LONGEST_WAIT_MS = 1_000
@@ -69,8 +68,8 @@ def lock_for_writing(slots: Collection[int]) -> None:
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT pg_advisory_xact_lock_shared({_WINDOW_LOCK}, 0);"
-            f"SELECT pg_advisory_xact_lock({_SLOT_LOCK}, key)"
+            f"{shared(AdvisoryLock.ARCHIVE_WINDOW)};"
+            f"{exclusive(AdvisoryLock.ARCHIVED_SLOT, 'key')}"
             f" FROM unnest(ARRAY{keys}::int[]) AS key"
         )
 
@@ -82,7 +81,7 @@ def lock_window() -> bool:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_WINDOW_LOCK])
+            wait_for(AdvisoryLock.ARCHIVE_WINDOW)
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             return False

@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 from django.db import DatabaseError, connection
 
 from chain.accounts import AccountWrite
+from columns.advisory_locks import AdvisoryLock
 from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
@@ -24,8 +25,6 @@ from rewind.store import late_rows, unsealing
 from rewind.store.segments import keep_new, kept_terms
 from rewind.store.writing import NotAU64, copy_rows
 
-# The first half of an advisory lock's name; the second is the number of a table.
-_IMPORTS = 7_312
 _PREFIX = "rewind_snapshot_"
 _COLUMNS = (
     "stored_slot, write_version, lamports, rent_epoch, wanted, executable, pubkey, owner, data"
@@ -63,7 +62,7 @@ class Staging:
     def __init__(self) -> None:
         number = secrets.randbits(31)
         self._table = f"{_PREFIX}{number}"
-        self._lock = HeldLock(_IMPORTS, number)
+        self._lock = HeldLock(AdvisoryLock.SNAPSHOT_IMPORT, number)
 
     def __enter__(self) -> Self:
         _drop_left_behind()
@@ -234,7 +233,7 @@ def _drop_left_behind() -> None:
             [f"^{_PREFIX}[0-9]+$"],
         )
         for (table,) in cursor.fetchall():
-            lock = HeldLock(_IMPORTS, int(table.removeprefix(_PREFIX)))
+            lock = HeldLock(AdvisoryLock.SNAPSHOT_IMPORT, int(table.removeprefix(_PREFIX)))
             if lock.take():
                 cursor.execute(f"DROP TABLE IF EXISTS {table}")
                 lock.release()

@@ -11,6 +11,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from columns import generations
+from columns.advisory_locks import AdvisoryLock, shared
 from columns.generation_cache import GenerationCache
 from columns.generations import Change, Generation
 from tests.databases import this_database
@@ -153,7 +154,7 @@ def test_a_commit_still_at_the_server_is_waited_for(transactional_db, tmp_path):
     numbers = generations._numbers()
     assert numbers is not None
     with psycopg.connect(**connection.get_connection_params()) as other:
-        other.execute("SELECT pg_advisory_xact_lock_shared(%s)", [generations._LOCK])
+        other.execute(shared(AdvisoryLock.GENERATIONS))
         numbers[2 * 40 + 1] += 1
         generations.repair()
         assert THINGS.read() is None

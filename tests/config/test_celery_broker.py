@@ -17,6 +17,7 @@ from celery import Celery
 from kombu import Connection, Consumer, Queue
 
 from config.celery_app import app
+from config.redis_urls import broker_address
 from embedded.addresses import embedded_addresses
 from embedded.servers import Servers, start_servers, stop_servers
 from tests.patience import PATIENCE_SECONDS
@@ -72,9 +73,8 @@ def finish(message: Any, connection: Connection, *, refused: bool) -> None:
 @contextlib.contextmanager
 def connected(celery: Celery, url: str) -> Iterator[Connection]:
     """As its workers connect, with shorter pauses."""
-    address = "redis+socket" + url.removeprefix("unix").replace("db=", "virtual_host=")
-    options = {**celery.conf.broker_transport_options, **_PAUSES}
-    with celery.connection_for_read(address) as connection:
+    options = {**celery.conf.broker_transport_options, **_PAUSES, "redis_url": url}
+    with celery.connection_for_read(broker_address(url)) as connection:
         connection.transport_options = options
         yield connection
 

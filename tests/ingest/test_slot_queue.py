@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.conf import settings
 
+from columns.advisory_locks import AdvisoryLock, exclusive
 from historical.models import Block
 from historical.models import Gap as LedgerGap
 from ingest import slot_queue
@@ -193,7 +194,7 @@ def test_a_task_whose_time_is_over_refuses_nothing():
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with psycopg.connect(**parameters) as other:
-            other.execute("SELECT pg_advisory_xact_lock(7303, 0)")
+            other.execute(exclusive(AdvisoryLock.GAPS))
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with pytest.raises(SoftTimeLimitExceeded):
                 ingest()

@@ -39,10 +39,10 @@ def opened() -> Iterator[Loop]:
     try:
         for _ in range(600):
             loop.run(lambda: _ECHO.run(0, 1, 2))
-            if scripts[0]._socket is not None:
+            if scripts[0]._writer is not None:
                 break
             threading.Event().wait(0.02)
-        assert scripts[0]._socket is not None
+        assert scripts[0]._writer is not None
         loop.scripts = scripts[0]  # type: ignore[attr-defined]
         yield loop
     finally:
@@ -86,7 +86,7 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
     for _ in range(600):
         script_socket._away_until = 0.0
         (found,) = loop.run(lambda: _ECHO.run(0, 5, 6))
-        if found == [5, 6] and loop.scripts._socket is not None:
+        if found == [5, 6] and loop.scripts._writer is not None:
             break
         threading.Event().wait(0.02)
     assert loop.run(*[lambda: _ECHO.run(0, 7, 8)] * 3) == [[7, 8]] * 3

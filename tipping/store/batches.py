@@ -6,12 +6,10 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Count, Max, Q, QuerySet
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import exists
 from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
-
-# The first half of the advisory lock's key; each user of advisory locks has its own.
-_PREPARING = 7_321
 
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
 
@@ -84,9 +82,7 @@ def outdated(ttl_class: TtlClass) -> QuerySet[TipBatch]:
 
 def may_prepare() -> bool:
     """Takes the lock on preparing batches until the transaction ends; False if it is taken."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_PREPARING])
-        return bool(cursor.fetchone()[0])
+    return try_for(AdvisoryLock.TIP_BATCHES)
 
 
 def last_number() -> int:

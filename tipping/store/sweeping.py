@@ -3,17 +3,14 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from django.db import connection
 from django.db.models import F, Q, QuerySet, Sum
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from columns.advisory_locks import AdvisoryLock, share, try_for
 from tipping.models import TipAddress, TipBatch, TipEntry, TipSweep, TipSweepPart
 
 State = TipSweep.State
-
-# Held shared by transactions that add to the tip ledger, exclusively to mark a batch as swept.
-_RECORDING = 7_320
 
 
 def batches_due(expired_by: datetime, *, read_by: datetime, limit: int) -> QuerySet[TipBatch]:
@@ -106,10 +103,9 @@ def mark_swept(batch: TipBatch, *, empty_at: int, now: datetime) -> bool:
     """Whether it was marked: only if no open sweep has any of its addresses, the ledger has no
     change of their balances after `empty_at`, and no transaction is recording one.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_RECORDING])
-        if not cursor.fetchone()[0]:
-            return False
+    # Transactions that add to the tip ledger share it.
+    if not try_for(AdvisoryLock.TIP_LEDGER):
+        return False
     # Waiting for a row here would block transactions that record entries.
     locked = TipBatch.objects.select_for_update(skip_locked=True).filter(pk=batch.pk)
     if not locked.exists() or busy(batch) or _entries(batch).filter(slot__gt=empty_at).exists():
@@ -122,8 +118,7 @@ def reopen_for_entries(pubkeys: Collection[bytes]) -> None:
     """Unmarks the addresses' batches as swept; none is marked again before the transaction ends.
     Call it in the transaction that adds entries of these addresses to the tip ledger.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s, 0)", [_RECORDING])
+    share(AdvisoryLock.TIP_LEDGER)
     owning = TipAddress.objects.filter(pubkey__in=pubkeys).values("batch")
     swept = TipBatch.objects.filter(pk__in=owning, swept_at__isnull=False).order_by("pk")
     rows = list(swept.select_for_update().values_list("pk", flat=True))

@@ -7,9 +7,8 @@ from django.db import connection, transaction
 from django.db.models import Max, Min, Sum
 from solders.pubkey import Pubkey
 
+from columns.advisory_locks import AdvisoryLock, try_for
 from tipping.models import TipDay, TipEntry
-
-_COUNTING = 7_322
 
 _COUNT = """
 INSERT INTO tipping_tipday (day, pubkey, ttl_seconds, kind, is_static, count, received, paid)
@@ -40,10 +39,8 @@ def count_days() -> None:
     """Counts today and yesterday, or all days if none is counted yet. Does nothing while another
     worker counts.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, 0)", [_COUNTING])
-        if not cursor.fetchone()[0]:
-            return
+    if not try_for(AdvisoryLock.TIP_DAYS):
+        return
     newest = TipDay.objects.aggregate(newest=Max("day"))["newest"]
     if newest is None:
         oldest = TipEntry.objects.aggregate(oldest=Min("recorded_at"))["oldest"]

@@ -1,18 +1,23 @@
 """Redis: reachable, and such that nothing that was accepted is lost."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import redis
 from django.conf import settings
+from redis.exceptions import NoPermissionError
 
 from config.doctor.findings import Finding, error, note, ok, warning
 from embedded.addresses import valkey_socket
-from shared_state.redis_client import client
+from shared_state.redis_client import NAMESPACE, client
 from staff.formatting import counted, size_of
 
 _FULL = 0.8
+_RIGHTS = "Give the user of REDIS_URL the rights that docs/deployment.md lists under Redis."
+_KEYS = ("tidemark:", "cache:", "_kombu.", "unacked", "default", "ingest", "simulations")
 
 
 def of_connecting() -> Iterator[Finding]:
@@ -31,13 +36,17 @@ def of_connecting() -> Iterator[Finding]:
             advice = "It is the embedded one, which runs while `make run` does: start that."
         yield error(f"Redis does not answer: {failure}", advice)
     else:
-        # A user of restricted rights passes PING and nothing else.
-        found: Any = client().info()
+        try:
+            found: Any = client().info()
+        except NoPermissionError:
+            yield error("The Redis user has no right to INFO.", _RIGHTS)
+            return
         name = "Valkey" if found.get("valkey_version") else "Redis"
         yield ok(f"{name} {found.get('valkey_version') or found['redis_version']} answers.")
 
 
 def of_redis() -> Iterator[Finding]:
+    yield from _rights()
     found: Any = client().info()
     if found.get("role") == "slave":
         yield error("REDIS_URL leads to a replica: it takes no writes.", "Name the primary.")
@@ -54,6 +63,28 @@ def of_redis() -> Iterator[Finding]:
         yield warning(f"{clients} of {most} connections to Redis are open.", "Raise maxclients.")
     if count := int(found.get("rejected_connections") or 0):
         yield warning(f"Redis has refused {counted(count, 'connection')}.", "Raise maxclients.")
+
+
+def _rights() -> Iterator[Finding]:
+    """One command of each kind, on one key of each kind; the names belong to no one."""
+    database = client().connection_pool.connection_kwargs.get("db") or 0
+    tasks: Any = client().pubsub()  # type: ignore[no-untyped-call]
+    pipeline: Any = client().pipeline(transaction=True)
+    pipeline.time()
+    with closing(tasks):
+        for subject, attempt in (
+            *((f"keys {key}*", partial(client().exists, f"{key}:doctor")) for key in _KEYS),
+            ("keys *.pidbox*", partial(client().exists, "doctor.pidbox")),
+            ("scripts", partial(client().eval, "return redis.call('TIME')[1]", 0)),
+            ("transactions", pipeline.execute),
+            ("channels tidemark:*", partial(client().publish, f"{NAMESPACE}doctor", "")),
+            ("tasks' channel", partial(tasks.psubscribe, f"/{database}.celery.pidbox")),
+            ("tasks' channel", partial(tasks.get_message, timeout=1)),
+        ):
+            try:
+                attempt()
+            except NoPermissionError:
+                yield error(f"The Redis user has no right to the {subject}.", _RIGHTS)
 
 
 def _persistence(found: Any) -> Iterator[Finding]:

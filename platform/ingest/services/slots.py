@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import SlotRange, runs, subtract
+from columns.advisory_locks import AdvisoryLock, exclusive
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
 from historical.services.gaps import ledger_gaps
@@ -36,8 +37,6 @@ log = logging.getLogger(__name__)
 # One transaction: enough to spread its cost, few enough that readers see slots soon.
 _RUN_SLOTS = 16
 _RUN_BYTES = 24 * 1_048_576
-# One writer at a time: a second one would only wait for the first one's rows.
-_WRITER_LOCK = 7_309
 REFUSED = "refused"
 
 
@@ -113,10 +112,11 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
 
 
 def _lock_writers() -> None:
+    """One writer at a time: a second one would only wait for the first one's rows."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
-            f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})"
+            f"{exclusive(AdvisoryLock.SLOT_WRITER)}"
         )
 
 

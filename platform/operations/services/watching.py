@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from alerts.tasks import deliver_events
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from embedded.run_state import read_run_state
 from historical.services.bounds import newest_slot_or_none
 from operations import store
@@ -22,7 +23,6 @@ from operations.services import alarms, sampling
 
 log = logging.getLogger(__name__)
 
-_LOCK = 7_340_220
 # Without a supervisor that knows what is starting, a young web process leaves it to the others.
 _GRACE_SECONDS = 60.0
 # Processes are checked for so long after a problem, so that their alarms close.
@@ -52,7 +52,7 @@ def watch(*, now: datetime, stands_in: bool = False) -> bool:
     """One step; False if another process did it in this step of time."""
     readings = read(now)
     with transaction.atomic():
-        _wait_alone()
+        wait_for(AdvisoryLock.WATCHING)
         return _step(readings, now, stands_in)
 
 
@@ -99,7 +99,7 @@ def watch_processes(*, now: datetime) -> set[str]:
         own.unwell_at = started
     if own.unwell_at and started - own.unwell_at < _CALM_SECONDS:
         with transaction.atomic():
-            if _is_alone():
+            if try_for(AdvisoryLock.WATCHING):
                 rule = BY_NAME["process_missing"]
                 alarms.evaluate_rule(rule, process_findings(found, now), now=now)
     return unwell
@@ -117,17 +117,6 @@ def is_overdue(*, now: datetime) -> bool:
     patience = step if stood_in(newest) else CLOCK_PATIENCE + step
     own.sampled_until = newest.at + patience
     return now >= own.sampled_until
-
-
-def _is_alone() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-        return bool(cursor.fetchone()[0])
-
-
-def _wait_alone() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def _step(readings: Readings, now: datetime, stands_in: bool) -> bool:

@@ -1,0 +1,75 @@
+"""The database's advisory locks. Each has two numbers: its kind, and which one of that kind (0 if
+there is only one). PostgreSQL never confuses them with locks of a single number.
+"""
+
+from enum import IntEnum, unique
+
+from django.db import connection
+
+
+@unique
+class AdvisoryLock(IntEnum):
+    """The kinds. All advisory locks of the service are listed here, so that no two are the same."""
+
+    LEDGER_IMPORT = 7_301  # of an import's row
+    ARCHIVE_PARTITIONS = 7_302
+    GAPS = 7_303
+    OWNERS = 7_304
+    ARCHIVED_SLOT = 7_305  # of a slot, modulo a small number
+    ARCHIVE_WINDOW = 7_306
+    ACCOUNT_INDEX = 7_307
+    FOLLOWER = 7_308  # of a source
+    SLOT_WRITER = 7_309
+    JOBS_OF_KEY = 7_311  # of an API key
+    SNAPSHOT_IMPORT = 7_312  # of a table
+    ARCHIVE_SEALING = 7_313
+    TIP_LEDGER = 7_320
+    TIP_BATCHES = 7_321
+    TIP_DAYS = 7_322
+    SETTLING = 7_330
+    LANDING_COUNTS = 7_340
+    GENERATIONS = 7_341
+    MOVING_SEGMENTS = 7_342
+    SPREADING_TABLES = 7_343
+    ARCHIVE_SCRUBBING = 7_344
+    LEDGER_SEALING = 7_360
+    LEDGER_SCRUBBING = 7_361
+    PROVING = 7_371
+    CLUSTER_COMMITS = 7_390
+    AUDIT_LOG = 7_340_210
+    ROUTING_EVENTS = 7_340_211
+    WATCHING = 7_340_220
+
+
+def exclusive(lock: AdvisoryLock, number: str = "0") -> str:
+    """The statement that waits for the lock; `number` may be a column."""
+    return f"SELECT pg_advisory_xact_lock({lock.value}, {number})"
+
+
+def shared(lock: AdvisoryLock) -> str:
+    """The statement that waits to share the lock with others that share it."""
+    return f"SELECT pg_advisory_xact_lock_shared({lock.value}, 0)"
+
+
+def attempt(lock: AdvisoryLock, number: int) -> str:
+    """The statement that takes the lock unless another has it, and returns whether it did."""
+    return f"SELECT pg_try_advisory_xact_lock({lock.value}, {number})"
+
+
+def wait_for(lock: AdvisoryLock, number: int = 0) -> None:
+    """Holds the lock until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(exclusive(lock, str(number)))
+
+
+def share(lock: AdvisoryLock) -> None:
+    """Shares the lock until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(shared(lock))
+
+
+def try_for(lock: AdvisoryLock, number: int = 0) -> bool:
+    """Whether this transaction holds the lock until it ends; False if another has it."""
+    with connection.cursor() as cursor:
+        cursor.execute(attempt(lock, number))
+        return bool(cursor.fetchone()[0])
