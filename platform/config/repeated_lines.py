@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import threading
 import time
 import weakref
@@ -21,7 +22,12 @@ class _Window:
     count: int = 0
 
 
-# What a line is of: its logger, its level, its template, its exception's type and its RPC method.
+# Numbers, addresses and quoted text in a line that came without arguments: asyncio's and other
+# libraries' own texts differ in these alone. An object's text may hold whatever a peer sent.
+_VALUES = re.compile(r"0x[0-9a-f]+|\d+|b?'[^']*'|b?\"[^\"]*\"")
+_LONGEST_TEMPLATE = 200
+# What a line is of: its logger, its level, its template, its exception's type, and for one with a
+# traceback its RPC method.
 _Kind = tuple[str, int, str, str, str]
 
 
@@ -85,7 +91,7 @@ class RepeatedLines(logging.Filter):
             record.pathname,
             record.lineno,
             "… repeated %d times in %.0f s: %s",
-            (repeated, self._seconds, record.getMessage().splitlines()[0]),
+            (repeated, self._seconds, (record.getMessage().splitlines() or [""])[0]),
             None,
         )
         summary.repeated = repeated
@@ -123,5 +129,13 @@ if hasattr(os, "register_at_fork"):
 def _kind_of(record: logging.LogRecord) -> _Kind:
     exception = record.exc_info[0] if record.exc_info else None
     name = "" if exception is None else exception.__qualname__
-    method = str(getattr(record, "method", ""))
-    return record.name, record.levelno, str(record.msg), name, method
+    method = str(getattr(record, "method", "")) if record.exc_info else ""
+    return record.name, record.levelno, _template_of(record), name, method
+
+
+def _template_of(record: logging.LogRecord) -> str:
+    template = str(record.msg)
+    if record.args:
+        return template
+    first = template.lstrip().partition("\n")[0]
+    return _VALUES.sub("…", first)[:_LONGEST_TEMPLATE]

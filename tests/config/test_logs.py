@@ -194,6 +194,41 @@ def test_another_template_exception_method_or_level_is_another_line(limited: Lin
     assert sum(each["repeated"] for each in summaries(limited)) >= 1
 
 
+def test_texts_that_differ_in_their_values_alone_are_one_kind(limited: Lines) -> None:
+    """As asyncio and other libraries write them, without arguments."""
+    log = logging.getLogger("asyncio")
+    for number in range(20):
+        log.error(f"Task exception was never retrieved\nfuture: <Task name='Task-{number}'>")
+        log.error(f"Unclosed connection at 0x7f{number:x}, client '10.0.0.{number}'")
+    passed = [each for each in limited() if "repeated" not in each]
+    assert len(passed) == 2 * 3
+
+
+def test_an_outage_is_not_one_kind_for_each_method(limited: Lines) -> None:
+    log = logging.getLogger("jsonrpc.dispatch")
+    for number in range(20):
+        log.warning("calls are answered %s: %s", "x", "y", extra={"method": f"get{number}"})
+    assert len([each for each in limited() if "repeated" not in each]) == 3
+
+
+def test_bytes_in_a_text_are_escaped_and_a_long_one_is_cut() -> None:
+    output = io.StringIO()
+    chosen = logging_of("INFO", "line")
+    chosen["handlers"]["stderr"]["stream"] = output
+    logging.config.dictConfig(chosen)
+    try:
+        log = logging.getLogger("priority.lander")
+        log.warning("COPY failed: %s", 'line 1: "\x00\x1b[2J\r\x9b\u202eabc\ud800"')
+        log.warning("%s", "x" * 1_000_000)
+    finally:
+        from django.conf import settings
+
+        logging.config.dictConfig(settings.LOGGING)
+    first, second = output.getvalue().splitlines()
+    assert first.endswith(r'COPY failed: line 1: "\x00\x1b[2J\r\x9b\u202eabc\ud800"')
+    assert len(second) < 5_000 and second.endswith("more characters)")
+
+
 def test_lines_for_people_are_limited_too() -> None:
     from django.conf import settings
 
