@@ -42,6 +42,14 @@ class DatabaseFull(ServiceOutage):
     retry_seconds = _FULL_SECONDS
 
 
+class DatabaseReadOnly(ServiceOutage):
+    """The database takes no writes, as a standby or a server that its operator made read-only."""
+
+    reason = "database_read_only"
+    text = "The database cannot write, it is read-only: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
 class RedisUnavailable(ServiceOutage):
     """Redis, which holds what waits, does not answer."""
 
@@ -58,7 +66,8 @@ class RedisFull(ServiceOutage):
 
 
 _KINDS: dict[str, type[ServiceOutage]] = {
-    kind.reason: kind for kind in (DatabaseUnavailable, DatabaseFull, RedisUnavailable, RedisFull)
+    kind.reason: kind
+    for kind in (DatabaseUnavailable, DatabaseFull, DatabaseReadOnly, RedisUnavailable, RedisFull)
 }
 
 

@@ -22,10 +22,16 @@ AWAY = (
     # The areas' fast paths use psycopg directly, without Django.
     psycopg.OperationalError,
     psycopg.InterfaceError,
+    postgres.ReadOnlySqlTransaction,  # columns.database makes it an OperationalError
     OSError,
 )
 # The names of outages, which are reasons in responses, too.
-NAMES = frozenset(("database_unavailable", "database_full", "redis_unavailable", "redis_full"))
+NAMES = frozenset(
+    (
+        *("database_unavailable", "database_full", "database_read_only"),
+        *("redis_unavailable", "redis_full"),
+    )
+)
 # Below this the servers' own writes fail.
 FULL_BYTES = 32_000_000
 
@@ -40,7 +46,8 @@ _STATEMENT_ERRORS = (
 @dataclass(frozen=True, slots=True)
 class Outage:
     """Why PostgreSQL or Redis is unusable. `name` is `database_unavailable`, `database_full`,
-    `redis_unavailable` or `redis_full`; `text` is the message for an operator.
+    `database_read_only`, `redis_unavailable` or `redis_full`; `text` is the message for an
+    operator.
     """
 
     name: str
@@ -71,17 +78,26 @@ def is_disk_full() -> bool:
 
 
 _DATABASE_AWAY = Outage("database_unavailable", "PostgreSQL does not answer")
+_FULL = Outage("database_full", "PostgreSQL cannot write: its disk is full")
+_READ_ONLY = Outage("database_read_only", "PostgreSQL cannot write: it is read-only")
+# What PostgreSQL gives no code of its own: the system's words, in its message.
+_WORDS = {"quota exceeded": _FULL, "file too large": _FULL, "read-only file system": _READ_ONLY}
 
 
 def _of_postgres(error: psycopg.Error) -> Outage | None:
     if isinstance(error, postgres.DiskFull):
-        return Outage("database_full", "PostgreSQL cannot write: its disk is full")
+        return _FULL
+    if isinstance(error, postgres.ReadOnlySqlTransaction):
+        return _READ_ONLY
     if isinstance(error, _STATEMENT_ERRORS):
         return None
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         if is_disk_full():
             return Outage("database_full", "PostgreSQL does not answer: the disk is full")
         return _DATABASE_AWAY
+    if isinstance(error, psycopg.InternalError | postgres.InsufficientPrivilege):
+        message = str(error).lower()
+        return next((found for words, found in _WORDS.items() if words in message), None)
     return None
 
 

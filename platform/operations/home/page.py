@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils import timezone
 
 from operations.areas import Area
 from operations.home import calling, capacity, cluster, figures, following, landing
@@ -19,6 +18,7 @@ from operations.rule_checks import CLOCK_PATIENCE, waits_for_worker
 from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
+from shared_state import clock
 from staff.formatting import duration
 
 _GAPS = list_of("Gaps", "rewind", "gap")
@@ -84,10 +84,12 @@ _ABOUT = {
     ),
     "processes": (
         "process_missing",
+        "clock_differs",
         "clock_stopped",
     ),
     "servers": (
         "redis_down",
+        "database_down",
         "database_slow",
         "process_missing:postgres",
         "process_missing:valkey",
@@ -158,7 +160,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
 
 def home(request: HttpRequest) -> dict[str, Any]:
     """The context of the page, and of its live part."""
-    now = timezone.now()
+    now = clock.now()
     span = series.span_named(request.GET.get("span"))
     readings = present(now)
     found = findings(readings)
@@ -182,7 +184,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
 
 def home_charts(request: HttpRequest) -> dict[str, Any]:
     """The large charts that the user may see, as [(area, question, chart)]."""
-    now = timezone.now()
+    now = clock.now()
     span = series.span_named(request.GET.get("span"))
     areas = [Area(name) for name, _, kinds in _QUESTIONS if any(k.is_for(request) for k in kinds)]
     drawn = charts(areas, span, now=now)
