@@ -84,6 +84,7 @@ _REMEDIES = {
     "database_unavailable": "The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
     " that server.",
     "database_full": "Free disk space: the service then continues by itself.",
+    "disk_full": "Free disk space: the service then continues by itself.",
     "database_read_only": "Let PostgreSQL write again (a standby, default_transaction_read_only, a"
     " read-only disk): the service then continues by itself.",
     "redis_unavailable": "The supervisor restarts its own Valkey; with REDIS_URL check that"

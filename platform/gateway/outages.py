@@ -1,6 +1,6 @@
 """Refusals during an outage of PostgreSQL or Redis."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jsonrpc.errors import RpcError
 from shared_state import outages
@@ -20,8 +20,8 @@ class ServiceOutage(RpcError):
     text: ClassVar[str] = ""
     retry_seconds: ClassVar[int] = _RETRY_SECONDS
 
-    def __init__(self) -> None:
-        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds})
+    def __init__(self, **data: Any) -> None:
+        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds, **data})
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_seconds)}
@@ -39,6 +39,16 @@ class DatabaseFull(ServiceOutage):
 
     reason = "database_full"
     text = "The database cannot write, its disk is full: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
+class DiskFull(ServiceOutage):
+    """The disk of the service is full: nothing can be accepted or stored until the operator frees
+    some.
+    """
+
+    reason = "disk_full"
+    text = "The service cannot write, its disk is full: try again later"
     retry_seconds = _FULL_SECONDS
 
 
@@ -67,11 +77,16 @@ class RedisFull(ServiceOutage):
 
 _KINDS: dict[str, type[ServiceOutage]] = {
     kind.reason: kind
-    for kind in (DatabaseUnavailable, DatabaseFull, DatabaseReadOnly, RedisUnavailable, RedisFull)
+    for kind in (
+        *(DatabaseUnavailable, DatabaseFull, DatabaseReadOnly, DiskFull),
+        *(RedisUnavailable, RedisFull),
+    )
 }
 
 
-def outage_of(error: BaseException) -> RpcError | None:
-    """The refusal for an outage; None for an error of another kind."""
+def outage_of(error: BaseException, **data: Any) -> ServiceOutage | None:
+    """The refusal for an outage, with these members of `data` beside its own; None for an error of
+    another kind.
+    """
     found = outages.outage_of(error)
-    return None if found is None else _KINDS[found.name]()
+    return None if found is None else _KINDS[found.name](**data)

@@ -64,7 +64,7 @@ class LoopScripts:
             text = str(reply)
             if text.startswith("NOSCRIPT"):
                 raise ScriptUnknown
-            script_socket.is_away()
+            script_socket.is_away(text)
             raise RedisAway(text)
         return []
 

@@ -44,6 +44,8 @@ class _Threads(threading.local):
 
 _threads = _Threads()
 _away_until = 0.0
+# What Redis replied then; empty where nothing came.
+_away_reply = ""
 
 # Runs a command for a call on an event loop (shared_state.loop_scripts); None: a thread runs it.
 on_loop: Callable[[LoopCall, bytes], list[int]] | None = None
@@ -85,9 +87,8 @@ def ask(message: bytes) -> list[int]:
     """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
     away) or ScriptUnknown.
     """
-    global _away_until
     if _away_until and time.monotonic() < _away_until:
-        raise RedisAway("Redis did not answer a moment ago")
+        raise RedisAway(_away_reply or "Redis did not answer a moment ago")
     call = current_call()
     if call is not None:
         return call.in_thread(lambda: ask(message)) if on_loop is None else on_loop(call, message)
@@ -111,22 +112,23 @@ def ask(message: bytes) -> list[int]:
         if connection is not None:
             connection.close()
         _threads.connection = None
-        _away_until = time.monotonic() + AWAY_SECONDS
+        is_away()
         raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
     if reply[:1] == b"*":
         return [int(line[1:]) for line in reply.split(b"\r\n")[1:-1]]
     if reply.startswith(b"-NOSCRIPT"):
         raise ScriptUnknown
     if reply[:1] == b"-":
-        _away_until = time.monotonic() + AWAY_SECONDS
-        raise RedisAway(reply.decode("utf-8", "replace").strip())
+        text = reply[1:].decode("utf-8", "replace").strip()
+        is_away(text)
+        raise RedisAway(text)
     return []
 
 
-def is_away() -> None:
-    """Records a failure of Redis: calls fail at once for AWAY_SECONDS."""
-    global _away_until
-    _away_until = time.monotonic() + AWAY_SECONDS
+def is_away(reply: str = "") -> None:
+    """Records a failure of Redis, and what it replied: calls fail at once for AWAY_SECONDS."""
+    global _away_until, _away_reply
+    _away_until, _away_reply = time.monotonic() + AWAY_SECONDS, reply
 
 
 def connected() -> socket.socket | None:
