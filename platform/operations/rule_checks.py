@@ -199,6 +199,8 @@ def _clock(kind: str, process: str, ahead: float) -> str:
 
 
 def clock_stopped(now: Readings) -> Iterator[Finding]:
+    if now.database.problem:  # no sample can be stored, by any process
+        return
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
         text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
