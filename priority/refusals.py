@@ -5,8 +5,11 @@ from typing import Any, ClassVar
 
 from solders.pubkey import Pubkey
 
+from gateway.outages import RedisUnavailable, outage_of
 from gateway.refusals import Refusal
 from jsonrpc.errors import InvalidParams, RpcError
+
+_RETRY_SECONDS = 2
 
 
 class SkipPreflightRequired(InvalidParams):
@@ -192,25 +195,33 @@ class BlockhashNotFound(InvalidParams):
 class NotAccepted(RpcError):
     """Our fault: it could not be accepted now."""
 
+    status: ClassVar[int] = 503
     code = -32005
     reason = "not_accepted"
     abstract: ClassVar[bool] = True
 
 
 class QueueUnavailable(NotAccepted):
-    """Redis did not take it. Where `mayBeQueued` is true no answer came: send the same again, it is
-    not queued twice.
+    """It may be queued (`mayBeQueued`): Redis was sent it, and no answer came. Send the same again,
+    it is not queued twice. Where nothing was queued, the error is the outage: `disk_full`,
+    `redis_full` or `redis_unavailable`, with `mayBeQueued` false.
     """
 
     reason = "queue_unavailable"
 
-    def __init__(self, *, may_be_queued: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(
-            "It is not known whether it was accepted: send the same again"
-            if may_be_queued
-            else "Nothing can be accepted at the moment: try again",
-            data={"mayBeQueued": may_be_queued},
+            "It is not known whether it was accepted: send the same again",
+            data={"mayBeQueued": True, "retryAfterSeconds": _RETRY_SECONDS},
         )
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(_RETRY_SECONDS)}
+
+
+def not_queued(error: Exception) -> RpcError:
+    """The refusal for an outage of Redis, before anything was queued."""
+    return outage_of(error, mayBeQueued=False) or RedisUnavailable(mayBeQueued=False)
 
 
 class QueueFull(NotAccepted):

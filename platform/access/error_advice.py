@@ -70,10 +70,12 @@ OF_ANY_CALL = {
     "no_upstream_node": "Ask the operator: no node is configured for such calls.",
     "database_unavailable": "Wait for `Retry-After` seconds, then send the same request again.",
     "database_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
+    "disk_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
+    "database_read_only": "Wait for `Retry-After` seconds; the operator has to let it write.",
     "redis_unavailable": "Wait for `Retry-After` seconds, then send the same request again.",
     "redis_full": "Wait for `Retry-After` seconds; the operator has to free the disk or memory.",
     "landing_behind": "Wait for `Retry-After` seconds and send it again: nothing was queued.",
-    "queue_unavailable": "Send the same request again: nothing is sent twice.",
+    "queue_unavailable": "Send the same request again: it is not queued twice.",
 }
 
 

@@ -136,6 +136,10 @@ def create_webhook(**values: Any) -> Webhook:
     return Webhook.objects.create(**values)
 
 
+def webhook(webhook_id: int) -> Webhook:
+    return Webhook.objects.get(pk=webhook_id)
+
+
 def count_webhooks(customer_id: int | None) -> int:
     """The number of webhooks of the customer, or of the staff. Locks the customer, so that no other
     transaction adds a webhook meanwhile.
@@ -215,13 +219,19 @@ def _of_members(customers: QuerySet[Customer]) -> Iterable[tuple[int, str]]:
     return chosen.order_by("pk").values_list("member__customer", "email")
 
 
+def _is_free(now: datetime, until: datetime) -> Q:
+    """Unclaimed. No claim lasts longer than one that is made now, unless the clock was set back."""
+    return Q(busy_until__isnull=True) | Q(busy_until__lte=now) | Q(busy_until__gt=until)
+
+
+@transaction.atomic
 def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) -> list[int]:
     """Claims webhooks with due deliveries that no worker has claimed, until the time."""
     due = Delivery.objects.filter(
         webhook=OuterRef("pk"), state=Delivery.State.WAITING, due_at__lte=now
     )
     free = Webhook.objects.filter(
-        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
+        _is_free(now, until),
         Exists(due),
         is_enabled=True,
         failing_since__isnull=not failing,
@@ -258,8 +268,8 @@ def claim_mailboxes(
         due_at__lte=now,
     )
     free = Mailbox.objects.filter(
-        Q(busy_until__isnull=True) | Q(busy_until__lte=now),
-        Q(mailed_at__isnull=True) | Q(mailed_at__lte=mailed_before),
+        _is_free(now, until),
+        Q(mailed_at__isnull=True) | Q(mailed_at__lte=mailed_before) | Q(mailed_at__gt=now),
         Exists(due),
     )
     locked = free.select_for_update(skip_locked=True, no_key=True).order_by("pk")

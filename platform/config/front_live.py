@@ -12,6 +12,7 @@ from historical.store.checking import Header
 from ingest.follower_state import StreamState, published
 from operations.readings.landing import WINDOW, read_settled
 from rewind.store import coverage
+from shared_state import clock
 from shared_state.outages import AWAY
 
 SLOTS = 60
@@ -124,7 +125,7 @@ def _stream() -> tuple[str, str, str, int]:
     state = published()
     if state is None:
         return "idle", "quiet", "No chain is followed: it shows what is stored.", 0
-    now = time.time()
+    now = clock.seconds()
     match state.stream(now):
         case StreamState.FOLLOWING:
             return "live", "good", "Slots as they become final.", state.head_slot

@@ -19,6 +19,14 @@ _LINKS = re.compile(
 )
 
 
+# Control characters but the line break and the tab, what turns the direction of a line, and halves
+# of pairs.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffd]"
+)
+_LONGEST, _LONGEST_TRACEBACK = 4_000, 40_000
+
+
 _configured: dict[str, Any] | None = None
 
 
@@ -37,6 +45,26 @@ def configure(config: dict[str, Any]) -> None:
             handler.setStream(sys.stderr)
             if isinstance(handler.formatter, JsonLines):
                 handler.setFormatter(JsonLines())
+
+
+class Lines(logging.Formatter):
+    """Lines for people. Bytes that a peer or a server put into a text are escaped, so that they
+    cannot steer a terminal, and a long text is cut.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = escaped(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:
+        return escaped(super().formatException(ei), longest=_LONGEST_TRACEBACK)
+
+
+def escaped(text: str, *, longest: int = _LONGEST) -> str:
+    """With every character that is not shown as \\xNN, and without what is above the longest."""
+    found = _HIDDEN.sub(lambda each: each[0].encode("unicode_escape").decode(), text[:longest])
+    more = len(text) - longest
+    return f"{found}… ({more} more characters)" if more > 0 else found
 
 
 class WithoutLinks(logging.Filter):
@@ -58,7 +86,10 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
         "formatters": {
             # Without a time: the reader of standard error (our supervisor, systemd, a container)
             # adds it.
-            "line": {"format": "%(levelname)s %(name)s: %(message)s"},
+            "line": {
+                "()": "config.logs.Lines",
+                "format": "%(levelname)s %(name)s: %(message)s",
+            },
             "json": {"()": "config.json_lines.JsonLines"},
         },
         "filters": {

@@ -14,7 +14,8 @@ from django.db import OperationalError, connection
 
 from embedded.run_state import read_run_state
 from jsonrpc.wire import As
-from shared_state.outages import outage_of
+from shared_state.database_writes import outage_of_writes
+from shared_state.outages import Outage, outage_of
 from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
@@ -65,14 +66,27 @@ def _redis() -> dict[str, Any]:
     return {}
 
 
+def _writes(is_database_there: bool) -> dict[str, Any]:
+    """A notice: calls that read are answered all the same."""
+    if not is_database_there:
+        return _NOT_KNOWN
+    found = outage_of_writes()
+    return {} if found is None else _of_outage(found)
+
+
 add_check("database", _database)
 add_check("redis", _redis)
+add_notice("writes", _writes)
 
+_NOT_KNOWN = {"ok": False, "why": "not known without the database"}
 _WITHOUT_DATABASE = {"database", "redis"}
 _REMEDIES = {
     "database_unavailable": "The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
     " that server.",
     "database_full": "Free disk space: the service then continues by itself.",
+    "disk_full": "Free disk space: the service then continues by itself.",
+    "database_read_only": "Let PostgreSQL write again (a standby, default_transaction_read_only, a"
+    " read-only disk): the service then continues by itself.",
     "redis_unavailable": "The supervisor restarts its own Valkey; with REDIS_URL check that"
     " server.",
     "redis_full": "Free disk space, or memory of Redis: the service then continues by itself.",
@@ -126,11 +140,7 @@ def readiness() -> Readiness:
     checks: dict[str, Any] = {}
     for name, check in _checks.items():
         if name not in _WITHOUT_DATABASE and not checks["database"]["ok"]:
-            checks[name] = {
-                "ok": False,
-                "why": "not known without the database",
-                "milliseconds": 0.0,
-            }
+            checks[name] = {**_NOT_KNOWN, "milliseconds": 0.0}
             continue
         checks[name] = _found(name, check)
     is_ready = all(found["ok"] for found in checks.values())
@@ -158,8 +168,12 @@ def _found(name: str, check: Check) -> dict[str, Any]:
         outage = outage_of(problem)
         found = {"ok": False, "why": type(problem).__name__}
         if outage is not None:
-            remedy = _REMEDIES[outage.name]
-            found = {"ok": False, "why": outage.text, "cause": outage.name, "remedy": remedy}
+            found = _of_outage(outage)
         if name == "database":
             connection.close()  # or every later request of this thread would find it broken
     return {**found, "milliseconds": round((time.perf_counter() - started) * 1e3, 2)}
+
+
+def _of_outage(found: Outage) -> dict[str, Any]:
+    remedy = _REMEDIES[found.name]
+    return {"ok": False, "why": found.text, "cause": found.name, "remedy": remedy}

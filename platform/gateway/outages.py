@@ -1,6 +1,6 @@
 """Refusals during an outage of PostgreSQL or Redis."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jsonrpc.errors import RpcError
 from shared_state import outages
@@ -20,8 +20,8 @@ class ServiceOutage(RpcError):
     text: ClassVar[str] = ""
     retry_seconds: ClassVar[int] = _RETRY_SECONDS
 
-    def __init__(self) -> None:
-        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds})
+    def __init__(self, **data: Any) -> None:
+        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds, **data})
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_seconds)}
@@ -42,6 +42,24 @@ class DatabaseFull(ServiceOutage):
     retry_seconds = _FULL_SECONDS
 
 
+class DiskFull(ServiceOutage):
+    """The disk of the service is full: nothing can be accepted or stored until the operator frees
+    some.
+    """
+
+    reason = "disk_full"
+    text = "The service cannot write, its disk is full: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
+class DatabaseReadOnly(ServiceOutage):
+    """The database takes no writes, as a standby or a server that its operator made read-only."""
+
+    reason = "database_read_only"
+    text = "The database cannot write, it is read-only: try again later"
+    retry_seconds = _FULL_SECONDS
+
+
 class RedisUnavailable(ServiceOutage):
     """Redis, which holds what waits, does not answer."""
 
@@ -58,11 +76,17 @@ class RedisFull(ServiceOutage):
 
 
 _KINDS: dict[str, type[ServiceOutage]] = {
-    kind.reason: kind for kind in (DatabaseUnavailable, DatabaseFull, RedisUnavailable, RedisFull)
+    kind.reason: kind
+    for kind in (
+        *(DatabaseUnavailable, DatabaseFull, DatabaseReadOnly, DiskFull),
+        *(RedisUnavailable, RedisFull),
+    )
 }
 
 
-def outage_of(error: BaseException) -> RpcError | None:
-    """The refusal for an outage; None for an error of another kind."""
+def outage_of(error: BaseException, **data: Any) -> ServiceOutage | None:
+    """The refusal for an outage, with these members of `data` beside its own; None for an error of
+    another kind.
+    """
     found = outages.outage_of(error)
-    return None if found is None else _KINDS[found.name]()
+    return None if found is None else _KINDS[found.name](**data)

@@ -1,6 +1,5 @@
 """Slots into the areas, as a Django app."""
 
-import time
 from typing import Any
 
 from django.apps import AppConfig
@@ -9,8 +8,11 @@ from django.conf import settings
 
 def _stream_check() -> dict[str, Any]:
     from ingest.readiness import stream_state
+    from shared_state import clock
 
-    return stream_state(now_seconds=time.time(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS)
+    return stream_state(
+        now_seconds=clock.seconds(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS
+    )
 
 
 def _is_stored_chain(network: str) -> bool | None:

@@ -4,6 +4,7 @@ import enum
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shared_state import clock
 from shared_state.redis_client import NAMESPACE, client
 
 _KEY = f"{NAMESPACE}follower"
@@ -60,9 +61,18 @@ class FollowerState:
         return StreamState.SILENT if silent else StreamState.FOLLOWING
 
 
+_TIMES = ("connected_since", "heard_at", "unstored_since", "ended_at")
+
+
 def publish(state: FollowerState) -> None:
-    """Publishes the state for half a minute, or longer if the follower ended."""
+    """Publishes the state for half a minute, or longer if the follower ended, with its times by the
+    clock that all processes share.
+    """
     fields: dict[Any, Any] = asdict(state)
+    behind = clock.offset()
+    for name in _TIMES:
+        if behind and fields[name]:
+            fields[name] += behind
     with client().pipeline(transaction=True) as pipe:
         pipe.hset(_KEY, mapping=fields)
         pipe.expire(_KEY, _ENDED_SECONDS if state.ended_at else _SECONDS)

@@ -19,6 +19,7 @@ from operations.rules import BY_NAME
 from operations.rules_page import RULES_PAGE
 from operations.services import alarms
 from operations.sizing_page import SIZING
+from shared_state import clock
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
@@ -127,7 +128,7 @@ def _fixes(request: HttpRequest, alarm: Alarm) -> dict[str, Any]:
     """The buttons and commands that home has; none for a closed alarm."""
     if alarm.closed_at is not None or not request.user.has_perm("operations.change_alarm"):
         return {}
-    readings = present(timezone.now())
+    readings = present(clock.now())
     return {
         "fixes": fixes.buttons(request, alarm.name, alarm.subject, readings),
         "commands": fixes.commands(alarm.name, alarm.subject, readings),

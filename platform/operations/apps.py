@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.apps import AppConfig
-from django.utils import timezone
 
 
 def _disk_check(_is_database_there: bool) -> dict[str, Any]:
@@ -14,8 +13,9 @@ def _disk_check(_is_database_there: bool) -> dict[str, Any]:
 
 def _processes_check(is_database_there: bool) -> dict[str, Any]:
     from operations.readiness import processes_state
+    from shared_state import clock
 
-    return processes_state(now=timezone.now(), is_database_there=is_database_there)
+    return processes_state(now=clock.now(), is_database_there=is_database_there)
 
 
 class OperationsConfig(AppConfig):

@@ -44,6 +44,7 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "errors_high": _C,
     "webhook_failing": _C,
     "deliveries_late": _C,
+    "clock_differs": _R,
     "clock_stopped": _R,
     "queue_deep": _R,
     "sealing_behind": _R,
@@ -53,6 +54,7 @@ _OF_RULES: dict[str, tuple[Area, ...]] = {
     "redis_memory_high": _R,
     "database_slow": _R,
     "redis_down": ALL,
+    "database_down": ALL,
 }
 # Rule and subject → the areas, where they depend on the subject.
 _OF_SUBJECTS: dict[tuple[str, str], tuple[Area, ...]] = {

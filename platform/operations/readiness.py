@@ -22,7 +22,7 @@ def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]
     newest_slot, sampled_at = None, None
     if is_database_there:
         newest_slot = newest_slot_or_none()
-        newest = store.newest_sample(MOMENT_SECONDS)
+        newest = store.newest_sample(MOMENT_SECONDS, now=now)
         sampled_at = None if newest is None else newest.at
     found = read_processes(now, newest_slot=newest_slot)
     answer: dict[str, Any] = {

@@ -183,7 +183,24 @@ def process_findings(processes: Iterable[ProcessReading], at: datetime) -> list[
     return found
 
 
+def clock_differs(now: Readings) -> Iterator[Finding]:
+    off = [(each.kind, *clock) for each in now.processes or () for clock in each.clocks]
+    if not off:
+        return
+    named = "; ".join(_clock(*each) for each in off[:MOST_NAMED])
+    more = f", and {len(off) - MOST_NAMED} more" if len(off) > MOST_NAMED else ""
+    yield Finding("", f"Not the time that Valkey has: {named}{more}.")
+
+
+def _clock(kind: str, process: str, ahead: float) -> str:
+    host, _, pid = process.rpartition("|")
+    which, off = "ahead" if ahead > 0 else "behind", timedelta(seconds=round(abs(ahead)))
+    return f"the {kind} process {pid} on {host} is {duration(off)} {which}"
+
+
 def clock_stopped(now: Readings) -> Iterator[Finding]:
+    if now.database.problem:  # no sample can be stored, by any process
+        return
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
         text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
@@ -240,7 +257,11 @@ def errors_high(now: Readings) -> list[Finding] | None:
     share = calls.failed_share or 0.0
     if calls.per_second < CALLS_PER_SECOND or share <= FAILED_SHARE:
         return []
-    return [Finding("", f"{100 * share:.1f}% of calls fail by the service's own fault.")]
+    named = ", ".join(
+        f"{reason} ({grouped(count)})" for reason, count in calls.reasons[:MOST_NAMED]
+    )
+    why = f": {named}" if named else ""
+    return [Finding("", f"{100 * share:.1f}% of calls fail by the service's own fault{why}.")]
 
 
 def disk_low(now: Readings) -> Iterator[Finding]:
@@ -265,6 +286,16 @@ def redis_down(now: Readings) -> Iterator[Finding]:
     elif not now.redis.takes_writes:
         why = "the disk is full" if now.disk.free < FULL_BYTES else "its disk is full or broken"
         yield Finding("", f"Valkey cannot write, {why}: limits, queues and landing do not work.")
+
+
+def database_down(now: Readings) -> Iterator[Finding]:
+    if now.database.problem:
+        yield Finding("", database_sentence(now.database.problem))
+
+
+def database_sentence(problem: str) -> str:
+    """What an outage of the database means."""
+    return f"{problem}: nothing new is stored, and fates stay open."
 
 
 def database_slow(now: Readings) -> Iterator[Finding]:

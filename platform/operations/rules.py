@@ -160,6 +160,15 @@ RULES = (
         *(REMEDY, "", checks.process_missing, "", _HANGS_AGAIN),
     ),
     Rule(
+        *("clock_differs", WARNING, 10, 10, "A clock is off"),
+        "What the process writes has the wrong time: received, sent, expired. Heartbeats, samples"
+        " and alarms go by Valkey's clock.",
+        "The clock of a process differs from Valkey's by a second or more",
+        "Set the clock of the machine by NTP, and restart the process if that does not help. If"
+        " every process is named, Valkey's own clock is off.",
+        *("", checks.clock_differs),
+    ),
+    Rule(
         *("clock_stopped", CRITICAL, 30, 20, "Periodic tasks do not run"),
         "No periodic task runs: no tip batch is rotated or swept, no mail is sent by the worker.",
         f"The worker has checked nothing for {duration(checks.CLOCK_PATIENCE)}",
@@ -207,6 +216,16 @@ RULES = (
         "Free the disk if it is full. The supervisor restarts its own Valkey; with REDIS_URL check"
         " that server.",
         *("", checks.redis_down),
+    ),
+    Rule(
+        *("database_down", CRITICAL, 10, 10, "PostgreSQL is down"),
+        "Nothing new is stored: slots and fates wait. Submissions are accepted into Valkey, and"
+        " sent. This alarm is mailed and posted at once, and stored later.",
+        "PostgreSQL does not answer, or cannot write",
+        "Free its disk if it is full, or let it write again if it is read-only: everything then"
+        " continues by itself. The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
+        " that server.",
+        *("", checks.database_down),
     ),
     Rule(
         *("database_slow", WARNING, 30, 60, "PostgreSQL is slow"),

@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from operations.models import Alarm, Sample
 
 
-def newest_sample(resolution: int) -> Sample | None:
-    return Sample.objects.filter(resolution=resolution).order_by("-at").first()
+def newest_sample(resolution: int, *, now: datetime) -> Sample | None:
+    """Without those of a clock that was ahead."""
+    return Sample.objects.filter(resolution=resolution, at__lte=now).order_by("-at").first()
 
 
 def newest_samples(resolution: int, *, now: datetime, limit: int) -> list[Sample]:
@@ -36,6 +37,11 @@ def delete_samples(resolution: int, *, before: datetime) -> None:
     Sample.objects.filter(resolution=resolution, at__lt=before).delete()
 
 
+def delete_samples_ahead(resolution: int, *, of: datetime) -> None:
+    """Those of a clock that was ahead: they would stand in the way of the ones that come."""
+    Sample.objects.filter(resolution=resolution, at__gt=of).delete()
+
+
 def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
     """Alarms that are not closed, of one rule or of all, by rule and subject."""
     found = Alarm.objects.filter(closed_at__isnull=True)
@@ -47,6 +53,13 @@ def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
 def unclosed() -> QuerySet[Alarm]:
     """Open alarms, and conditions that have not held for long enough."""
     return Alarm.objects.filter(closed_at__isnull=True)
+
+
+def alarm_of(name: str, subject: str, *, began_at: datetime, or_unclosed: bool) -> Alarm | None:
+    """The one that began then; else, if wanted, the one that is not closed."""
+    found = Alarm.objects.filter(name=name, subject=subject)
+    row = found.filter(began_at=began_at).first()
+    return row or (found.filter(closed_at__isnull=True).first() if or_unclosed else None)
 
 
 def open_alarms() -> QuerySet[Alarm]:

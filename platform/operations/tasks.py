@@ -3,9 +3,9 @@
 import logging
 
 from celery import shared_task
-from django.utils import timezone
 
 from operations.services import watching
+from shared_state import clock
 from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
@@ -14,4 +14,4 @@ log = logging.getLogger(__name__)
 @shared_task
 def watch_over_service() -> None:
     with until_next_call("watch_over_service", log):
-        watching.watch(now=timezone.now())
+        watching.watch(now=clock.now())

@@ -3,7 +3,6 @@
 from importlib import metadata
 from typing import Any, ClassVar, NoReturn
 
-from django.utils import timezone
 from rest_framework.response import Response
 
 from gateway.open_views import OpenView
@@ -11,7 +10,8 @@ from gateway.refusals import NotAllowed
 from operations import exposition
 from operations.authentication import MetricsToken, TokenRefused
 from operations.readings.present import present
-from operations.services import alarms
+from operations.services import alarms, held_alarms
+from shared_state import clock
 
 
 class Metrics(OpenView):
@@ -25,7 +25,8 @@ class Metrics(OpenView):
         """All metrics in Prometheus' text format. Takes the token of METRICS_TOKEN as
         `Authorization: Bearer …`, not an API key.
         """
-        body = exposition.exposed(present(timezone.now()), alarms.open_alarms(), version=_version())
+        opened = [*alarms.open_alarms(), *held_alarms.open_alarms()]
+        body = exposition.exposed(present(clock.now()), opened, version=_version())
         return Response(body, content_type=exposition.CONTENT_TYPE)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:

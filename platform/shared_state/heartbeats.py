@@ -14,6 +14,7 @@ from typing import Any
 import redis
 
 from embedded import notify
+from shared_state import clock
 from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ MISSING_SECONDS = 4.0
 _HUNG_SECONDS = 120.0
 _FORGET_SECONDS = 600.0
 _KEY = f"{NAMESPACE}heartbeats"
+# Of processes whose clock is off: by how many seconds it is ahead.
+_CLOCKS = f"{NAMESPACE}heartbeats:clocks"
 _FIRST = f"{NAMESPACE}heartbeats:first:"
 _WRITABLE = f"{NAMESPACE}heartbeats:writable"
 
@@ -34,19 +37,31 @@ _started: set[str] = set()
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Processes of one kind: how many make progress, how many exist without progress, and when one
-    last made progress (Unix seconds).
+    last made progress (Unix seconds). `clocks`: those whose clock is off, as `host|pid`, and by how
+    many seconds it is ahead.
     """
 
     name: str
     alive: int
     silent: int
     heard_at: float
+    clocks: tuple[tuple[str, float], ...] = ()
 
 
 def beat(kind: str, *, at: float | None = None, pid: int | None = None) -> None:
-    """Writes one heartbeat of this process or of `pid`. Raises redis.RedisError."""
-    written = f"{time.time() if at is None else at:.3f}"
-    client().hset(_KEY, mapping={kind: written, _mine(kind, pid): written})
+    """Writes one heartbeat of this process or of `pid`, `at` a moment of its clock. Raises
+    redis.RedisError.
+    """
+    behind = clock.offset()
+    written = f"{(time.time() if at is None else at) + behind:.3f}"
+    mine = _mine(kind, pid)
+    with client().pipeline(transaction=False) as pipe:
+        pipe.hset(_KEY, mapping={kind: written, mine: written})
+        if behind:
+            pipe.hset(_CLOCKS, mine, f"{-behind:.3f}")
+        else:
+            pipe.hdel(_CLOCKS, mine)
+        pipe.execute()
 
 
 def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: bool = False) -> None:
@@ -106,16 +121,20 @@ def is_first(what: str) -> bool:
 
 
 def kinds(*, now: float) -> dict[str, Kind]:
-    """Every kind that ever wrote a heartbeat. Raises redis.RedisError, also where Redis replies but
-    takes no writes: the stored heartbeats are outdated then.
+    """Every kind that ever wrote a heartbeat, at a moment of the shared clock. Raises
+    redis.RedisError, also where Redis replies but takes no writes: the stored heartbeats are
+    outdated then.
     """
     with client().pipeline(transaction=False) as pipe:
         pipe.set(_WRITABLE, "", px=1_000)
         pipe.hgetall(_KEY)
-        found: Any = pipe.execute()[1]
+        pipe.hgetall(_CLOCKS)
+        answers: Any = pipe.execute()
+    found, off = answers[1], answers[2]
     heard: dict[str, float] = {}
     alive: dict[str, int] = {}
     silent: dict[str, int] = {}
+    clocks: dict[str, list[tuple[str, float]]] = {}
     gone = []
     for field, at in found.items():
         kind, _, process = field.decode().partition("|")
@@ -125,14 +144,20 @@ def kinds(*, now: float) -> dict[str, Kind]:
             continue
         if now - seconds <= MISSING_SECONDS:
             alive[kind] = alive.get(kind, 0) + 1
+            if field in off:
+                clocks.setdefault(kind, []).append((process, float(off[field])))
         elif now - seconds > _FORGET_SECONDS or _has_ended(process):
             gone.append(field)
         elif now - seconds <= _HUNG_SECONDS:
             silent[kind] = silent.get(kind, 0) + 1
     if gone:
         client().hdel(_KEY, *gone)
+        client().hdel(_CLOCKS, *gone)
     return {
-        kind: Kind(kind, alive.get(kind, 0), silent.get(kind, 0), at) for kind, at in heard.items()
+        kind: Kind(
+            kind, alive.get(kind, 0), silent.get(kind, 0), at, tuple(sorted(clocks.get(kind, ())))
+        )
+        for kind, at in heard.items()
     }
 
 

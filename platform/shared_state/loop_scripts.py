@@ -60,7 +60,7 @@ class LoopScripts(asyncio.Protocol):
             text = str(reply)
             if text.startswith("NOSCRIPT"):
                 raise ScriptUnknown
-            script_socket.is_away()
+            script_socket.is_away(text)
             raise RedisAway(text)
         return []
 

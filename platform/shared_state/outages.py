@@ -13,6 +13,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from kombu.exceptions import OperationalError as BrokerError
 from psycopg import errors as postgres
 
+from shared_state.script_socket import RedisAway
+
 # Callers wait and retry after these.
 AWAY = (
     redis.RedisError,
@@ -22,10 +24,17 @@ AWAY = (
     # The areas' fast paths use psycopg directly, without Django.
     psycopg.OperationalError,
     psycopg.InterfaceError,
+    postgres.ReadOnlySqlTransaction,  # columns.database makes it an OperationalError
     OSError,
 )
 # The names of outages, which are reasons in responses, too.
-NAMES = frozenset(("database_unavailable", "database_full", "redis_unavailable", "redis_full"))
+NAMES = frozenset(
+    (
+        "disk_full",
+        *("database_unavailable", "database_full", "database_read_only"),
+        *("redis_unavailable", "redis_full"),
+    )
+)
 # Below this the servers' own writes fail.
 FULL_BYTES = 32_000_000
 
@@ -39,8 +48,8 @@ _STATEMENT_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Why PostgreSQL or Redis is unusable. `name` is `database_unavailable`, `database_full`,
-    `redis_unavailable` or `redis_full`; `text` is the message for an operator.
+    """Why PostgreSQL or Redis is unusable. `name` is one of NAMES: `disk_full` where both lie on
+    the run directory's disk; `text` is the message for an operator.
     """
 
     name: str
@@ -49,6 +58,8 @@ class Outage:
 
 def outage_of(error: BaseException) -> Outage | None:
     """The outage that caused the error; None if the error has another cause."""
+    if isinstance(error, RedisAway):
+        return _of_redis(redis.ResponseError(str(error))) or _REDIS_AWAY
     if isinstance(error, BrokerError) and isinstance(error.__cause__, redis.RedisError):
         return outage_of(error.__cause__)
     if isinstance(error, redis.RedisError):
@@ -71,17 +82,27 @@ def is_disk_full() -> bool:
 
 
 _DATABASE_AWAY = Outage("database_unavailable", "PostgreSQL does not answer")
+_REDIS_AWAY = Outage("redis_unavailable", "Redis does not answer")
+# One fault, whichever of the embedded servers meets it first.
+_DISK = Outage("disk_full", "the disk of the run directory is full: nothing can be written")
+_FULL = Outage("database_full", "PostgreSQL cannot write: its disk is full")
+_READ_ONLY = Outage("database_read_only", "PostgreSQL cannot write: it is read-only")
+# What PostgreSQL gives no code of its own: the system's words, in its message.
+_WORDS = {"quota exceeded": _FULL, "file too large": _FULL, "read-only file system": _READ_ONLY}
 
 
 def _of_postgres(error: psycopg.Error) -> Outage | None:
     if isinstance(error, postgres.DiskFull):
-        return Outage("database_full", "PostgreSQL cannot write: its disk is full")
+        return _DISK if is_disk_full() else _FULL
+    if isinstance(error, postgres.ReadOnlySqlTransaction):
+        return _READ_ONLY
     if isinstance(error, _STATEMENT_ERRORS):
         return None
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        if is_disk_full():
-            return Outage("database_full", "PostgreSQL does not answer: the disk is full")
-        return _DATABASE_AWAY
+        return _DISK if is_disk_full() else _DATABASE_AWAY
+    if isinstance(error, psycopg.InternalError | postgres.InsufficientPrivilege):
+        message = str(error).lower()
+        return next((found for words, found in _WORDS.items() if words in message), None)
     return None
 
 
@@ -90,14 +111,14 @@ def _of_redis(error: redis.RedisError) -> Outage | None:
     if isinstance(error, redis.OutOfMemoryError) or message.startswith("OOM"):
         return Outage("redis_full", "Redis takes no writes: its memory (maxmemory) is full")
     if message.startswith("MISCONF"):
-        why = "the disk is full" if is_disk_full() else "its disk is full or fails"
-        return Outage("redis_full", f"Redis cannot write: {why}")
+        full = Outage("redis_full", "Redis cannot write: its disk is full or fails")
+        return _DISK if is_disk_full() else full
     if isinstance(error, redis.BusyLoadingError):
         return Outage("redis_unavailable", "Redis loads its data")
     if isinstance(error, redis.ReadOnlyError):
         return Outage("redis_unavailable", "Redis is a read-only replica")
     if isinstance(error, redis.ConnectionError | redis.TimeoutError):
-        return Outage("redis_unavailable", "Redis does not answer")
+        return _REDIS_AWAY
     return None
 
 

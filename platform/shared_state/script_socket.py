@@ -43,6 +43,8 @@ class _Threads(threading.local):
 
 _threads = _Threads()
 _away_until = 0.0
+# What Redis replied then; empty where nothing came.
+_away_reply = ""
 
 # Runs a command for a call on an event loop (shared_state.loop_scripts); None: a thread runs it.
 on_loop: Callable[[LoopCall, bytes], list[int]] | None = None
@@ -85,7 +87,7 @@ def ask(message: bytes) -> list[int]:
     away) or ScriptUnknown.
     """
     if _away_until and time.monotonic() < _away_until:
-        raise RedisAway("Redis did not answer a moment ago")
+        raise RedisAway(_away_reply or "Redis did not answer a moment ago")
     call = current_call()
     if call is not None:
         return call.in_thread(lambda: ask(message)) if on_loop is None else on_loop(call, message)
@@ -104,18 +106,20 @@ def ask(message: bytes) -> list[int]:
     except NoScriptError:
         raise ScriptUnknown from None
     except redis.RedisError as error:
-        is_away()
-        if isinstance(error, _REFUSALS):
-            sent = False
-        else:
+        if not isinstance(error, _REFUSALS):
+            is_away()
             _threads.connection = None
-        raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
+            raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
+        # As it was on the wire: redis-py cuts off the first word.
+        reply = f"OOM {error}" if isinstance(error, redis.OutOfMemoryError) else str(error)
+        is_away(reply)
+        raise RedisAway(reply) from None
 
 
-def is_away() -> None:
-    """Records a failure of Redis: calls fail at once for AWAY_SECONDS."""
-    global _away_until
-    _away_until = time.monotonic() + AWAY_SECONDS
+def is_away(reply: str = "") -> None:
+    """Records a failure of Redis, and what it replied: calls fail at once for AWAY_SECONDS."""
+    global _away_until, _away_reply
+    _away_until, _away_reply = time.monotonic() + AWAY_SECONDS, reply
 
 
 def forget() -> None:

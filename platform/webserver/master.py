@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from embedded.notify import SOCKET, progress
 from embedded.processes import dies_with_parent
+from webserver import memory
 from webserver.load import Load
 
 log = logging.getLogger(__name__)
@@ -230,4 +231,6 @@ class Master:
 def _how(status: int) -> str:
     if os.WIFSIGNALED(status):
         return f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+    if os.waitstatus_to_exitcode(status) == memory.STATUS:
+        return "no more memory"
     return f"exit status {os.waitstatus_to_exitcode(status)}"

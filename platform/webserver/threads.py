@@ -62,15 +62,25 @@ class Threads:
         except IndexError:
             if len(self._threads) < self.most:
                 thread = _Thread(self, len(self._threads), job)
-                self._threads.append(thread)
-                thread.start()
-                return
+                if self._has_started(thread):
+                    return
             self.backlog.append(job)
             # One may have become idle between the two looks.
             self._wake_for_backlog()
             return
         thread.job = job
         thread.wake.release()
+
+    def _has_started(self, thread: _Thread) -> bool:
+        """False where there is no memory for it, and another thread will do its job."""
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError):
+            if not self._threads:
+                raise
+            return False
+        self._threads.append(thread)
+        return True
 
     def _wake_for_backlog(self) -> None:
         try:

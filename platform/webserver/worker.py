@@ -30,6 +30,7 @@ from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.limits import Limits, raise_file_limit
 from webserver.load import Load
+from webserver.memory import Memory, leave
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
@@ -347,9 +348,13 @@ class Worker:
     # --- late connections -------------------------------------------------------------------------
 
     async def _sweep(self) -> None:
+        memory = Memory()
         while True:
             try:
+                memory.look()
                 await self._close_late_connections(time.monotonic())
+            except MemoryError:
+                leave()
             except Exception:
                 # Without progress the supervisor replaces the process.
                 log.exception("the check of connections failed")

@@ -28,6 +28,7 @@ from priority.refusals import (
     NonceUnusable,
     QueueFull,
     QueueUnavailable,
+    not_queued,
 )
 from priority.store import cosubmitters
 from priority.store.accepting import Offered, PackedTip, Verdict, is_known, offer
@@ -135,8 +136,8 @@ def _is_pending(bundle_id: str) -> bool:
 def _is_pending_by(name: bytes) -> bool:
     try:
         return is_known(pending_key(name))
-    except redis.RedisError:
-        raise QueueUnavailable(may_be_queued=False) from None
+    except redis.RedisError as error:
+        raise not_queued(error) from None
 
 
 def _require_different(signatures: Sequence[bytes], at: Sequence[str]) -> None:
@@ -220,7 +221,7 @@ def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) 
     try:
         cosubmitters.note(names, key_id=origin.key_id, accepted_at=accepted_at)
     except AWAY:
-        raise QueueUnavailable(may_be_queued=True) from None
+        raise QueueUnavailable from None
 
 
 def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
@@ -232,7 +233,7 @@ def _offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Ve
     try:
         return offer(offered, now=now, most=most, limits=limits)
     except script_socket.RedisAway as away:
-        raise QueueUnavailable(may_be_queued=away.sent) from None
+        raise (QueueUnavailable() if away.sent else not_queued(away)) from None
 
 
 def _offered(

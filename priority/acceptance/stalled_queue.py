@@ -6,7 +6,7 @@ import redis
 from django.conf import settings
 
 from gateway.health import NotReady
-from priority.refusals import LandingStalled, QueueUnavailable
+from priority.refusals import LandingStalled, not_queued
 from priority.store.queueing import DEFAULT_LIMITS, Limits, queue_state
 from shared_state.pace import slot_seconds
 
@@ -28,13 +28,13 @@ def refused_from_ms() -> int:
 
 
 def require_landing() -> None:
-    """Raises LandingStalled where an accepted entry waits to be sent for long, QueueUnavailable
-    where nothing could be accepted.
+    """Raises LandingStalled where an accepted entry waits to be sent for long, an outage where
+    nothing could be accepted.
     """
     try:
         waited = queue_state().age_ms
-    except redis.RedisError:
-        raise QueueUnavailable(may_be_queued=False) from None
+    except redis.RedisError as error:
+        raise not_queued(error) from None
     if waited > _MOST_MS:
         raise LandingStalled(waited, _MOST_MS)
 

@@ -179,7 +179,7 @@ def test_of_lines_that_repeat_a_few_pass_and_then_their_number(limited: Lines) -
     passed = [each for each in limited() if "repeated" not in each]
     assert len(passed) + summary["repeated"] == 200 and len(passed) == 3
     assert all("traceback" in each for each in passed) and "traceback" not in summary
-    said = f"… repeated {summary['repeated']} times in 2 s: no task can be started: 0"
+    said = f"… repeated {summary['repeated']} times in 2 s: no task can be started: 3"
     assert summary["message"] == said
     log.error("no task can be started: %d", 7)
     assert limited()[-1]["message"] == "no task can be started: 7", "a new window has begun"
@@ -197,6 +197,67 @@ def test_another_template_exception_method_or_level_is_another_line(limited: Lin
     assert len([each for each in passed if each["level"] == "ERROR"]) == 2 * 2 * 3
     assert len([each for each in passed if each["level"] == "INFO"]) == 40, "nothing is wrong there"
     assert sum(each["repeated"] for each in summaries(limited)) >= 1
+
+
+def test_processes_that_follow_each_other_write_as_few_as_one(tmp_path: Path) -> None:
+    """As a worker's pool processes, which are replaced after some tasks."""
+    from django.conf import settings
+
+    path = tmp_path / "lines"
+    chosen = logging_of("INFO", "json")
+    chosen["filters"]["repeated_lines"] |= {"most": 3, "seconds": 2.0}
+    with path.open("a") as stream:
+        chosen["handlers"]["stderr"]["stream"] = stream
+        logging.config.dictConfig(chosen)
+        try:
+            for _ in range(4):
+                if not (pid := os.fork()):
+                    for number in range(5):
+                        logging.getLogger("ingest").warning("slot %d waits", number)
+                    os._exit(0)
+                os.waitpid(pid, 0)
+            assert len(path.read_text().splitlines()) == 3
+            time.sleep(2.0)
+            logging.getLogger("ingest").warning("slot %d waits", 7)
+        finally:
+            logging.config.dictConfig(settings.LOGGING)
+    told = [json.loads(line)["message"] for line in path.read_text().splitlines()[3:]]
+    assert told == ["… repeated 17 times in 2 s: slot 7 waits", "slot 7 waits"]
+
+
+def test_texts_that_differ_in_their_values_alone_are_one_kind(limited: Lines) -> None:
+    """As asyncio and other libraries write them, without arguments."""
+    log = logging.getLogger("asyncio")
+    for number in range(20):
+        log.error(f"Task exception was never retrieved\nfuture: <Task name='Task-{number}'>")
+        log.error(f"Unclosed connection at 0x7f{number:x}, client '10.0.0.{number}'")
+    passed = [each for each in limited() if "repeated" not in each]
+    assert len(passed) == 2 * 3
+
+
+def test_an_outage_is_not_one_kind_for_each_method(limited: Lines) -> None:
+    log = logging.getLogger("jsonrpc.dispatch")
+    for number in range(20):
+        log.warning("calls are answered %s: %s", "x", "y", extra={"method": f"get{number}"})
+    assert len([each for each in limited() if "repeated" not in each]) == 3
+
+
+def test_bytes_in_a_text_are_escaped_and_a_long_one_is_cut() -> None:
+    output = io.StringIO()
+    chosen = logging_of("INFO", "line")
+    chosen["handlers"]["stderr"]["stream"] = output
+    logging.config.dictConfig(chosen)
+    try:
+        log = logging.getLogger("priority.lander")
+        log.warning("COPY failed: %s", 'line 1: "\x00\x1b[2J\r\x9b\u202eabc\ud800"')
+        log.warning("%s", "x" * 1_000_000)
+    finally:
+        from django.conf import settings
+
+        logging.config.dictConfig(settings.LOGGING)
+    first, second = output.getvalue().splitlines()
+    assert first.endswith(r'COPY failed: line 1: "\x00\x1b[2J\r\x9b\u202eabc\ud800"')
+    assert len(second) < 5_000 and second.endswith("more characters)")
 
 
 def test_lines_for_people_are_limited_too() -> None:

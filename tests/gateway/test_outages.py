@@ -10,6 +10,7 @@ import redis
 from django.db import DatabaseError, OperationalError, connection
 
 from gateway.outages import DatabaseFull, outage_of
+from shared_state.script_socket import RedisAway
 
 
 @pytest.fixture
@@ -77,6 +78,12 @@ def of(kind: type[psycopg.Error], text: str = "") -> DatabaseError:
         (redis.BusyLoadingError("LOADING"), "redis_unavailable"),
         (redis.ResponseError("MISCONF Errors writing to the AOF file"), "redis_full"),
         (redis.OutOfMemoryError("OOM command not allowed"), "redis_full"),
+        (RedisAway("OOM command not allowed when used memory > 'maxmemory'."), "redis_full"),
+        (RedisAway("MISCONF Errors writing to the AOF file"), "redis_full"),
+        (RedisAway("timed out"), "redis_unavailable"),
+        (of(psycopg.errors.ReadOnlySqlTransaction), "database_read_only"),
+        (psycopg.errors.InternalError_("write: Disk quota exceeded"), "database_full"),
+        (psycopg.errors.InsufficientPrivilege("x: Read-only file system"), "database_read_only"),
     ],
 )
 def test_what_is_away_or_full_has_a_name(error: Exception, reason: str) -> None:
@@ -98,6 +105,25 @@ def test_what_is_away_or_full_has_a_name(error: Exception, reason: str) -> None:
 )
 def test_what_is_our_own_fault_stays_so(error: Exception) -> None:
     assert outage_of(error) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        of(psycopg.errors.DiskFull),
+        of(psycopg.OperationalError),
+        redis.ResponseError("MISCONF Errors writing to the AOF file"),
+        RedisAway("MISCONF Errors writing to the AOF file"),
+    ],
+)
+def test_one_full_disk_has_one_name_whichever_server_meets_it(
+    error: Exception, settings: Any
+) -> None:
+    settings.RUN_DIR = "/proc"  # a file system without room
+    found = outage_of(error)
+    assert found is not None
+    assert (found.reason, found.status, found.code) == ("disk_full", 503, -32005)
+    assert found.headers() == {"Retry-After": "30"}
 
 
 def test_a_full_disk_is_not_asked_again_at_once() -> None:

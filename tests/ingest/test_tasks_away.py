@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ingest import tasks
+from ingest import slot_queue, tasks
 from rewind.models import ArchivedSlot
 from tests.ingest.queued import enqueue
 from tests.rewind.samples import block
+from tests.unwritable_database import read_only_database
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
@@ -42,6 +43,17 @@ def test_without_the_database_a_task_is_one_line(
     one_line(caplog, name)
     task()
     one_line(caplog, name)  # and the next call goes on without a word
+
+
+def test_no_slot_is_refused_for_a_database_that_takes_no_writes(caplog: Any) -> None:
+    enqueue(*(block(slot, transactions=1) for slot in (7, 8)))
+    with read_only_database():
+        tasks.store_queued_slots()
+        assert slot_queue.count() == 2
+    one_line(caplog, "store_queued_slots")
+    assert not [each for each in caplog.records if each.name == "ingest.services.slots"]
+    tasks.store_queued_slots()
+    assert ArchivedSlot.objects.filter(slot__in=(7, 8)).count() == 2
 
 
 def test_without_redis_slots_wait_for_the_next_call(caplog: Any, settings: Any) -> None:

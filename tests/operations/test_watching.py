@@ -86,7 +86,7 @@ def test_rates_are_taken_against_an_earlier_sample() -> None:
     watching.watch(now=NOON)
     called(97, "ok")
     called(2, "rate_limited")
-    called(1, "internal_error")
+    called(1, "queue_unavailable")
     found = read(NOON + seconds(50)).calls
     assert found is not None
     assert found.per_second == 2.0
@@ -94,6 +94,25 @@ def test_rates_are_taken_against_an_earlier_sample() -> None:
     for value in found.milliseconds:  # each took 2 ms
         assert value == pytest.approx(2.0, rel=0.05)
     assert (found.refused_share, found.failed_share) == (0.02, 0.01)
+    assert found.reasons == [("queue_unavailable", 1)]
+
+
+def test_the_alarm_of_failed_calls_names_their_reasons() -> None:
+    watching.watch(now=NOON)
+    for reason, calls in (("queue_unavailable", 335), ("upstream_unreachable", 7), ("ok", 9)):
+        for _ in range(calls):
+            usage.count(
+                *(None, "sendTransaction", reason),
+                **{"seconds": NOON.timestamp(), "microseconds": 9, "address": ""},
+            )
+    assert usage.flush()
+    for after in (45, 60, 75):
+        alarms.evaluate(read(NOON + seconds(after)), now=NOON + seconds(after))
+    text = Alarm.objects.get(name="errors_high").text
+    assert text == (
+        "97.4% of calls fail by the service's own fault:"
+        " queue_unavailable (335), upstream_unreachable (7)."
+    )
 
 
 # --- readings that once lied ---
@@ -310,6 +329,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("retention_failing", {"sealing": {"faults": [UNDROPPED]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),
+    ("database_down", {"database": {"problem": "PostgreSQL cannot write: its disk is full"}}),
     ("database_slow", {"database": {"milliseconds": 101.0}}),
     ("webhook_failing", {"alerts": {"failing": ["pager"]}}),
     ("deliveries_late", {"alerts": {"late": 3}}),
@@ -318,7 +338,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
 
 # Tests above take these through their whole life.
 FOUND_ELSEWHERE = {"stream_silent", "streams_lacking", "gaps_open", "process_missing"}
-FOUND_ELSEWHERE |= {"clock_stopped"}
+FOUND_ELSEWHERE |= {"clock_stopped", "clock_differs"}
 
 
 def test_every_rule_has_readings_that_raise_it() -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from solders.hash import Hash
@@ -250,7 +251,12 @@ def test_without_redis_nothing_is_claimed(door: Door, settings: Any) -> None:
         response = door("/priority", "sendTransaction", text(signed(tip())), SENT)
         error = response.json()["error"]
         assert error["code"] == -32005
-        assert error["data"] == {"reason": "queue_unavailable", "mayBeQueued": False}
+        assert error["data"] == {
+            "reason": "redis_unavailable",
+            "retryAfterSeconds": 2,
+            "mayBeQueued": False,
+        }
+        assert response.headers["Retry-After"] == "2"
     settings.REDIS_URL = ours
     assert len(queued()) == 1
 
@@ -258,7 +264,27 @@ def test_without_redis_nothing_is_claimed(door: Door, settings: Any) -> None:
 def test_an_answer_that_does_not_come_is_told_as_such(door: Door, silent_redis: None) -> None:
     response = door("/priority", "sendTransaction", text(signed(tip())), SENT)
     error = response.json()["error"]
-    assert error["data"] == {"reason": "queue_unavailable", "mayBeQueued": True}
+    assert error["data"] == {
+        "reason": "queue_unavailable",
+        "retryAfterSeconds": 2,
+        "mayBeQueued": True,
+    }
+
+
+@pytest.mark.usefixtures("own_redis")
+def test_a_redis_that_is_full_is_named_the_same_by_every_call(door: Door, settings: Any) -> None:
+    sent = text(signed(tip()))
+    result(door("/priority", "sendTransaction", sent, SENT))  # the key is known
+    with redis.Redis.from_url(settings.REDIS_URL) as full:
+        full.config_set("maxmemory", "1")
+        for _ in range(2):  # the second one does not ask Redis
+            response = door("/priority", "sendTransaction", text(signed(tip())), SENT)
+            assert response.json()["error"]["data"] == {
+                "reason": "redis_full",
+                "retryAfterSeconds": 30,
+                "mayBeQueued": False,
+            }
+        full.config_set("maxmemory", "0")
 
 
 def test_one_of_our_own_is_queued_once_and_tips_nobody() -> None:

@@ -84,6 +84,19 @@ def test_a_worker_that_is_killed_is_replaced(running: Running) -> None:
     assert running.answering() in running.workers()
 
 
+def test_a_worker_at_its_memory_limit_is_replaced_and_not_waited_for(running: Running) -> None:
+    running.workers()
+    full = running.answering()
+    size = psutil.Process(full).memory_info().vms
+    began = time.monotonic()
+    psutil.Process(full).rlimit(psutil.RLIMIT_AS, (size, size))
+    while full in running.workers():
+        # Silence is noticed after 15 s; a limit within two looks.
+        assert time.monotonic() - began < 10
+        time.sleep(0.02)
+    assert running.answering() != full
+
+
 @pytest.mark.soak
 def test_a_worker_that_hangs_is_killed_and_replaced(running: Running) -> None:
     """Soak: it may be silent for a quarter of a minute."""

@@ -13,7 +13,7 @@ from standardwebhooks import Webhook as Signer
 
 from alerts import store
 from alerts.errors import SecretUnreadable
-from alerts.models import Delivery, Event, Webhook
+from alerts.models import Event, Webhook
 from alerts.posting import TIMEOUT_SECONDS, Answer, post
 from alerts.services import attempts, webhooks
 
@@ -56,7 +56,7 @@ def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         delivery = store.next_delivery(turn.webhook_id, now)
         if delivery is None or delivery.webhook is None:
             break
-        answer = _posted(delivery, delivery.webhook, now)
+        answer = post_event(delivery.event, delivery.webhook, now=now)
         attempts.record(delivery, answer, now=clock())
         if not answer.is_good:
             break
@@ -69,7 +69,7 @@ def message_id(event: Event) -> str:
     """The event's `webhook-id`, the same at every attempt. A hash and not a counter: a restored
     backup must not reuse ids.
     """
-    text = f"{event.pk} {event.kind} {event.at.timestamp():.6f}"
+    text = f"{event.pk or event.once} {event.kind} {event.at.timestamp():.6f}"
     return f"msg_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
@@ -96,8 +96,9 @@ def headers_of(event: Event, body: str, secrets: list[str], *, now: datetime) ->
     }
 
 
-def _posted(delivery: Delivery, webhook: Webhook, now: datetime) -> Answer:
-    body = body_of(delivery.event)
+def post_event(event: Event, webhook: Webhook, *, now: datetime) -> Answer:
+    """One request, and its outcome."""
+    body = body_of(event)
     try:
         secrets = webhooks.secrets_of(webhook, now=now)
     except SecretUnreadable as problem:
@@ -105,7 +106,7 @@ def _posted(delivery: Delivery, webhook: Webhook, now: datetime) -> Answer:
     return post(
         webhook.url,
         body.encode(),
-        headers_of(delivery.event, body, secrets, now=now),
+        headers_of(event, body, secrets, now=now),
         private_allowed=settings.WEBHOOKS_PRIVATE,
         timeout=TIMEOUT_SECONDS,
     )

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from alerts import store
 from alerts.mails import compose
-from alerts.models import Delivery
+from alerts.models import Delivery, Event
 from alerts.posting import Answer
 from alerts.services import attempts
 from staff import outgoing_mail
@@ -41,7 +41,7 @@ def claim(*, now: datetime, most: int) -> list[Turn]:
 def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
     """Sends one mail with all due events. Returns how many it contained."""
     deliveries = store.due_mails(turn.address, clock(), MOST_EVENTS)
-    answer = _sent(turn.address, deliveries) if deliveries else None
+    answer = _sent(turn, deliveries) if deliveries else None
     now = clock()
     with transaction.atomic():
         was_sent = answer is not None and answer.is_good
@@ -52,10 +52,14 @@ def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
     return len(deliveries) if answer is not None and answer.is_good else 0
 
 
-def _sent(address: str, deliveries: Sequence[Delivery]) -> Answer:
+def _sent(turn: Turn, deliveries: Sequence[Delivery]) -> Answer:
+    return mail_events(turn.address, [delivery.event for delivery in deliveries])
+
+
+def mail_events(address: str, events: Sequence[Event]) -> Answer:
     """The outcome of sending the mail; status 250 is SMTP's code for accepted."""
     began = time.monotonic()
-    subject, text = compose([delivery.event for delivery in deliveries])
+    subject, text = compose(events)
     try:
         EmailMessage(subject, text, to=[address]).send()
     except (OSError, smtplib.SMTPException, ValueError) as error:

@@ -3,9 +3,23 @@
 from typing import Any
 
 from django.db.backends.postgresql import base
+from django.db.utils import DatabaseErrorWrapper, OperationalError
+from django.utils.functional import cached_property
+from psycopg.errors import ReadOnlySqlTransaction
 
 from columns.clusters import COMMIT_FENCE
 from columns.generations import Change, Generation
+
+
+class _Errors(DatabaseErrorWrapper):
+    """A server that is read-only is away for writers, as one whose disk is full: an
+    OperationalError, where Django passes on an InternalError.
+    """
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, ReadOnlySqlTransaction):
+            raise OperationalError(*error.args).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -17,6 +31,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **kwargs)
         self.changed: set[Generation] = set()
         self.commits_alone = False
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        return _Errors(self)
 
     def _commit(self) -> None:
         if self.commits_alone:

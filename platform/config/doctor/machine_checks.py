@@ -19,7 +19,7 @@ from config.listening import ports_of_a_run
 from config.ports import PortUnusable, require_free
 from embedded.run_state import read_run_state
 from operations.readings.servers import read_disk
-from shared_state import heartbeats
+from shared_state import clock, heartbeats
 from shared_state.outages import FULL_BYTES
 from shared_state.redis_client import client
 from staff.formatting import size_of
@@ -143,7 +143,7 @@ def is_running() -> bool:
     if read_run_state(Path(settings.RUN_DIR)) is not None:
         return True
     try:
-        web = heartbeats.kinds(now=time.time()).get("web")
+        web = heartbeats.kinds(now=clock.seconds()).get("web")
     except redis.RedisError:
         return False
     return web is not None and web.alive > 0

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
-from django.utils import timezone
 
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.doctor.machine_checks import is_running
@@ -16,6 +15,7 @@ from operations.readings.servers import read_database, read_disk
 from operations.rules import RULES
 from operations.sizing.plan import SizingRefused
 from operations.sizing.service import Asked, sizing
+from shared_state import clock
 from staff.formatting import size_of
 
 # Said by checks of their own, or by nothing that runs.
@@ -33,7 +33,7 @@ def of_alarms() -> Iterator[Finding]:
     runs = is_running()
     if not runs:
         yield note("The service does not run: its processes are not looked at.", "Start it.")
-    readings, count = read(timezone.now()), 0
+    readings, count = read(clock.now()), 0
     for rule in RULES:
         if rule.name in _SAID_ELSEWHERE or (not runs and rule.name in _OF_PROCESSES):
             continue

@@ -23,6 +23,7 @@ from ingest.services.slots import open_gaps
 from ingest.services.verifying import verify_step
 from ingest.sources import nodes
 from ingest.store import orders as store
+from shared_state.outages import outage_of
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -161,6 +162,8 @@ def _take_step(order: RangeOrder, now: Clock) -> bool:
     except (OperationalError, InterfaceError):
         raise  # the database is away: the order is resumed when its claim ends
     except Exception as error:
+        if outage_of(error) is not None:
+            raise  # it takes no writes: the same
         log.exception("%s failed", order)
         order.failure = f"{type(error).__name__}: {error}"[:500]
         _end(order, State.FAILED, now())

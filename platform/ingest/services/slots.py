@@ -29,6 +29,7 @@ from rewind.services import slots as archive
 from rewind.services.gaps import archive_gaps
 from rewind.services.recording import record_slots
 from shared_state import counters
+from shared_state.outages import outage_of
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import slot_record
 
@@ -145,6 +146,8 @@ def _store_or_refuse(
     except _NOT_THE_SLOTS_FAULT:
         raise
     except Exception as error:
+        if outage_of(error) is not None:  # read-only, or without room: not the slots' fault
+            raise
         if len(readable) == 1:
             log.warning("slot %d is refused: %s", readable[0][1].slot, error, exc_info=True)
             refused[readable[0][0].name] = f"{type(error).__name__}: {error}"

@@ -40,7 +40,10 @@ def _alive(each: ProcessReading, now: Readings) -> Any:
 def servers(request: HttpRequest, now: Readings) -> Shown:
     database, redis = now.database, now.redis
     hint = f"answered in {milliseconds(database.milliseconds)}"
-    rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", badge("up", "good", hint))]
+    state = badge("up", "good", hint)
+    if database.problem:
+        state = badge("cannot write", "bad", database.problem)
+    rows: list[tuple[Any, Any]] = [(f"PostgreSQL {database.version}", state)]
     if redis is None:
         rows.append(("Valkey", badge("down", "bad", "limits and queues do not work")))
     else:

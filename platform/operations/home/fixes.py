@@ -88,6 +88,8 @@ _OF_RULES = {
     "chain_behind": _DOCTOR,
     "database_slow": _DOCTOR,
     "redis_down": _DOCTOR,
+    "database_down": _DOCTOR,
+    "clock_differs": Command("timedatectl", "Whether NTP sets the clock of this machine."),
     "redis_memory_high": _DOCTOR,
     "proof_failing": _DOCTOR,
     "errors_high": _DOCTOR,

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils import timezone
 
 from operations.areas import Area
 from operations.home import calling, capacity, cluster, figures, following, landing
@@ -20,6 +19,7 @@ from operations.rule_checks import CLOCK_PATIENCE, waits_for_worker
 from operations.rules import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
+from shared_state import clock
 from staff import outgoing_mail
 from staff.formatting import duration
 
@@ -87,10 +87,12 @@ _ABOUT = {
     ),
     "processes": (
         "process_missing",
+        "clock_differs",
         "clock_stopped",
     ),
     "servers": (
         "redis_down",
+        "database_down",
         "database_slow",
         "process_missing:postgres",
         "process_missing:valkey",
@@ -161,7 +163,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
 
 def home(request: HttpRequest) -> dict[str, Any]:
     """The context of the page, and of its live part."""
-    now = timezone.now()
+    now = clock.now()
     span = series.span_named(request.GET.get("span"))
     readings = present(now)
     found = findings(readings)
@@ -186,7 +188,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
 
 def home_charts(request: HttpRequest) -> dict[str, Any]:
     """The large charts that the user may see, as [(area, question, chart)]."""
-    now = timezone.now()
+    now = clock.now()
     span = series.span_named(request.GET.get("span"))
     areas = [Area(name) for name, _, kinds in _QUESTIONS if any(k.is_for(request) for k in kinds)]
     drawn = charts(areas, span, now=now)

@@ -14,14 +14,15 @@ from operations.home.fixes import Button, Command
 from operations.models import Alarm
 from operations.readings.present import Readings
 from operations.rules import BY_NAME, PAGES_OF_SUBJECTS
-from operations.services import alarms
+from operations.services import alarms, held_alarms
 from operations.services.findings import Found
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One subject of a rule. `since` is None where it was just found; `alarm` where it has not held
-    for long enough to be one. `is_over`: nothing is found any more, the alarm closes in a moment.
+    for long enough to be one, or cannot be stored. `is_over`: nothing is found any more, the alarm
+    closes in a moment.
     """
 
     subject: str
@@ -55,7 +56,8 @@ def problems(
     request: HttpRequest, readings: Readings, found: Sequence[Found]
 ) -> tuple[list[Problem], int]:
     """By rule, critical ones first, what is over last; and the number of subjects."""
-    items = list(_items(request, readings, found, alarms.unclosed()))
+    held = {(each.name, each.subject): each for each in held_alarms.open_alarms()}
+    items = list(_items(request, readings, found, held | alarms.unclosed()))
     by_rule: dict[str, Problem] = {}
     for name, item in items:
         by_rule.setdefault(name, _problem(name, item)).items.append(item)
@@ -91,7 +93,7 @@ def _item(
         subject=key[1],
         text=text,
         since=None if alarm is None else alarm.began_at,
-        alarm=None if alarm is None or alarm.opened_at is None else alarm,
+        alarm=None if alarm is None or alarm.opened_at is None or alarm.pk is None else alarm,
         is_over=is_over,
         page=page_to_act(request, *key),
         buttons=[] if is_over else fixes.buttons(request, *key, readings),

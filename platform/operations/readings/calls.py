@@ -12,23 +12,25 @@ from shared_state import counters
 from shared_state.time_buckets import percentiles
 
 Counts = Mapping[tuple[str, ...], int]
-_TIMES = "call_times|"
+_TIMES, _REASONS = "call_times|", "failed|"
 
 
 class CallTotals(msgspec.Struct, frozen=True):
     """Calls without pushed notifications, those that failed or were refused (access.counted_calls),
-    and how many calls took a time of each bucket.
+    how many calls took a time of each bucket, and how many failed for each reason.
     """
 
     calls: int = 0
     failed: int = 0
     refused: int = 0
     times: dict[int, int] = {}
+    reasons: dict[str, int] = {}
 
 
 class CallsReading(msgspec.Struct, frozen=True):
     """Calls since an earlier moment; None without such a moment, or without calls. `milliseconds`
-    are p50, p95 and p99.
+    are p50, p95 and p99; `reasons` are those of failed calls with their number, the most frequent
+    first.
     """
 
     totals: CallTotals
@@ -36,24 +38,30 @@ class CallsReading(msgspec.Struct, frozen=True):
     milliseconds: tuple[float, float, float] | None = None
     failed_share: float | None = None
     refused_share: float | None = None
+    reasons: list[tuple[str, int]] = []
 
 
 def call_totals(counts: Counts) -> CallTotals:
     by_kind: Counter[Kind] = Counter()
+    reasons: Counter[str] = Counter()
     times: dict[int, int] = {}
     for name, count in counts.items():
         if name[0] == counters.CALLS:
-            by_kind[kind_of(name[1], name[2])] += count
+            kind = kind_of(name[1], name[2])
+            by_kind[kind] += count
+            if kind is Kind.FAILED:
+                reasons[name[2]] += count
         elif name[0] == counters.CALL_TIMES:
             times[int(name[1])] = count
     calls = by_kind.total() - by_kind[Kind.PUSHED]
-    return CallTotals(calls, by_kind[Kind.FAILED], by_kind[Kind.REFUSED], times)
+    return CallTotals(calls, by_kind[Kind.FAILED], by_kind[Kind.REFUSED], times, dict(reasons))
 
 
 def totals_to_keep(totals: CallTotals) -> dict[str, int]:
     """As numbers by name, for a sample."""
     kept = {"calls": totals.calls, "failed": totals.failed, "refused": totals.refused}
-    return kept | {f"{_TIMES}{bucket}": count for bucket, count in totals.times.items()}
+    kept |= {f"{_TIMES}{bucket}": count for bucket, count in totals.times.items()}
+    return kept | {f"{_REASONS}{reason}": count for reason, count in totals.reasons.items()}
 
 
 def kept_totals(found: Mapping[str, float]) -> CallTotals:
@@ -66,6 +74,11 @@ def kept_totals(found: Mapping[str, float]) -> CallTotals:
             int(name.removeprefix(_TIMES)): int(count)
             for name, count in found.items()
             if name.startswith(_TIMES)
+        },
+        reasons={
+            name.removeprefix(_REASONS): int(count)
+            for name, count in found.items()
+            if name.startswith(_REASONS)
         },
     )
 
@@ -100,6 +113,16 @@ def read_calls(
         milliseconds=_times_since(earlier.times, totals.times),
         failed_share=(totals.failed - earlier.failed) / calls,
         refused_share=(totals.refused - earlier.refused) / calls,
+        reasons=_reasons_since(earlier, totals),
+    )
+
+
+def _reasons_since(earlier: CallTotals, totals: CallTotals) -> list[tuple[str, int]]:
+    if earlier.failed and not earlier.reasons:  # a sample of a version that did not keep them
+        return []
+    found = {reason: n - earlier.reasons.get(reason, 0) for reason, n in totals.reasons.items()}
+    return sorted(
+        ((reason, n) for reason, n in found.items() if n > 0), key=lambda each: (-each[1], each[0])
     )
 
 

@@ -1,7 +1,6 @@
 """Which processes there should be, and which are alive."""
 
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -10,7 +9,7 @@ from django.conf import settings
 
 from columns.exists_queries import exists
 from embedded.run_state import LATELY_SECONDS, ProgramState, RunState, read_run_state
-from shared_state import heartbeats
+from shared_state import clock, heartbeats
 from staff.formatting import counted, duration
 
 # What each kind does, as a sentence without its subject.
@@ -49,7 +48,8 @@ _FILTERS_SET = "SELECT FROM rewind_archivestate WHERE filters_set_for <> ''"
 class ProcessReading(msgspec.Struct, frozen=True):
     """Processes of one kind: `alive` ones make progress, `silent` ones exist and make none.
     `heard_at` is the last heartbeat; `starting`: the supervisor started it a moment ago. It was
-    restarted `restarts` times within LATELY_SECONDS, the last time at `restarted_at`.
+    restarted `restarts` times within LATELY_SECONDS, the last time at `restarted_at`. `clocks`:
+    those whose clock is off, as `host|pid`, and by how many seconds it is ahead.
     """
 
     kind: str
@@ -59,6 +59,7 @@ class ProcessReading(msgspec.Struct, frozen=True):
     starting: bool = False
     restarts: int = 0
     restarted_at: datetime | None = None
+    clocks: list[tuple[str, float]] = []
 
     @property
     def trouble(self) -> str:
@@ -108,6 +109,7 @@ def read_processes(now: datetime, *, newest_slot: int | None) -> list[ProcessRea
                 0 if beat is None else beat.silent,
                 is_starting,
                 *_restarts(program),
+                [] if beat is None else list(beat.clocks),
             )
         )
     return found
@@ -121,8 +123,9 @@ def _is_starting(program: ProgramState | None, beat: heartbeats.Kind | None, now
         return False
     if program.state == "starting":
         return True
-    is_heard = beat is not None and beat.heard_at >= program.since
-    is_new = now.timestamp() - program.since <= _FIRST_HEARTBEAT_SECONDS
+    since = clock.shared(program.since)
+    is_heard = beat is not None and beat.heard_at >= since
+    is_new = now.timestamp() - since <= _FIRST_HEARTBEAT_SECONDS
     return not is_heard and is_new and program.silent_seconds <= heartbeats.MISSING_SECONDS
 
 
@@ -133,7 +136,7 @@ def _hung_servers(run: RunState) -> list[ProcessReading]:
 def _supervised(kind: str, program: ProgramState | None) -> ProcessReading:
     if program is None:
         return ProcessReading(kind, 0, None)
-    heard_at = datetime.fromtimestamp(time.time() - program.silent_seconds, UTC)
+    heard_at = clock.now() - timedelta(seconds=program.silent_seconds)
     alive = program.state in ("running", "unwatched")
     is_starting = program.state == "starting" and not program.restarts
     silent = int(program.state == "hung")
@@ -143,7 +146,7 @@ def _supervised(kind: str, program: ProgramState | None) -> ProcessReading:
 def _restarts(program: ProgramState | None) -> tuple[int, datetime | None]:
     if program is None or not program.restarts_lately:
         return 0, None
-    return program.restarts_lately, datetime.fromtimestamp(program.since, UTC)
+    return program.restarts_lately, datetime.fromtimestamp(clock.shared(program.since), UTC)
 
 
 def _expected(newest_slot: int | None) -> list[str]:
@@ -164,7 +167,7 @@ def _expected(newest_slot: int | None) -> list[str]:
 def _of_localnet(now: datetime) -> heartbeats.Kind | None:
     """Localnet uses no Redis: it touches a file on this machine."""
     try:
-        heard_at = (Path(settings.LOCALNET_DIR) / "heartbeat").stat().st_mtime
+        heard_at = clock.shared((Path(settings.LOCALNET_DIR) / "heartbeat").stat().st_mtime)
     except OSError:
         return None
     alive = now.timestamp() - heard_at <= heartbeats.MISSING_SECONDS

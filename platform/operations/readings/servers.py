@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Count, Q
 
 from alerts.models import Delivery, Webhook
+from shared_state.database_writes import outage_of_writes
 from shared_state.redis_client import client
 
 # Celery's queues, as its workers are started with them.
@@ -20,9 +21,12 @@ LATE = timedelta(minutes=2)
 
 
 class DatabaseReading(msgspec.Struct, frozen=True):
+    """`problem`: why it takes no writes; empty if it does."""
+
     version: str
     size: int
     milliseconds: float
+    problem: str = ""
 
 
 class RedisReading(msgspec.Struct, frozen=True):
@@ -63,7 +67,9 @@ def read_database() -> DatabaseReading:
         started = time.perf_counter()
         cursor.execute("SELECT 1")
         milliseconds = (time.perf_counter() - started) * 1e3
-    return DatabaseReading(version.split()[0], size, milliseconds)
+    outage = outage_of_writes()
+    problem = "" if outage is None else outage.text
+    return DatabaseReading(version.split()[0], size, milliseconds, problem)
 
 
 def read_redis() -> RedisReading | None:

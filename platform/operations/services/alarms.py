@@ -1,8 +1,8 @@
 """Alarms: opened when a rule's condition has held for its time, closed once it is over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.db.models import F
@@ -20,27 +20,84 @@ _SHOWN = 200
 CLOSED_KEPT = timedelta(days=90)
 
 
+class AlarmStorage(Protocol):
+    """Where alarms are kept, and how their events are published."""
+
+    def save(self, alarm: Alarm) -> None: ...
+
+    def remove(self, alarm: Alarm) -> None: ...
+
+    def publish(
+        self, kind: str, alarm: Alarm, *, about: str, text: str, data: dict[str, Any], now: datetime
+    ) -> None: ...
+
+
+class _Database:
+    """Rows, and events that the worker delivers."""
+
+    def save(self, alarm: Alarm) -> None:
+        alarm.save()
+
+    def remove(self, alarm: Alarm) -> None:
+        alarm.delete()
+
+    def publish(
+        self, kind: str, alarm: Alarm, *, about: str, text: str, data: dict[str, Any], now: datetime
+    ) -> None:
+        data = {"alarmId": alarm.pk, **data}
+        publish(kind, about=about, text=text, data=data, now=now, once=once_of(kind, alarm))
+
+
+_DATABASE = _Database()
+
+
 @transaction.atomic
 def evaluate(readings: Readings, *, now: datetime) -> None:
     """Every rule against the readings. One caller at a time."""
-    unclosed = store.lock_unclosed()
+    follow(readings, store.lock_unclosed(), _DATABASE, now)
+
+
+def follow(
+    readings: Readings,
+    unclosed: Mapping[tuple[str, str], Alarm],
+    storage: AlarmStorage,
+    now: datetime,
+) -> None:
+    """Every rule against the readings, with the alarms that are not closed."""
+    unclosed = dict(unclosed)
     for rule in RULES:
         findings = rule.check(readings)
         if findings is None:  # not known now: its alarms stay as they are
             unclosed = {key: alarm for key, alarm in unclosed.items() if key[0] != rule.name}
             continue
-        _hold(rule, findings, unclosed, now)
+        _hold(rule, findings, unclosed, storage, now)
     for alarm in unclosed.values():
-        _resolve(alarm, now)
+        _resolve(alarm, storage, now)
 
 
 @transaction.atomic
 def evaluate_rule(rule: Rule, findings: Iterable[Finding], *, now: datetime) -> None:
     """One rule alone. One caller at a time."""
-    unclosed = store.lock_unclosed(rule.name)
-    _hold(rule, findings, unclosed, now)
+    follow_rule(rule, findings, store.lock_unclosed(rule.name), _DATABASE, now)
+
+
+def follow_rule(
+    rule: Rule,
+    findings: Iterable[Finding],
+    unclosed: Mapping[tuple[str, str], Alarm],
+    storage: AlarmStorage,
+    now: datetime,
+) -> None:
+    """One rule alone, with its alarms that are not closed."""
+    unclosed = dict(unclosed)
+    _hold(rule, findings, unclosed, storage, now)
     for alarm in unclosed.values():
-        _resolve(alarm, now)
+        _resolve(alarm, storage, now)
+
+
+def once_of(kind: str, alarm: Alarm) -> str:
+    """The name of the alarm's only event of the kind."""
+    return f"{kind}:{alarm.pk}"
 
 
 def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
@@ -69,50 +126,58 @@ def forget_closed(*, now: datetime) -> None:
 
 
 def _hold(
-    rule: Rule, findings: Iterable[Finding], unclosed: dict[tuple[str, str], Alarm], now: datetime
+    rule: Rule,
+    findings: Iterable[Finding],
+    unclosed: dict[tuple[str, str], Alarm],
+    storage: AlarmStorage,
+    now: datetime,
 ) -> None:
     """Creates or updates an alarm for each finding, and removes it from the unclosed ones."""
     for finding in findings:
         alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
-        _holds(rule, finding, alarm, now)
+        _holds(rule, finding, alarm, storage, now)
 
 
-def _holds(rule: Rule, finding: Finding, alarm: Alarm | None, now: datetime) -> None:
+def _holds(
+    rule: Rule, finding: Finding, alarm: Alarm | None, storage: AlarmStorage, now: datetime
+) -> None:
     if alarm is None:
         alarm = Alarm(
             name=rule.name, subject=finding.subject[:200], severity=rule.severity, began_at=now
         )
+    if alarm.opened_at is None:
+        alarm.began_at = min(alarm.began_at, now)  # the clock may have been set back
     alarm.text, alarm.well_since = finding.text, None
     opens = alarm.opened_at is None and now - alarm.began_at >= timedelta(seconds=rule.holds)
     if opens:
         alarm.opened_at = now
-    alarm.save()
+    storage.save(alarm)
     if opens:
-        _publish("alarm.opened", alarm, f"{alarm.text} {rule.advice}", now)
+        _publish("alarm.opened", alarm, f"{alarm.text} {rule.advice}", storage, now)
 
 
-def _resolve(alarm: Alarm, now: datetime) -> None:
+def _resolve(alarm: Alarm, storage: AlarmStorage, now: datetime) -> None:
     if alarm.opened_at is None:
-        alarm.delete()
+        storage.remove(alarm)
         return
-    alarm.well_since = alarm.well_since or now
+    alarm.well_since = min(alarm.well_since or now, now)
     rule = BY_NAME.get(alarm.name)
     if rule is None or now - alarm.well_since >= timedelta(seconds=rule.calm):
         alarm.closed_at = now
-        lasted = duration(alarm.well_since - alarm.began_at)
-        _publish("alarm.closed", alarm, f"Resolved after {lasted}. It was: {alarm.text}", now)
-    alarm.save(update_fields=["well_since", "closed_at"])
+        lasted = duration(max(alarm.well_since - alarm.began_at, timedelta()))
+        text = f"Resolved after {lasted}. It was: {alarm.text}"
+        _publish("alarm.closed", alarm, text, storage, now)
+    storage.save(alarm)
 
 
-def _publish(kind: str, alarm: Alarm, text: str, now: datetime) -> None:
+def _publish(kind: str, alarm: Alarm, text: str, storage: AlarmStorage, now: datetime) -> None:
     rule = BY_NAME.get(alarm.name)
     title = alarm.name if rule is None else rule.title
     data: dict[str, Any] = {
-        "alarmId": alarm.pk,
         "name": alarm.name,
         "subject": alarm.subject,
         "severity": alarm.severity,
         "since": alarm.began_at.isoformat(),
     }
     about = f"{title}: {alarm.subject}" if alarm.subject else title
-    publish(kind, about=about, text=text, data=data, now=now, once=f"{kind}:{alarm.pk}")
+    storage.publish(kind, alarm, about=about, text=text, data=data, now=now)

@@ -9,7 +9,14 @@ from operations.readings.present import Readings
 from operations.rules import RULES
 
 # From these the others follow.
-_CAUSES = ("redis_down", "process_missing", "no_upstream", "stream_lost", "stream_silent")
+_CAUSES = (
+    "database_down",
+    "redis_down",
+    "process_missing",
+    "no_upstream",
+    "stream_lost",
+    "stream_silent",
+)
 
 
 @dataclass(frozen=True, slots=True)

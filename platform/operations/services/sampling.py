@@ -34,6 +34,8 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
     """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
     process does it in the worker's place, and leaves the step to the worker when that is back.
     """
+    for resolution in (MOMENT_SECONDS, MEAN_SECONDS):
+        store.delete_samples_ahead(resolution, of=now)
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
         resolution=MOMENT_SECONDS,
@@ -47,7 +49,7 @@ def roll_up(*, now: datetime) -> None:
     """Stores the means of each step of 5 minutes that is over, and deletes old samples. Safe to
     repeat: existing means stay.
     """
-    newest = store.newest_sample(MEAN_SECONDS)
+    newest = store.newest_sample(MEAN_SECONDS, now=now)
     first = now - MOMENTS_KEPT
     if newest is not None:
         first = max(first, newest.at + timedelta(seconds=MEAN_SECONDS))

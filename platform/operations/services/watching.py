@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, transaction
-from django.utils import timezone
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from msgspec import structs
 
 from alerts.tasks import deliver_events
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
@@ -19,7 +19,9 @@ from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes
 from operations.rule_checks import CLOCK_PATIENCE, process_findings
 from operations.rules import BY_NAME
-from operations.services import alarms, sampling
+from operations.services import alarms, held_alarms, sampling
+from shared_state import clock
+from shared_state.outages import outage_of
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,7 @@ _GRACE_SECONDS = 60.0
 # Processes are checked for so long after a problem, so that their alarms close.
 _CALM_SECONDS = 15.0
 _EXPECTED_SECONDS = 10.0
+_LONGEST_PATIENCE = CLOCK_PATIENCE + timedelta(seconds=MOMENT_SECONDS)
 _CLOCKS = {"worker", "beat"}
 
 
@@ -49,11 +52,26 @@ _stand_in = _StandIn(time.monotonic())
 
 
 def watch(*, now: datetime, stands_in: bool = False) -> bool:
-    """One step; False if another process did it in this step of time."""
-    readings = read(now)
-    with transaction.atomic():
-        wait_for(AdvisoryLock.WATCHING)
-        return _step(readings, now, stands_in)
+    """One step; False if another process did it in this step of time. While the database takes no
+    writes its alarms are held elsewhere.
+    """
+    readings = None
+    try:
+        readings = read(now)
+        with transaction.atomic():
+            wait_for(AdvisoryLock.WATCHING)
+            return _step(readings, now, stands_in)
+    except (DatabaseError, InterfaceError) as error:
+        outage = outage_of(error)
+        if outage is None:
+            raise
+        if not connection.in_atomic_block:
+            connection.close()
+        if readings is not None:
+            database = structs.replace(readings.database, problem=outage.text)
+            readings = structs.replace(readings, database=database)
+        held_alarms.evaluate(readings, outage, now=now)
+        return True
 
 
 def stand_in() -> None:
@@ -66,22 +84,36 @@ def stand_in() -> None:
         return
     text = ""
     try:
-        now = timezone.now()
-        unwell = watch_processes(now=now)
-        if unwell & _CLOCKS or (not is_young and is_overdue(now=now)):
-            text = (
-                "worker or beat is not running: this web process checks the alarms in their place"
-            )
-            if started - own.watched_at >= MOMENT_SECONDS:
-                own.watched_at = started
-                watch(now=now, stands_in=True)
-            deliver_events()  # normally a task of the worker
+        text = _stand_in_for_clocks(is_young)
     except Exception as error:
         connection.close()
         text = f"no process checks the alarms, and this web process cannot: {str(error).strip()}"
+        if outage_of(error) is not None:
+            text = "the database takes no writes: this web process checks the alarms"
+            _watch_in_turn(clock.now())
     if text:
         log.log(logging.DEBUG if text == own.logged else logging.WARNING, "%s", text)
     own.logged = text
+
+
+def _stand_in_for_clocks(is_young: bool) -> str:
+    """What it does in the place of others; empty for nothing."""
+    now = clock.now()
+    unwell = watch_processes(now=now)
+    if held_alarms.has_own():
+        _watch_in_turn(now)
+    if not (unwell & _CLOCKS or (not is_young and is_overdue(now=now))):
+        return ""
+    _watch_in_turn(now)
+    deliver_events()  # normally a task of the worker
+    return "worker or beat is not running: this web process checks the alarms in their place"
+
+
+def _watch_in_turn(now: datetime) -> None:
+    started = time.monotonic()
+    if started - _stand_in.watched_at >= MOMENT_SECONDS:
+        _stand_in.watched_at = started
+        watch(now=now, stands_in=True)
 
 
 def watch_processes(*, now: datetime) -> set[str]:
@@ -108,18 +140,21 @@ def watch_processes(*, now: datetime) -> set[str]:
 def is_overdue(*, now: datetime) -> bool:
     """Whether neither the worker nor a web process has taken a sample recently."""
     own = _stand_in
-    if own.sampled_until is not None and now < own.sampled_until:
+    until = own.sampled_until
+    # Later than the patience from now: the clock was set back.
+    if until is not None and now < until <= now + _LONGEST_PATIENCE:
         return False
-    newest = store.newest_sample(MOMENT_SECONDS)
+    newest = store.newest_sample(MOMENT_SECONDS, now=now)
     if newest is None:
         return True
     step = timedelta(seconds=MOMENT_SECONDS)
-    patience = step if stood_in(newest) else CLOCK_PATIENCE + step
+    patience = step if stood_in(newest) else _LONGEST_PATIENCE
     own.sampled_until = newest.at + patience
     return now >= own.sampled_until
 
 
 def _step(readings: Readings, now: datetime, stands_in: bool) -> bool:
+    held_alarms.store_all(now=now)
     if not sampling.store_sample(readings, now=now, stands_in=stands_in):
         return False
     alarms.evaluate(readings, now=now)

@@ -1,6 +1,5 @@
 """The plan of a load for this installation: `manage.py plan` and the page *Sizing*."""
 
-import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from operations.sizing import measured
 from operations.sizing.figures import Figure, Ratios, Source
 from operations.sizing.plan import Driver, Load, Plan, Policy, SizingRefused, drivers, plan
 from operations.sizing.prices import Cost, Prices, cost
-from shared_state import heartbeats
+from shared_state import clock, heartbeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def current_policy() -> Policy:
 def _web_processes() -> int:
     """Those that are alive; one while that is not known."""
     try:
-        return max(1, heartbeats.kinds(now=time.time())["web"].alive)
+        return max(1, heartbeats.kinds(now=clock.seconds())["web"].alive)
     except (redis.RedisError, KeyError):
         return 1
 

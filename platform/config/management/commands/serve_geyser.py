@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from embedded.notify import progress
 from shared_state import heartbeats
+from webserver.memory import Memory
 from yellowstone.server import serve
 
 _PROGRESS_SECONDS = 0.5
@@ -43,8 +44,10 @@ async def _serve(host: str, port: int) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signum, stopping.set)
     async with serve(host, port, version=settings.LEDGER_API_VERSION):
+        memory = Memory()
         while not stopping.is_set():
             progress()
+            memory.look()
             try:
                 async with asyncio.timeout(_PROGRESS_SECONDS):
                     await stopping.wait()

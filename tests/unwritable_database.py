@@ -1,0 +1,86 @@
+"""The test's database on a server that answers and takes no writes: read-only, or a full disk."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from embedded.addresses import database_settings, database_url, is_embedded, postgres_folder
+from embedded.passwords import server_passwords
+
+
+@contextmanager
+def read_only_database() -> Iterator[None]:
+    """Every new session is read-only; that of this thread begins anew."""
+    name = connection.settings_dict["NAME"]
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    connection.close()
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SET default_transaction_read_only = off")
+            cursor.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        connection.close()
+
+
+@contextmanager
+def small_disk() -> Iterator[Path]:
+    """A file system of 1 MB. Skips the test where none can be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-disk-"))
+    owner = postgres_folder(Path(os.environ["TIDEMARK_RUN_DIR"])).stat().st_uid
+    options = ["-t", "tmpfs", "-o", f"size=1m,mode=700,uid={owner}", "tmpfs"]
+    if os.geteuid() or subprocess.run(["mount", *options, folder], check=False).returncode:
+        folder.rmdir()
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+        folder.rmdir()
+
+
+@contextmanager
+def full_database() -> Iterator[Callable[[], None]]:
+    """New tables lie on a disk without room; the function frees it. Skips the test where no file
+    system can be mounted, or with a server of someone else's.
+    """
+    name = connection.settings_dict["NAME"]
+    with _superuser() as server, small_disk() as disk:
+        server.execute(f"CREATE TABLESPACE small LOCATION '{disk}'")
+        server.execute("GRANT CREATE ON TABLESPACE small TO PUBLIC")
+        server.execute(f"ALTER DATABASE {name} SET default_tablespace = small")
+        filler = disk / "filler"
+        filler.write_bytes(bytes(1_000_000))
+        connection.close()
+        try:
+            yield filler.unlink
+        finally:
+            server.execute(f"ALTER DATABASE {name} RESET default_tablespace")
+            connection.close()
+            server.execute("DROP TABLESPACE small")
+
+
+def _superuser() -> psycopg.Connection:
+    run_dir = Path(os.environ["TIDEMARK_RUN_DIR"])
+    if not is_embedded(settings.DATABASE_URL, run_dir):
+        pytest.skip("only a superuser may name a disk")
+    password = server_passwords(run_dir).superuser
+    url = database_url(run_dir, password=password, role="postgres")
+    address = database_settings(url)
+    return psycopg.connect(
+        host=address["HOST"],
+        port=address["PORT"],
+        dbname="postgres",
+        user=address["USER"],
+        password=address["PASSWORD"],
+        autocommit=True,
+    )
