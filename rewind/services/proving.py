@@ -282,6 +282,7 @@ def _is_due(made: Bank) -> bool:
 def _settle_all(followed: _Following, policy: Policy) -> bool:
     """Writes down what votes settle, in both degrees; whether the chain goes on from its head."""
     chain, checks = followed.chain, followed.checks(policy)
+    followed.memory.forget_to(max(0, chain.head.slot - votes.MOST_SLOTS - 1))
     for degree in SETTLED:
         before = list(chain.pending)
         if degree == CONSISTENT and all(checks.are_given(bank.slot) for bank in before):
