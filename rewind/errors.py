@@ -197,7 +197,7 @@ class SlotTooOld(RpcError):
 
 class SlotUnproven(RpcError):
     """Nothing is known of the slot's bank: `data.why` is `no_block`, `no_baseline`, `gap_before`,
-    `not_computed`, `signature_count_unknown` or `snapshot_differs`.
+    `not_computed`, `signature_count_unknown`, `snapshot_differs` or `another_fork`.
     """
 
     code = -32020

@@ -21,7 +21,7 @@ def run_dropped(
     """
     bank.entries = HashChain(Hash(sha256(bytes(bank.previous_blockhash)).digest()))
     begin_block(bank, feed, {})
-    cast_votes(bank, engine, feed)
+    cast_votes(bank, engine, feed, faults)
     if faults.two_banks_freeze:
         run_turn(bank, engine, feed, waiting)
         end_block(bank, feed, dies=False)

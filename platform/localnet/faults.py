@@ -22,6 +22,8 @@ class Faults:
       messages, how many are sent twice, are held back behind a few later ones, are not sent at all.
     - corrupt_write, lose_write: so many next account writes of transactions are streamed with a
       lamport too many, or not at all, in blocks that count what was streamed. Replays have them.
+    - forged_votes: of so many validators, the first ones, another key signs the votes while it is
+      set. localnet runs them all the same.
     - replay_last_writes: a from_slot replay has only the last write of each account and slot, as
       the open-source server does it; else every one.
     - replay_slots: how many slots back from_slot can reach; more in a chain's first minutes.
@@ -42,6 +44,7 @@ class Faults:
     lose_percent: float = 0.0
     corrupt_write: int = 0
     lose_write: int = 0
+    forged_votes: int = 0
     replay_last_writes: bool = False
     replay_slots: int = 150
     tpu: str = "ok"

@@ -277,7 +277,7 @@ class Ledger:
         if not doomed:
             self.accounts_to_load = {}
             if self._votes:  # a fork that is going to die gets no votes
-                cast_votes(bank, self._engine, self._feed)
+                cast_votes(bank, self._engine, self._feed, self._faults)
         while not self._stopping:
             turn = self._take_turn(bank)
             if turn:

@@ -8,6 +8,7 @@ from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from localnet.bank import Bank, Ran
+from localnet.faults import Faults
 from localnet.feed import (
     AccountWritten,
     BlockMade,
@@ -57,9 +58,9 @@ def run_turn(bank: Bank, engine: Engine, feed: Feed, turn: Sequence[Bundle | Sub
         _show_entry(bank, feed, (index, 1, entry_hash, len(signatures), first))
 
 
-def cast_votes(bank: Bank, engine: Engine, feed: Feed) -> None:
+def cast_votes(bank: Bank, engine: Engine, feed: Feed, faults: Faults) -> None:
     """Runs a vote of each validator for the parent block, as the block's first entry."""
-    bank.votes = votes_in(bank)
+    bank.votes = votes_in(bank, forged=faults.forged_votes)
     run_turn(bank, engine, feed, bank.votes)
 
 

@@ -82,7 +82,10 @@ class VoteCount:
     _votes: dict[int, dict[bytes, dict[Landed, None]]] = field(default_factory=dict)
 
     def add(self, landed: int, votes: Iterable[CastVote]) -> None:
-        """Votes in the block of the slot `landed`."""
+        """Votes in the block of the slot `landed`. Those for slots that get no more are forgotten:
+        what they did not settle is settled from above.
+        """
+        self.forget_to(landed - MOST_SLOTS - 1)
         for account, slot, bank_hash in votes:
             if landed - MOST_SLOTS <= slot < landed:
                 by_hash = self._votes.setdefault(slot, {})

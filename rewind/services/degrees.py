@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rewind.proof.banks import Bank
 from rewind.proof_models import ProofRun
-from rewind.store import baselines, proof_queue, proof_runs, slot_proofs
+from rewind.store import baselines, proof_runs, slot_proofs
 from rewind.store.proof_runs import CONSISTENT, PROVEN, SETTLED, Basis
 from rewind.store.slot_proofs import State
 
@@ -40,7 +40,7 @@ def given_in(start_slot: int, head: int, roots: Roots) -> tuple[int, Basis] | No
 
 def confirm(roots: Roots) -> bool:
     """Consistent slots are proven that are in the hash of a bank which the operator gave since;
-    whether there were any.
+    whether there were any. By the only one that proves.
     """
     found = False
     given = [(slot, Basis(RestsOn.SNAPSHOT, slot)) for slot in slot_proofs.settled_baselines()]
@@ -51,8 +51,6 @@ def confirm(roots: Roots) -> bool:
             continue
         if basis.rests_on == RestsOn.OPERATOR and placed.bank.hash != roots[slot]:
             continue
-        if not found:
-            proof_queue.wait()
         first = max(run.first, min(placed.bank.parent_slot + 1, slot))
         proof_runs.mark(first, slot, PROVEN, basis=basis)
         prove_below(placed.bank, basis)

@@ -15,7 +15,7 @@ from chain.lattice import LATTICE_BYTES
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
 from rewind.proof_models import ProofRun
-from rewind.services import degrees, proving_back
+from rewind.services import degrees, epochs, proving_back
 from rewind.services.near_accounts import NearAccounts
 from rewind.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
 from rewind.services.vote_checks import Checks, Memory, Root
@@ -63,7 +63,8 @@ class _Following:
     @classmethod
     def of(cls, start: int, floor: int, chain: Chain, cache_bytes: int) -> "_Following":
         near = NearAccounts(start, floor, cache_bytes)
-        voters = {degree: Voters(near.vote_states) for degree in SETTLED}
+        schedule = epochs.epochs().schedule
+        voters = {degree: Voters(near.vote_states, schedule) for degree in SETTLED}
         return cls(start, floor, chain, near, Memory(voters))
 
     def checks(self, policy: Policy) -> Checks:
@@ -82,7 +83,10 @@ class _Following:
         ]
         known = [Root(*each) for each in given if each is not None]
         root = max(known, key=lambda each: each.slot, default=None)
-        return Checks(self.memory, root, settled, policy.quorum, policy.trusts_node)
+        schedule = epochs.epochs().schedule
+        for voters in self.memory.voters.values():
+            voters.schedule = schedule  # a node may have reported it since
+        return Checks(self.memory, schedule, root, settled, policy.quorum, policy.trusts_node)
 
 
 RestsOn = ProofRun.RestsOn
@@ -278,6 +282,7 @@ def _is_due(made: Bank) -> bool:
 def _settle_all(followed: _Following, policy: Policy) -> bool:
     """Writes down what votes settle, in both degrees; whether the chain goes on from its head."""
     chain, checks = followed.chain, followed.checks(policy)
+    followed.memory.forget_to(max(0, chain.head.slot - votes.MOST_SLOTS - 1))
     for degree in SETTLED:
         before = list(chain.pending)
         if degree == CONSISTENT and all(checks.are_given(bank.slot) for bank in before):

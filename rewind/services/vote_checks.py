@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chain.epochs import EpochSchedule
 from rewind.proof import vote_transactions, votes
 from rewind.proof.votes import CastVote, Landed, Weights
 from rewind.proof_models import ProofRun
-from rewind.services import epochs
 from rewind.services.voters import Voters
 from rewind.store import epoch_stakes, proof_queue, proof_runs
 from rewind.store.epoch_stakes import Stake, StakeOrigin
@@ -50,7 +50,7 @@ class Memory:
         for key in [key for key in self.signers if key[0].slot <= slot]:
             del self.signers[key]
         for each in self.voters.values():
-            each.forget_before(epochs.epochs().schedule.epoch_of(slot))
+            each.forget_before(each.schedule.epoch_of(slot))
 
 
 @dataclass(slots=True)
@@ -60,6 +60,7 @@ class Checks:
     """
 
     memory: Memory
+    schedule: EpochSchedule
     root: Root | None
     settled: int
     quorum: int
@@ -69,7 +70,7 @@ class Checks:
 
     def stakes(self, slot: int) -> Known:
         """Of the slot's epoch."""
-        epoch = epochs.epochs().schedule.epoch_of(slot)
+        epoch = self.schedule.epoch_of(slot)
         if epoch not in self._stakes:
             self._stakes[epoch] = self._known(epoch)
         return self._stakes[epoch]
@@ -92,7 +93,7 @@ class Checks:
     ) -> Iterator[bool]:
         """Which of these votes for a slot's bank its account's voter signed."""
         accounts: dict[int, set[bytes]] = defaultdict(set)
-        epoch_of = epochs.epochs().schedule.epoch_of
+        epoch_of = self.schedule.epoch_of
         for each in cast:
             accounts[epoch_of(each.slot)].add(each.account)
         voters = {epoch: self._voters(degree, epoch, some) for epoch, some in accounts.items()}
@@ -103,7 +104,7 @@ class Checks:
 
     def _voters(self, degree: str, epoch: int, accounts: set[bytes]) -> dict[bytes, bytes]:
         """By the stakes' own word, else by the accounts' states."""
-        first_slot = epochs.epochs().schedule.slots_of(epoch)[0]
+        first_slot = self.schedule.slots_of(epoch)[0]
         known, found = self.stakes(first_slot), dict[bytes, bytes]()
         if known.is_given or degree == CONSISTENT:
             for account in accounts & known.stakes.keys():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from chain.epochs import EpochSchedule
 from chain.parsed.cursor import UnreadableError
 from chain.parsed_accounts.vote import authorized_voters
 from rewind.positions import Position
@@ -35,7 +36,8 @@ def voters_at(slot: int, vote_accounts: Collection[bytes], epoch: int) -> dict[b
     """The epoch's voters by vote account, from the states at the end of the slot that the archive
     has, or that the proof keeps of filtered accounts.
     """
-    return dict(Voters(_archived).of(epoch, vote_accounts, at=slot))
+    voters = Voters(_archived, epochs.epochs().schedule)
+    return dict(voters.of(epoch, vote_accounts, at=slot))
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Voters:
     """The same in memory. What a state says of an epoch's voter holds for all of the epoch."""
 
     read: ReadStates
+    schedule: EpochSchedule
     _known: dict[tuple[int, bytes], bytes] = field(default_factory=dict)
     # The slot whose state last did not say it.
     _missed: dict[tuple[int, bytes], int] = field(default_factory=dict)
@@ -59,7 +62,7 @@ class Voters:
             some = wanted[first : first + _AT_ONCE]
             states = self.read(at, some)
             for account in some:
-                voter = _voter(states.get(account), epoch)
+                voter = self._voter(states.get(account), epoch)
                 if voter is None:
                     self._missed[epoch, account] = at
                 else:
@@ -67,22 +70,21 @@ class Voters:
         known = self._known
         return {key: known[epoch, key] for key in accounts if (epoch, key) in known}
 
+    def _voter(self, state: VoteState | None, epoch: int) -> bytes | None:
+        if state is None or epoch > self.schedule.epoch_of(state.known_at) + 1:
+            return None
+        try:
+            by_epoch = authorized_voters(state.data)
+        except UnreadableError:
+            return None
+        begun = [each for each in by_epoch if each <= epoch]
+        return by_epoch[max(begun)] if begun else None
+
     def forget_before(self, epoch: int) -> None:
         """Of epochs below this one no voter is needed any more."""
         for memory in (self._known, self._missed):
             for key in [key for key in memory if key[0] < epoch]:
                 del memory[key]
-
-
-def _voter(state: VoteState | None, epoch: int) -> bytes | None:
-    if state is None or epoch > epochs.epochs().schedule.epoch_of(state.known_at) + 1:
-        return None
-    try:
-        by_epoch = authorized_voters(state.data)
-    except UnreadableError:
-        return None
-    begun = [each for each in by_epoch if each <= epoch]
-    return by_epoch[max(begun)] if begun else None
 
 
 def _archived(slot: int, accounts: Sequence[bytes]) -> dict[bytes, VoteState]:

@@ -51,6 +51,8 @@ RARE = {
     "DiffContext.proof",
     "FlatAccount.dataOmitted",
     "JobResult.error",
+    "ProofRange.restsOn",
+    "ProofRange.restsOnSlot",
     "ProvenSlot.accountsLatticeHash",
     "ProvenSlot.chain",
     "RewindContext.gap",

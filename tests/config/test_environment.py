@@ -44,6 +44,7 @@ def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
     [
         ("MAX_BATCH", "many", "MAX_BATCH='many': expected a whole number"),
         ("MAX_BODY", "1", "MAX_BODY=1: expected 4096 to"),
+        ("ARCHIVE_PROOF_TRUST", "12:x", "ARCHIVE_PROOF_TRUST='12:x': expected SLOT:HASH"),
         ("DEBUG", "perhaps", "DEBUG='perhaps': expected true or false"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL='loud': expected DEBUG, INFO"),
         ("LOCK_TIMEOUT_MS", "20000", "expected less than STATEMENT_TIMEOUT_MS"),

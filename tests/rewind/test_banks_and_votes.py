@@ -96,6 +96,15 @@ def test_votes_for_slots_that_cannot_be_meant_do_not_count(slot: int) -> None:
     assert count.weigh(slot, STAKES, all_hold) == []
 
 
+def test_votes_for_slots_that_get_no_more_are_forgotten() -> None:
+    count = VoteCount()
+    count.add(8, bank_votes(7, bytes(32), 0, 1, 2))
+    count.add(7 + votes.MOST_SLOTS, bank_votes(9, bytes(32), 0))
+    assert count.slots() == [7, 9]
+    count.add(8 + votes.MOST_SLOTS, [])
+    assert count.slots() == [9]
+
+
 def test_a_vote_for_a_bank_proves_those_below_it() -> None:
     chain = Chain(NOTHING, [])
     for slot in (1, 2, 3):

@@ -28,6 +28,17 @@ def test_runs_are_listed_and_found_by_a_slot(admin_client: Any) -> None:
     assert "refuted" in text
 
 
+def test_runs_say_what_they_rest_on(admin_client: Any) -> None:
+    proof_runs.mark(0, 90, proof_runs.PROVEN, basis=proof_runs.Basis("snapshot", 1_077))
+    proof_runs.mark(91, 99, proof_runs.CONSISTENT, basis=proof_runs.Basis("node"))
+    text = admin_client.get(RUNS).content.decode()
+    assert "a snapshot of slot 1,077" in text and "the followed node" in text
+    text = admin_client.get(f"{RUNS}91/change/").content.decode()
+    assert "consistent" in text and "the followed node" in text
+    page = admin_client.get(RUNS, {"state": "consistent"})
+    assert [row.first_slot for row in page.context["cl"].result_list] == [91]
+
+
 def test_a_refuted_slots_page_has_its_bank_and_leads_on(
     admin_client: Any, record: Any, db: None
 ) -> None:

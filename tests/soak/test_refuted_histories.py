@@ -17,7 +17,7 @@ from rewind.services import filters, proving
 from rewind.services.recording import record_slots
 from rewind.store import proof_runs
 from tests.rewind.conftest import NOW, committed, empty_archive
-from tests.rewind.proved_chains import MadeChain, change, first_difference, with_fault
+from tests.rewind.proved_chains import MadeChain, change, first_difference, keep_stakes, with_fault
 
 __all__ = ["committed"]
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.soak
 EXAMPLES = int(os.environ.get("SOAK_EXAMPLES", "2000"))
 KINDS = ("none", "lost", "altered", "doubled", "moved")
 FILTERED = 77
-_POLICY = proving.Policy(quorum=3, cache_bytes=1 << 20)
+_POLICY = proving.Policy(cache_bytes=1 << 20, trusts_node=True)
 
 
 def history(chance: random.Random) -> MadeChain:
@@ -82,6 +82,7 @@ def test_exactly_the_faulty_slot_is_refuted(committed: None) -> None:
 def _one(chance: random.Random, kind: str, name: str) -> bool:
     """Whether it is refuted, as it has to be where it has a fault."""
     empty_archive()
+    keep_stakes(25, 25, 25, 25)
     proving.forget()
     true, stream = histories(chance, kind)
     remembering = chance.random() < 0.5

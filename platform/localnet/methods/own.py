@@ -33,6 +33,7 @@ class FaultsConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True
     lose_percent: float | None = None
     corrupt_write: U64 | None = None
     lose_write: U64 | None = None
+    forged_votes: U64 | None = None
     replay_last_writes: bool | None = None
     replay_slots: U64 | None = None
     tpu: Literal["ok", "slow", "refuse"] | None = None
