@@ -42,7 +42,7 @@ PROOF_RULES = (
     Rule(
         *("proof_failing", WARNING, 60, 30, "The proof fails"),
         "New slots are not proven until it goes on.",
-        "The task that proves slots fails",
+        "The task that proves slots, or the one that counts stakes, fails",
         "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
         *(_RUNS, _failing),
     ),

@@ -187,7 +187,7 @@ def _write(
     segments.keep(batch.occurrences)
     slot_owners.put(batch.last_owners, result.improved)
     _keep_runtime_accounts(records, found_owners)
-    if _STAKE in found_owners:
+    if _STAKE in found_owners and _STAKE not in batch.filtered_owners:
         stake_turns.keep_accounts(_owned(records, {_STAKE}))
     dropped_writes.note(batch.dropped, batch.filters())
     result.changes = changes.total()

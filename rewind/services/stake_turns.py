@@ -146,8 +146,7 @@ def _begin(epoch: int, schedule: EpochSchedule) -> bool:
     """Whether the epoch's turn can be counted, or never will."""
     first, _ = schedule.slots_of(epoch)
     block, parent = slots.links_between(first, first)[0]
-    whole = absence.wholeness(Position.end_of(block))
-    if not (whole.from_genesis or whole.of_the_living):
+    if not _are_whole(parent if epoch else 0, block):
         return False
     if not epoch:
         genesis = owned_between([STAKE], 0, 0, most=_MOST_AT_GENESIS)
@@ -157,6 +156,12 @@ def _begin(epoch: int, schedule: EpochSchedule) -> bool:
         stake_turns.keep_accounts([each.pubkey for each in genesis.slots.get(0, ())])
     stake_turns.begin(epoch, parent if epoch else 0, block)
     return True
+
+
+def _are_whole(*ends: int) -> bool:
+    """Whether each account that lived at the ends of these slots is here as it was."""
+    found = [absence.wholeness(Position.end_of(slot)) for slot in ends]
+    return all(whole.from_genesis or whole.of_the_living for whole in found)
 
 
 # --- the count --------------------------------------------------------------------------------
@@ -237,8 +242,7 @@ def _activated_at(state: State | None) -> int | None:
 
 
 def _finish(turn: StakeTurn, sums: StakeSums, rules: _Rules) -> None:
-    whole = absence.wholeness(Position.end_of(turn.first_slot))
-    if not (whole.from_genesis or whole.of_the_living):
+    if not _are_whole(turn.state_slot, turn.first_slot):
         raise _NotCountable("slots were lost meanwhile")
     if rules.ended is not None and sums.ended != rules.history[rules.ended]:
         raise _NotCountable(

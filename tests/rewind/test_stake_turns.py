@@ -224,6 +224,22 @@ def test_none_follow_from_filtered_accounts(chain: Chain, program: Pubkey) -> No
     assert epoch_stakes.origin_of(2) is None
 
 
+def test_without_the_filters_they_follow_from_the_next_whole_snapshot(chain: Chain) -> None:
+    chain.begin(*genesis())
+    filter_owner(STAKE_PROGRAM, filtered=True)
+    chain.end_epoch(stake(5, 1, 60, begins=0))
+    filter_owner(STAKE_PROGRAM, filtered=False)
+    chain.turn((0, 1_000, 460, 0))
+    count()
+    assert outcome(1)[0] == "refused"
+    accounts = [*genesis(), stake(4, 1, 11), history((0, 1_000, 460, 0))]
+    record_baseline(accounts, Slot(chain.head), source="x", now=NOW, whole=True)
+    chain.end_epoch()
+    chain.turn((1, 1_228, 183, 0), (0, 1_000, 460, 0))
+    count()
+    assert lamports(3) == {0: 700, 1: 311, 2: 400}
+
+
 def test_a_gap_is_waited_for(chain: Chain, record: Callable[..., Any]) -> None:
     chain.begin(*genesis())
     chain.head = 20  # which has not come
@@ -267,6 +283,23 @@ def test_epochs_without_a_block_are_passed_over(chain: Chain) -> None:
     chain.turn((10**9, 1_250, 150, 0), *HISTORY)
     count()
     assert outcome(10**9 + 1)[0] == "refused"
+
+
+def test_a_snapshot_of_the_epochs_first_block_is_too_late(
+    chain: Chain, record: Callable[..., Any]
+) -> None:
+    """What was before it, the gap below may have changed."""
+    chain.begin(*genesis())
+    chain.head = 20  # which has not come
+    chain.end_epoch()
+    accounts = [*genesis(), history((0, 1_000, 450, 0))]
+    chain.turn((0, 1_000, 450, 0))
+    record_baseline(accounts, Slot(chain.head), source="x", now=NOW, whole=True)
+    count()
+    assert [turn.epoch for turn in StakeTurn.objects.all()] == [0]
+    record(block(20, 0, [stake(8, 0, 50, begins=0)]))
+    count()
+    assert lamports(2) == {0: 727, 1: 300, 2: 222}
 
 
 def test_not_from_one_that_has_not_all_accounts(chain: Chain, record: Callable[..., Any]) -> None:
