@@ -39,10 +39,10 @@ class StakeOrigin(NamedTuple):
 
 def of_epoch(epoch: int) -> dict[bytes, Stake]:
     """By vote account, of all that have any; empty where the epoch's are not known."""
-    found = EpochStake.objects.filter(epoch=epoch)
+    found = EpochStake.objects.filter(epoch=epoch).values_list("vote_account", "stake", "voter")
     return {
-        bytes(row.vote_account): Stake(row.stake, None if row.voter is None else bytes(row.voter))
-        for row in found
+        bytes(account): Stake(stake, None if voter is None else bytes(voter))
+        for account, stake, voter in found
     }
 
 

@@ -21,16 +21,16 @@ STAKES = (40, 30, 20, 10)
 def chain(record: Any, db: None) -> MadeChain:
     """No votes for slots 3, 4, 7 and 8 landed; 5 and 6 are skipped, and 9 has votes in 10."""
     from historical.services.recording import record_blocks
-    from rewind.baseline_models import Baseline
+    from rewind.baseline_models import Baseline, EpochStake
     from rewind.services import proving
-    from rewind.store import epoch_stakes
 
-    baseline = Baseline.objects.create(slot=1, source="x", accounts=0, recorded_at=NOW)
-    stakes = {
-        bytes(account): epoch_stakes.Stake(stake, bytes(voter.pubkey()))
+    baseline = Baseline.objects.create(slot=1, source="x", accounts=0, proven=True, recorded_at=NOW)
+    EpochStake.objects.bulk_create(
+        EpochStake(
+            epoch=0, vote_account=account, stake=stake, voter=voter.pubkey(), baseline=baseline
+        )
         for account, voter, stake in zip(ACCOUNTS, VOTERS, STAKES, strict=True)
-    }
-    epoch_stakes.keep(baseline, 0, stakes)
+    )
     proving.forget()
     made = MadeChain()
     for slot in (0, 1, 2, 3, 4, 7, 8, 9, 10):
