@@ -218,6 +218,10 @@ def _of_members(customers: QuerySet[Customer]) -> Iterable[tuple[int, str]]:
     return chosen.order_by("pk").values_list("member__customer", "email")
 
 
+# --- turns: the right to deliver to a webhook or an address, until a time -------------------------
+
+
+@transaction.atomic
 def claim_webhooks(*, now: datetime, until: datetime, most: int, failing: bool) -> list[int]:
     """Claims webhooks with due deliveries that no worker has claimed, until the time."""
     due = Delivery.objects.filter(
