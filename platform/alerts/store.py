@@ -219,6 +219,9 @@ def _of_members(customers: QuerySet[Customer]) -> Iterable[tuple[int, str]]:
     return chosen.order_by("pk").values_list("member__customer", "email")
 
 
+# --- turns: the right to deliver to a webhook or an address, until a time -------------------------
+
+
 def _is_free(now: datetime, until: datetime) -> Q:
     """Unclaimed. No claim lasts longer than one that is made now, unless the clock was set back."""
     return Q(busy_until__isnull=True) | Q(busy_until__lte=now) | Q(busy_until__gt=until)

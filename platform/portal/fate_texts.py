@@ -1,7 +1,6 @@
 """Texts on the outcome of a submission, and what to do about it."""
 
-from typing import NamedTuple
-
+from priority.fates.reasons import REASONS, Explained, name_of
 from priority.submissions import State
 
 _STATES = {
@@ -24,89 +23,6 @@ _STATE_ADVICE = {
 }
 
 
-class Explained(NamedTuple):
-    """The meaning of a reason, and what to do."""
-
-    meaning: str
-    advice: str
-
-
-_OURS = "The transaction is fine: send it again, and contact the operator."
-REASONS = {
-    "blockhash_expired": Explained(
-        "Its blockhash expired before a leader included it.",
-        "Sign with a newer blockhash, right before you send; a larger tip or priority fee lands"
-        " sooner when the chain is busy.",
-    ),
-    "nonce_unused": Explained(
-        "Its durable nonce was not used within the time for attempts.",
-        "Check whether another transaction advanced the nonce; if not, send it again.",
-    ),
-    "nonce_moved": Explained(
-        "Its durable nonce moved on to another hash: the reason names the slot and the transaction"
-        " that moved it, where they are known.",
-        "Read the nonce account again, sign with its new hash, and send that.",
-    ),
-    "nonce_closed": Explained(
-        "Its durable nonce account does not exist any more.",
-        "Sign with another nonce or a recent blockhash, and send that.",
-    ),
-    "nonce_invalid": Explained(
-        "The account that it uses as a durable nonce is not one.",
-        "Sign with another nonce or a recent blockhash, and send that.",
-    ),
-    "nonce_authority": Explained(
-        "Its durable nonce has another authority, which did not sign.",
-        "Sign with the nonce's authority, and send that.",
-    ),
-    "watch_ended": Explained(
-        "Its durable nonce could still take it after as long as submissions are kept. What became"
-        " of it since is unknown.",
-        "Look its signature up on the chain, and advance the nonce if it must never land.",
-    ),
-    "upstream_refused": Explained(
-        "An upstream refused it.",
-        "See the response to the attempt below: usually the fee payer has no lamports, or an"
-        " account is missing.",
-    ),
-    "engine_refused": Explained(
-        "The block engine refused the bundle.",
-        "The reason has its response: usually the tip is too low, or a transaction fails.",
-    ),
-    "engine_dropped": Explained(
-        "The block engine accepted the bundle and dropped it: usually it lost the auction, or"
-        " failed on the newest state.",
-        "Tip more, or simulate the bundle and fix it.",
-    ),
-    "engine_untipped": Explained(
-        "The block engine asks for a tip to one of its own addresses, which the bundle does not"
-        " pay.",
-        "Add a transfer to an address of the engine, or ask the operator whether the service"
-        " tips for you.",
-    ),
-    "landed_in_part": Explained(
-        "Some of the bundle's transactions are in blocks without the others: they were sent"
-        " individually.",
-        "Do not send the transactions of a bundle individually as well.",
-    ),
-    "submitted_before": Explained(
-        "All of its transactions had been submitted before.",
-        "Look up the earlier submission by one of its signatures.",
-    ),
-    "no_upstream": Explained("No upstream was available.", _OURS),
-    "upstream_rests": Explained("The upstreams were in cooldown after failures.", _OURS),
-    "upstream_busy": Explained("The upstreams were at capacity.", _OURS),
-    "engine_unknown": Explained("The block engine no longer knows the bundle.", _OURS),
-    "own_tip_unfunded": Explained(
-        "The operator's tip to the block engine could not be paid.", _OURS
-    ),
-    "no_slot": Explained("The newest slot was unknown.", _OURS),
-    "no_schedule": Explained("The leader schedule was unknown.", _OURS),
-    "no_blockhash": Explained("The newest blockhash was unknown.", _OURS),
-    "no_address": Explained("The addresses of the leaders were unknown.", _OURS),
-}
-
-
 def state_text(state: str) -> str:
     return _STATES[State(state)]
 
@@ -114,7 +30,7 @@ def state_text(state: str) -> str:
 def explained(state: str, reason: str | None) -> Explained | None:
     """What the reason means and what to do; without a reason, what the state asks for."""
     name, _, rest = (reason or "").partition(":")
-    known = REASONS.get(name.strip())
+    known = REASONS.get(name_of(reason or ""))
     if known is not None:
         return known
     advice = _STATE_ADVICE.get(State(state))

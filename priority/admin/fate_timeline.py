@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from priority.admin.fates import OUTCOME_HUES, in_words, later, state_label
+from priority.fates.reasons import OURS, REASONS, name_of
 from priority.models import Attempt, Submission
 from priority.submissions import State
 from rewind.admin.explained import explained_of
@@ -16,33 +17,17 @@ from staff.formatting import badge, in_units, link, milliseconds, plain, with_so
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 
 _ATTEMPTS_SHOWN = 200
-# What to do, by how a reason begins.
-_ADVICE = (
-    ("blockhash_expired", "Its blockhash expired: sign it again with a new one."),
-    ("not_landed", "Its blockhash expired: sign it again with a new one."),
-    ("nonce_unused", "Its durable nonce was not used: the same transaction may be sent again."),
-    (
-        "nonce_",
-        "Its durable nonce cannot take it any more: sign it again with the nonce's new hash.",
-    ),
-    ("no_upstream", "No enabled upstream serves its tier: enable one, then have it sent again."),
-    ("upstream_rests", "Every upstream of its tier was in cooldown: see their circuit breakers."),
-    (
-        "upstream_busy",
-        "Its upstream had too many attempts in progress: add another upstream or lander.",
-    ),
-    (
-        "engine_",
-        "The block engine did not accept it: its response says why; a higher tip may help.",
-    ),
-    ("own_tip_unfunded", "The fee payer of our own tips to the block engine is empty: fund it."),
-    (
-        "no_schedule",
-        "The leader schedule was unknown: check that the node of the upstream answers.",
-    ),
-    ("no_address", "No upcoming leader has a reachable port: send by nodes or block engines."),
-    ("never_sent", "No lander sent it in time: check that one runs, and its upstreams."),
-)
+# What the operator can do, beside what its sender can (priority.fates.reasons).
+_OPERATORS = {
+    "no_upstream": "No enabled upstream serves its tier: enable one, then have it sent again.",
+    "upstream_rests": "Every upstream of its tier was in cooldown: see their circuit breakers.",
+    "upstream_busy": "Its upstream had too many attempts in progress: add another upstream or"
+    " lander.",
+    "own_tip_unfunded": "The fee payer of our own tips to the block engine is empty: fund it.",
+    "no_schedule": "The leader schedule was unknown: check that the node of the upstream answers.",
+    "no_address": "No upcoming leader has a reachable port: send by nodes or block engines.",
+    "never_sent": "No lander sent it in time: check that one runs, and its upstreams.",
+}
 _ADVICE_BY_STATE = {
     State.FAILED: "It is on chain and paid its fee: the error comes from a program or an account."
     " Sending the same transaction again changes nothing.",
@@ -96,9 +81,11 @@ def fate_of(row: Submission, *, now: datetime) -> dict[str, Any]:
 def advice(row: Submission) -> str:
     """What to do about it; empty if nothing."""
     if row.state in (State.EXPIRED, State.REFUSED):
-        for begin, text in _ADVICE:
-            if row.reason.startswith(begin):
-                return text
+        name = name_of(row.reason)
+        if name in _OPERATORS:
+            return _OPERATORS[name]
+        if name in REASONS and REASONS[name].advice != OURS:
+            return REASONS[name].advice
     return _ADVICE_BY_STATE.get(State(row.state), "")
 
 

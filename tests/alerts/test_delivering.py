@@ -22,6 +22,18 @@ def _ids(receiver: Any) -> list[str]:
     return [headers["webhook-id"] for _path, headers, _body in receiver.got]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_claims_what_is_due_in_transactions_of_its_own(
+    ada: Any, hook: Any, happen: Any, work: Any, receiver: Any, mailoutbox: list[Any]
+) -> None:
+    """As tasks run: outside of the transaction that other tests run in."""
+    ada.email = "ada@example.com"
+    ada.save()
+    happen(ada)
+    work()
+    assert len(receiver.got) == 1 and [each.to for each in mailoutbox] == [["ada@example.com"]]
+
+
 def test_an_event_arrives_signed_in_the_standard_form(
     ada: Any, hook: Any, receiver: Any, happen: Any, work: Any
 ) -> None:

@@ -20,6 +20,7 @@ from access.usage_sums import add_usage
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
 from portal import fate_texts
+from priority.fates.reasons import REASONS
 from priority.models import Bundle, Submission
 from priority.reports import counting
 from staff.models import AuditEntry
@@ -187,7 +188,7 @@ def test_a_fate_is_told_in_words_with_what_to_do(
     expired = mine.get(state="expired")
     Submission.objects.filter(pk=expired.pk).update(reason="blockhash_expired: told by a node")
     text = text_of(client, f"/portal/fates/{expired.signature}/")
-    assert fate_texts.REASONS["blockhash_expired"].advice in text
+    assert REASONS["blockhash_expired"].advice in text
     bundle = Bundle.objects.get(key__customer=ada, state="expired")
     text = text_of(client, f"/portal/bundles/{bundle.bundle_id}/")
     assert "engine refused: bundle tip is too low engine_refused" in text
@@ -232,7 +233,7 @@ def test_every_reason_that_landing_gives_is_explained() -> None:
             if "log." not in line and ("reason" in line or "why" in line or "explain" in line):
                 words |= set(re.findall(r'f?"([a-z]+_[a-z_]+): ', line))
     assert words >= {"submitted_before", "upstream_busy", "engine_dropped"}
-    assert words <= set(fate_texts.REASONS)
+    assert words <= set(REASONS)
 
 
 # --- webhooks ---

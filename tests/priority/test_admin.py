@@ -42,6 +42,26 @@ def ids(issue: Callable[..., Any]) -> dict[str, Any]:
 # --- submissions ---
 
 
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("nonce_closed: in slot 7", "Sign with another nonce or a recent blockhash"),
+        ("nonce_moved: in slot 7", "Read the nonce account again"),
+        ("blockhash_expired: at height 7", "Sign with a newer blockhash"),
+        ("never_sent", "No lander sent it in time"),
+        ("no_slot: none", "It can no longer land: sign it again"),
+        ("engine_untipped: none", "Add a transfer to an address of the engine"),
+    ],
+)
+def test_a_fate_has_the_advice_of_its_reason(
+    admin_client: Any, ids: dict[str, Any], reason: str, told: str
+) -> None:
+    """The portal's own, unless the operator can do more."""
+    pk = ids["refused"]
+    Submission.objects.filter(pk=pk).update(state="expired", reason=reason)
+    assert told in text_of(admin_client, f"{SUBMISSIONS}{pk}/change/")
+
+
 def test_submissions_are_listed_found_and_narrowed(
     admin_client: Any, ids: dict[str, Any], django_assert_max_num_queries: Callable[..., Any]
 ) -> None:

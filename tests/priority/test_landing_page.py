@@ -205,7 +205,7 @@ def test_a_fate_is_a_line_of_moments_with_what_to_do(
         )
     ]
     assert order == sorted(order)
-    assert "What to do:</strong> Its blockhash expired" in text
+    assert "What to do:</strong> It can no longer land: sign it again" in text
     assert "SOL) to a static address" in text
     member = Submission.objects.filter(bundle__state="landed").first()
     assert member is not None

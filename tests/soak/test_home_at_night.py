@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 from tests.clients.service import Service, running_service
+from tests.localnet_process import free_ports
 from tests.soak.test_hung_processes import is_there, pid_of, unwell, wait
 
 pytestmark = pytest.mark.soak
@@ -28,13 +29,14 @@ MOMENTS = tuple(float(each) for each in os.environ.get("SOAK_MOMENTS", "5 30 60"
 VICTIMS = tuple(
     os.environ.get(
         "SOAK_VICTIMS",
-        "web worker ingest simulations follower lander beat localnet postgres valkey",
+        "web worker ingest simulations follower lander grpc beat localnet postgres valkey",
     ).split()
 )
 # Whose light has to turn red.
 LIGHTS = {
     **{"web": "calling", "worker": "room", "ingest": "following", "simulations": "room"},
     **{"follower": "following", "lander": "landing", "beat": "room", "localnet": "following"},
+    "grpc": "calling",
 }
 # What carries the page itself: it may not be there to say anything.
 _BELOW = {"web", "postgres", "valkey"}
@@ -98,7 +100,8 @@ class Home:
 @pytest.mark.parametrize("alone", [False, True], ids=["supervised", "alone"])
 def test_home_says_what_is_wrong_and_when_it_is_over(alone: bool) -> None:
     """Under `make run`, which restarts what it finds; and `alone`, with `make run` stopped too."""
-    with running_service(LOCALNET="true", WEB_WORKERS="2") as service:
+    grpc = {"GRPC_PORT": str(free_ports(1)[0])}
+    with running_service(LOCALNET="true", WEB_WORKERS="2", **grpc) as service:
         wait(lambda: not unwell(service), _SETTLED_SECONDS, "all processes run")
         home = Home(service)
         wait_for_green(home, "at first")
