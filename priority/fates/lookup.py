@@ -37,7 +37,7 @@ def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
     """
     raw = bytes(signature)
     row = store.submission_with_attempts(raw, key_id)
-    if row is None or row.state in _NEVER_LANDED:
+    if _may_be_again(row):
         # In this order: a submission leaves Redis only after it is in the table.
         waiting = _waiting([raw], [] if row is None else [row], key_id)
         if raw in waiting:
@@ -90,7 +90,7 @@ def bundle_fate(name: str | Sequence[str], *, key_id: int | None, kept_days: int
     """
     asked = named(name)
     row = _stored(asked, key_id)
-    if row is None or row.state in _NEVER_LANDED:
+    if _may_be_again(row):
         # In this order, as in `fate`.
         waiting = _waiting_bundle(asked, row, key_id)
         if waiting is not None:
@@ -268,13 +268,22 @@ def _waiting(
     acceptance that came to nothing.
     """
     accepted = {bytes(row.signature): row for row in rows}
-    unsure = [raw for raw in wanted if raw not in accepted or accepted[raw].state in _NEVER_LANDED]
+    unsure = [raw for raw in wanted if _may_be_again(accepted.get(raw))]
     return {
         raw: each
         for raw, each in pending(unsure, key_id).items()
         # Redis' text and the column both round: a millisecond is no new acceptance.
         if raw not in accepted or each.received_at > accepted[raw].accepted_at.timestamp() + 0.001
     }
+
+
+def _may_be_again(row: Bundle | Submission | None) -> bool:
+    """Whether it may have been accepted since the row was settled: on a durable nonce that changes
+    nothing, for its nonce has moved.
+    """
+    return row is None or (
+        row.state in _NEVER_LANDED and all(each.nonce is None for each in _transactions(row))
+    )
 
 
 def _stored(asked: NamedBundle, key_id: int | None) -> Bundle | Submission | None:

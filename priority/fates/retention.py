@@ -3,9 +3,9 @@
 import logging
 from datetime import datetime, timedelta
 
+from priority.fates.settling import end_watches
 from priority.store import cosubmitters
 from priority.store.fates import forget_settled_before, forget_unwatched_before
-from priority.store.settling import end_watches
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ def forget(kept: timedelta, *, now: datetime) -> None:
     watch ends; they are deleted after the same time again.
     """
     for _ in range(_MOST_STEPS):
-        if not end_watches(accepted_before=now - kept, most=_MOST_ENDED):
+        if not end_watches(accepted_before=now - kept, most=_MOST_ENDED, now=now):
             break
     cosubmitters.forget_before(now - kept)
     forgotten = 0

@@ -35,6 +35,17 @@ def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow
 
 
 @transaction.atomic
+def end_watches(*, accepted_before: datetime, most: int, now: datetime) -> int:
+    """Ends the watch of nonces for submissions of before then, of some; how many. Their fates stay
+    open, and say so.
+    """
+    rows = store.end_watches(accepted_before=accepted_before, most=most)
+    ended = [_change(row, now)._replace(settled=False, stopped=row.reason) for row in rows]
+    transaction.on_commit(partial(announce, ended))
+    return len(rows)
+
+
+@transaction.atomic
 def settle_bundles(*, now: datetime) -> None:
     """Settles the bundles whose transactions are all settled."""
     waiting = store.unsettled_bundles()

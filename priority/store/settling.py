@@ -63,7 +63,7 @@ class FoundRow(NamedTuple):
 
 
 class SettledRow(NamedTuple):
-    """What a settled submission has become; `err` is JSON."""
+    """What has become of a submission; `err` is JSON."""
 
     id: int
     signature: bytes
@@ -125,6 +125,11 @@ _SETTLE_LOST = (
 
 
 _WATCHED = " FROM priority_submission WHERE settled_at IS NULL AND is_watched"
+_END_WATCHES = (
+    f"WITH old AS (SELECT id{_WATCHED} AND accepted_at < %s ORDER BY id LIMIT %s"
+    " FOR UPDATE SKIP LOCKED) UPDATE priority_submission s SET is_watched = false,"
+    f" reason = %s, stopped = %s FROM old WHERE s.id = old.id RETURNING {_RETURNED}"
+)
 _OF_WATCHED = f"SELECT {', '.join(WatchedRow._fields)}{_WATCHED}"
 
 
@@ -178,18 +183,11 @@ def check_again(ids: Collection[int], at: datetime) -> None:
             )
 
 
-def end_watches(*, accepted_before: datetime, most: int) -> int:
-    """Ends the watch of nonces for submissions of before then, of some; how many. What becomes of
-    them is unknown from then on.
+def end_watches(*, accepted_before: datetime, most: int) -> list[SettledRow]:
+    """Ends the watch of nonces for submissions of before then, of some, and returns these. What
+    becomes of them is unknown from then on.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"WITH old AS (SELECT id{_WATCHED} AND accepted_at < %s ORDER BY id LIMIT %s"
-            " FOR UPDATE SKIP LOCKED) UPDATE priority_submission s SET is_watched = false,"
-            " reason = %s, stopped = %s FROM old WHERE s.id = old.id",
-            [accepted_before, most, WATCH_ENDED, WATCH_ENDED],
-        )
-        return int(cursor.rowcount)
+    return _settled(_END_WATCHES, [accepted_before, most, WATCH_ENDED, WATCH_ENDED])
 
 
 def _watched(sql: str, parameters: list[Any]) -> list[WatchedRow]:

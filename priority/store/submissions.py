@@ -153,8 +153,16 @@ def _restarts(table: str, row: type[msgspec.Struct], but: str = "") -> str:
     )
 
 
-# Of a nonce's transaction that is settled nothing more can come: its nonce has moved on.
-_BUT_NONCES = " AND priority_submission.nonce IS NULL"
+# Of a nonce's transaction that is settled nothing more can come: its nonce has moved on. One whose
+# watch has ended is watched again.
+_BUT_NONCES = (
+    " AND priority_submission.nonce IS NULL OR priority_submission.settled_at IS NULL"
+    " AND priority_submission.is_nonced AND NOT priority_submission.is_watched"
+)
+_BUT_OF_NONCES = (
+    " AND NOT EXISTS (SELECT FROM priority_submission s"
+    " WHERE s.bundle_id = priority_bundle.id AND s.nonce IS NOT NULL)"
+)
 _INSERT_SUBMISSIONS = (
     f"INSERT INTO priority_submission ({_names(SubmissionRow)})"
     f" SELECT {_values(SubmissionRow)} FROM {_recordset(SubmissionRow)}"
@@ -166,7 +174,7 @@ _INSERT_BUNDLES = (
     f"INSERT INTO priority_bundle ({_names(BundleRow)})"
     f" SELECT {_values(BundleRow)} FROM {_recordset(BundleRow, text=['bundle_id'])}"
     " LEFT JOIN access_apikey k ON k.id = v.key_id ORDER BY v.bundle_id"
-    f" ON CONFLICT (bundle_id) {_restarts('priority_bundle', BundleRow)}"
+    f" ON CONFLICT (bundle_id) {_restarts('priority_bundle', BundleRow, _BUT_OF_NONCES)}"
 )
 
 
@@ -199,8 +207,8 @@ _NOTE_OF_RESTARTS = (
     f" SELECT DISTINCT {STEP_OF.format('t.accepted_at')}, clock_timestamp()"
     f" FROM {_recordset(SubmissionRow)}"
     " JOIN priority_submission t ON t.signature = decode(v.signature, 'hex')"
-    " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused')"
-    " AND t.nonce IS NULL"
+    " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused') AND t.nonce IS NULL"
+    " OR t.settled_at IS NULL AND t.is_nonced AND NOT t.is_watched"
 )
 _CHANGED = Standing.__struct_fields__
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}

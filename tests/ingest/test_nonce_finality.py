@@ -2,17 +2,24 @@
 saw, states of a moment, nodes that know less than they say, and blockhashes that are ordinary.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 from django.utils import timezone
 from solders.hash import Hash
+from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58encode, b64encode
 from ingest.services import fates
+from priority.fates import retention
+from priority.lander.active_submissions import active_submission
+from priority.lander.rows import bundle_row, submission_rows
+from priority.store.submissions import insert_bundles, insert_submissions
+from priority.submissions import Accepted
 from rewind.services import filters
+from shared_state.redis_client import client
 from tests.ingest.made_chain import fate, store
 from tests.ingest.made_nonces import (
     NONCE,
@@ -35,8 +42,10 @@ from tests.ingest.test_nonces import (
     raw,
     settle,
 )
+from tests.priority.landing import upstream
 from tests.priority.odd_nodes import odd_node
-from tests.priority.sending import signed, tip
+from tests.priority.sending import queued, signed, text, tip
+from tests.priority.test_landing_nonces import events
 from tests.rewind.samples import blockhash
 from upstream.node import Node
 
@@ -157,8 +166,8 @@ def statuses(slot: int, *found: Any) -> dict[str, Any]:
 
 
 KNOWS_NONE = {
-    "getMultipleAccounts": account(5, 30),
-    "getSignatureStatuses": statuses(40, None),
+    "getMultipleAccounts": account(5, 1_030),
+    "getSignatureStatuses": statuses(1_040, None),
     "getFirstAvailableBlock": 0,
     "getBlockHeight": 900,
 }
@@ -183,23 +192,24 @@ def test_a_nodes_state_settles_it_where_the_archive_does_not_follow() -> None:
     row = unfollowed()
     ask()
     assert fate(row) == EXPIRED
-    assert row.reason == f"nonce_moved: {NONCE} has another hash at slot 30"
+    assert row.reason == f"nonce_moved: {NONCE} has another hash at slot 1030"
 
 
 WRONG: dict[str, dict[str, Any]] = {
     "an older state": {"getMultipleAccounts": account(5, 6)},
-    "the same state": {"getMultipleAccounts": account(1, 30)},
+    "while it may be a blockhash": {"getMultipleAccounts": account(5, 900)},
+    "the same state": {"getMultipleAccounts": account(1, 1_030)},
     "no history": {"getFirstAvailableBlock": 20},
-    "statuses of before the state": {"getSignatureStatuses": statuses(20, None)},
+    "statuses of before the state": {"getSignatureStatuses": statuses(1_020, None)},
     "a transaction that is not final": {
         "getSignatureStatuses": statuses(
-            40, {"slot": 39, "err": None, "confirmations": 3, "confirmationStatus": "confirmed"}
+            1_040, {"slot": 39, "err": None, "confirmations": 3, "confirmationStatus": "confirmed"}
         )
     },
     "too few accounts": {"getMultipleAccounts": {"context": {"slot": 30}, "value": []}},
     "no account": {"getMultipleAccounts": {"context": {"slot": 30}, "value": ["nonsense"]}},
     "no slot": {"getMultipleAccounts": {"context": {"slot": -1}, "value": [None]}},
-    "no statuses": {"getSignatureStatuses": statuses(40)},
+    "no statuses": {"getSignatureStatuses": statuses(1_040)},
     "nothing": {"getMultipleAccounts": None},
 }
 
@@ -220,6 +230,64 @@ def test_a_node_that_lags_behind_a_submission_without_a_slot_settles_nothing() -
 def test_a_node_says_that_it_landed() -> None:
     row = unfollowed()
     status = {"slot": 11, "err": None, "confirmations": None, "confirmationStatus": "finalized"}
-    ask(getSignatureStatuses=statuses(40, status))
+    ask(getSignatureStatuses=statuses(1_040, status))
     assert fate(row) == ("landed", "finalized", 11, None, None, True)
     assert name(on_nonce(1)) == str(row.signature)
+
+
+def test_the_end_of_a_watch_is_an_event_and_the_same_bytes_are_watched_again(
+    rpc: Any, issue: Any
+) -> None:
+    transaction, key = on_nonce(1), issue().key
+    row = submitted_on(transaction, key=key)
+    begin(9)
+    now = timezone.now()
+    retention.forget(timedelta(days=7), now=now + timedelta(days=8))
+    (event,) = events(key.pk)
+    assert (event["signature"], event["state"]) == (name(transaction), "sent")
+    assert (event["final"], event["sending"]) == (False, "stopped")
+    assert event["sendingStopped"] == event["reason"]
+    assert "unknown, watch ended" in event["reason"]
+    # Its bytes are accepted again.
+    active = active_submission(b"", accepted(transaction, now + timedelta(days=8), key.pk))
+    new, _ = insert_submissions(submission_rows(active))
+    assert new == {raw(transaction): row.pk}
+    row.refresh_from_db()
+    assert (row.is_watched, row.stopped, row.reason, row.state) == (True, "", "", "received")
+    store(block(10, [MOVER], [nonce_write(2, raw(MOVER))]))
+    assert events(key.pk)[-1]["final"]
+
+
+def test_what_is_final_stays_so_when_it_is_accepted_again(rpc: Any, issue: Any) -> None:
+    """As after Redis has lost what it knew: `received` would be a change."""
+    filters.filter_account(NONCE, filtered=True)
+    upstream("engine", "block_engine")
+    pair = [on_nonce(1, lamports=number) for number in (1, 2)]
+    begin(9)
+    bundle = rpc("/bundle", "sendBundle", [text(each) for each in pair], {"encoding": "base64"})
+    assert "result" in bundle
+    (entry,) = queued()
+    active = active_submission(b"", entry)
+    pks = insert_bundles([bundle_row(active)])
+    rows = submission_rows(active)
+    for row in rows:
+        row.bundle_id, row.accepted_slot = pks[entry.bundle_id], 3
+    insert_submissions(rows)
+    store(block(10, [MOVER], [nonce_write(2, raw(MOVER))]))
+    told = rpc("/bundle", "getBundleFate", entry.bundle_id)["result"]
+    alone = rpc("/priority", "getTransactionFate", name(pair[0]))["result"]
+    assert told["final"] and alone["final"]
+    client().flushdb()
+    rpc("/bundle", "sendBundle", [text(each) for each in pair], {"encoding": "base64"})
+    (again,) = queued()
+    for _ in ("in the queue", "stored"):
+        assert rpc("/bundle", "getBundleFate", entry.bundle_id)["result"] == told
+        assert rpc("/priority", "getTransactionFate", name(pair[0]))["result"] == alone
+        active = active_submission(b"", again)
+        insert_bundles([bundle_row(active)])
+        insert_submissions(submission_rows(active))
+
+
+def accepted(transaction: VersionedTransaction, at: datetime, key_id: int) -> Accepted:
+    signatures, wires = [raw(transaction)], [bytes(transaction)]
+    return Accepted("transaction", signatures, wires, at.timestamp(), key_id, "", "", "")

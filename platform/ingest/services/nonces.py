@@ -100,10 +100,7 @@ def settle_moved(watched: Watch, found: Collection[bytes], *, now: datetime) -> 
     if bounds is not None and bounds[1] > watched.last:
         # Later blocks may have given the authority back: check_due reads the newest state.
         gone = [each for each in gone if each.word != NONCE_AUTHORITY]
-    over = _over(gone)
-    # By another transaction, whenever that was: the hash is used.
-    lost = [each for each in over if each.is_used]
-    lost += _without_landing(_counting(each for each in over if not each.is_used))
+    lost = _without_landing(_counting(_over(gone)))
     _settle_lost(lost, now)
     ids = {each.row.id for each in lost}
     store.check_again([row.id for row in left if row.id not in ids], now)
@@ -205,6 +202,9 @@ def _counting(gone: Iterable[_Gone]) -> list[_Gone]:
     times: dict[int, int | None] = {}
     counting = []
     for each in gone:
+        if each.is_used:
+            counting.append(each)  # whenever that was
+            continue
         if each.slot not in times:
             times[each.slot] = ledger.time_at(each.slot)
         if _is_newer(each, times[each.slot]) or (
@@ -231,7 +231,7 @@ def _without_landing(gone: Collection[_Gone]) -> list[_Gone]:
     bounds = ledger.bounds()
     if not gone or bounds is None:
         return []
-    firsts = {each.row.id: _first(each.row) for each in gone}
+    firsts = {each.row.id: _first(each, bounds[0]) for each in gone}
     known = [first for first in firsts.values() if first is not None]
     lowest = max(min(known, default=bounds[1]), bounds[1] - _MOST_SLOTS, 0)
     coverage = Coverage(ledger.heights_between(lowest, bounds[1]))
@@ -247,15 +247,26 @@ def _without_landing(gone: Collection[_Gone]) -> list[_Gone]:
     ]
 
 
-def _first(row: WatchedRow) -> int | None:
+def _first(gone: _Gone, lowest: int = 0) -> int | None:
     """From where it may have landed: its sender may have sent it elsewhere too. The genesis holds
-    no transaction.
+    no transaction. Of a used hash only the block that may have it as its own blockhash is wanted,
+    which the ledger need not have if it began later.
     """
-    return None if row.accepted_slot is None else max(row.accepted_slot - _SLOTS_BEFORE, 1)
+    slot = gone.row.accepted_slot
+    if gone.is_used:
+        return max((gone.slot if slot is None else slot) - _SLOTS_BEFORE, lowest, 1)
+    return None if slot is None else max(slot - _SLOTS_BEFORE, 1)
 
 
 def _is_patience_over(gone: _Gone, now: datetime) -> bool:
     return gone.row.accepted_at < now - _PATIENCE
+
+
+def _is_no_blockhash(gone: _Gone) -> bool:
+    """Whether its hash is the nonce's, or too old if it is a blockhash that the ledger misses."""
+    is_nonces = gone.is_held or gone.word == NONCE_AUTHORITY
+    slot = gone.row.accepted_slot
+    return is_nonces or (slot is not None and gone.slot >= slot + _SLOTS_BEFORE)
 
 
 def _unknown_to(node: Node, gone: Sequence[_Gone], now: datetime) -> list[_Gone]:
@@ -267,7 +278,9 @@ def _unknown_to(node: Node, gone: Sequence[_Gone], now: datetime) -> list[_Gone]
     try:
         oldest = node.first_available_block() if gone else 0
         asked = [
-            each for each in gone if (first := _first(each.row)) is not None and first >= oldest
+            each
+            for each in gone
+            if (first := _first(each)) is not None and first >= oldest and _is_no_blockhash(each)
         ]
         for at in range(0, len(asked), _STATUSES_AT_ONCE):
             some = asked[at : at + _STATUSES_AT_ONCE]
