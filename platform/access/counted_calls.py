@@ -83,7 +83,7 @@ REFUSED = frozenset(
         *("host_unknown", "path_not_served", "http_method_not_allowed", "no_upstream_node"),
         *("body_too_large", "body_unreadable", "content_type_unsupported"),
         *("request_malformed", "host_required", "request_timed_out", "head_too_large"),
-        "forwarded_address_unreadable",
+        *("forwarded_address_unreadable", "tls_required"),
         *("handshake_malformed", "handshake_invalid"),
         *("too_slow", "message_timed_out", "service_stops"),
     }

@@ -26,6 +26,7 @@ OF_ANY_CALL = {
     "host_required": "Send one `Host` header with the host name of the URL.",
     "forwarded_address_unreadable": "Ask the operator: the proxy sends `data.found` as your"
     " address.",
+    "tls_required": "Use an `https` or `wss` URL, and replace the key that was sent without TLS.",
     "request_timed_out": "Send the request without pauses; check your connection.",
     "head_too_large": "Send fewer and shorter headers, and a shorter URL.",
     "request_failed": "Try again; if it persists, send the operator the `X-Request-Id`.",

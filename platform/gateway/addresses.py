@@ -59,3 +59,27 @@ def read_address(text: str) -> str | None:
 def is_trusted(address: str) -> bool:
     """Whether the address is one of TRUSTED_PROXIES."""
     return contains(settings.TRUSTED_PROXIES, address)
+
+
+def came_in_clear(meta: dict[str, Any]) -> bool:
+    """Whether a trusted proxy reports that the client sent the request without TLS, where all
+    clients use it (BEHIND_HTTPS).
+    """
+    scheme = meta.get("HTTP_X_FORWARDED_PROTO")
+    if not settings.BEHIND_HTTPS or not scheme:
+        return False
+    # With several proxies in a row the first one names what the client used.
+    first: str = scheme.partition(",")[0]
+    return first.strip().lower() == "http" and is_trusted(meta.get("REMOTE_ADDR") or "")
+
+
+def is_from_this_machine(meta: dict[str, Any]) -> bool:
+    """Whether the client is on this machine. A proxy on it stands for other clients: unless it is
+    one of TRUSTED_PROXIES, requests with its X-Forwarded-For are not.
+    """
+    if meta.get("HTTP_X_FORWARDED_FOR") and not is_trusted(meta.get("REMOTE_ADDR") or ""):
+        return False
+    try:
+        return ip_address(client_address(meta)).is_loopback
+    except ValueError:
+        return False

@@ -1,9 +1,11 @@
 """Authorization header or ?api_key= → Caller, as DRF's authentication class."""
 
+import hmac
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
 from access.callers import Caller
@@ -58,3 +60,12 @@ def key_of(meta: dict[str, Any]) -> str | None:
     found: dict[str, list[str]] = parse_qs(query, keep_blank_values=True)
     texts = found.get("api_key") or found.get(name)
     return None if texts is None else texts[-1]
+
+
+def has_metrics_token(meta: dict[str, Any]) -> bool:
+    """Whether the header is `Authorization: Bearer …` with METRICS_TOKEN."""
+    header: str = meta.get("HTTP_AUTHORIZATION", "")
+    scheme, _, token = header.partition(" ")
+    known: str = settings.METRICS_TOKEN
+    is_token = hmac.compare_digest(token.strip().encode(), known.encode())
+    return scheme.lower() == "bearer" and is_token

@@ -151,6 +151,16 @@ def readiness() -> Readiness:
     return Readiness("ok" if all(each["ok"] for each in checks.values()) else "degraded", checks)
 
 
+def without_details(found: Readiness) -> Readiness:
+    """Only whether each check passed: the rest names hosts, disks and versions."""
+    shown = ("ok", "milliseconds", "cause")
+    checks = {
+        check: {name: value for name, value in each.items() if name in shown}
+        for check, each in found.checks.items()
+    }
+    return Readiness(found.status, checks)
+
+
 def failed_checks(found: Readiness) -> list[str]:
     """The names of the failed checks that calls need."""
     return [name for name, each in found.checks.items() if not each["ok"] and name in _checks]

@@ -4,7 +4,9 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from gateway.health import Alive, Readiness, readiness
+from gateway.addresses import is_from_this_machine
+from gateway.authentication import has_metrics_token
+from gateway.health import Alive, Readiness, readiness, without_details
 from gateway.open_views import OpenView
 
 # Status pages in a browser read both from another origin; they hold no secret.
@@ -28,8 +30,11 @@ class Readyz(OpenView):
     also = {503: "calls cannot be answered: `checks` says why"}
 
     def get(self, request: Any) -> Response:
-        """200 when calls can be answered, else 503 with the failed checks and why: for a load
-        balancer, which then sends no calls here.
+        """200 when calls can be answered, else 503 with the failed checks: for a load balancer,
+        which then sends no calls here. Details of the checks are for clients on the service's
+        machine, and for those who send METRICS_TOKEN as `Authorization: Bearer …`.
         """
         found = readiness()
+        if not is_from_this_machine(request.META) and not has_metrics_token(request.META):
+            found = without_details(found)
         return Response(found, status=503 if found.status == "unavailable" else 200)

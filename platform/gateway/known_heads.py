@@ -11,7 +11,7 @@ from access import buckets, key_text
 from access.callers import Caller
 from access.services import keys
 from eventloop.calls import current_call
-from gateway.addresses import client_address
+from gateway.addresses import came_in_clear, client_address
 from gateway.authentication import key_of
 from gateway.bodies import is_plain_json
 from gateway.budgets import Budget
@@ -57,7 +57,7 @@ def _known(request: Request, address: tuple[str, int]) -> "KnownHead | None":
         return None
     meta = request.environ(address, ("", 0))
     secret, host = key_of(meta), host_of(meta.get("HTTP_HOST", ""))
-    if not secret or host is None or not is_plain_json(meta):
+    if not secret or host is None or came_in_clear(meta) or not is_plain_json(meta):
         return None
     try:
         require_served(host, view.policy, meta["PATH_INFO"])

@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, get_resolver
 
-from gateway.addresses import client_address
+from gateway.addresses import came_in_clear, client_address
 from gateway.answers import Answer
+from gateway.authentication import key_of
 from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import (
@@ -17,6 +18,7 @@ from gateway.refusals import (
     HostUnknown,
     PathNotServed,
     Refusal,
+    TlsRequired,
     body_of,
     headers_of,
 )
@@ -54,6 +56,8 @@ class HostMiddleware:
             request.client_address = client_address(meta)  # type: ignore[attr-defined]
         except ForwardedAddressUnreadable as error:
             return _refuse(error, request, identity)
+        if came_in_clear(meta) and key_of(meta) is not None:
+            return _refuse(TlsRequired(), request, identity)
         match = endpoint_at(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "policy") and not _is_a_page(request, match):
             if request.method == "OPTIONS":

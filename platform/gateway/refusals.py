@@ -151,6 +151,20 @@ class ForwardedAddressUnreadable(Refusal):
         )
 
 
+class TlsRequired(Refusal):
+    """The key came without TLS, as the proxy in front reports: anyone on the way could read it."""
+
+    status = 403
+    code = -32003
+    reason = "tls_required"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Use https: without it anyone on the way can read the key. Replace a key that was sent"
+            " without it"
+        )
+
+
 class RequestTimedOut(Refusal):
     """The request did not come whole in time."""
 

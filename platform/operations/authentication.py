@@ -1,11 +1,10 @@
 """Bearer authentication with METRICS_TOKEN."""
 
-import hmac
 from typing import Any, ClassVar
 
-from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 
+from gateway.authentication import has_metrics_token
 from gateway.refusals import Refusal
 
 
@@ -29,10 +28,6 @@ class MetricsToken(BaseAuthentication):
 
     def authenticate(self, request: Any) -> tuple[None, None]:
         """Raises TokenRefused."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known: str = settings.METRICS_TOKEN
-        if scheme.lower() != "bearer" or not hmac.compare_digest(
-            token.strip().encode(), known.encode()
-        ):
+        if not has_metrics_token(request.META):
             raise TokenRefused
         return None, None

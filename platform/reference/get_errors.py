@@ -14,6 +14,7 @@ from gateway.refusals import (
     PathNotServed,
     RequestMalformed,
     RequestTimedOut,
+    TlsRequired,
     TooManyConnections,
 )
 from jsonrpc.errors import InternalError, RpcError
@@ -22,7 +23,7 @@ from reference.catalogue import common_errors, http_status
 # Raised before a view is called, or when it fails.
 _OF_ANY = (
     *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
-    ForwardedAddressUnreadable,
+    *(ForwardedAddressUnreadable, TlsRequired),
     *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
 )
 # Errors of a call's body or method, which a GET does not have.

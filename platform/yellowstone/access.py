@@ -7,11 +7,11 @@ from access import buckets, finished_calls
 from access.callers import Caller
 from access.key_text import digest_of
 from access.services import keys
-from gateway.addresses import client_address
+from gateway.addresses import came_in_clear, client_address
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import EVERY, host_of
 from gateway.permissions import require, require_served
-from gateway.refusals import HostUnknown, KeyRequired
+from gateway.refusals import HostUnknown, KeyRequired, TlsRequired
 from gateway.throttles import refusal_of, still_known
 from jsonrpc.errors import RpcError
 from subscriptions.members import USAGE_NAME, Member
@@ -30,8 +30,12 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
     key_id: int | None = None
     refusal: RpcError | None = None
     try:
-        forwarded = headers.get("x-forwarded-for")
-        address = client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded})
+        meta = {
+            "REMOTE_ADDR": peer,
+            "HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for"),
+            "HTTP_X_FORWARDED_PROTO": headers.get("x-forwarded-proto"),
+        }
+        address = client_address(meta)
         host = host_of(headers.get(":authority") or headers.get("host", ""))
         if host is None:
             raise HostUnknown
@@ -39,6 +43,8 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
         secret = _secret(headers)
         if not secret:
             raise KeyRequired
+        if came_in_clear(meta):
+            raise TlsRequired
         now = datetime.now(UTC)
         caller = keys.identify(secret, now=now)
         key_id = caller.key_id

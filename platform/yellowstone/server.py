@@ -16,7 +16,7 @@ from shared_state.outages import AWAY
 from upstream.geyser import SERVICE
 from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
-from yellowstone import access, past, statuses
+from yellowstone import access, health, past, statuses
 from yellowstone.bounds import Bounds
 from yellowstone.call import Call
 from yellowstone.engine import Engine
@@ -75,6 +75,7 @@ class _Service:
     def __init__(self, engine: Engine, version: str) -> None:
         self._engine = engine
         self._version = version
+        self._health = health.Health(lambda: engine.link.is_fed)
         self._unary: dict[str, tuple[Answer, Any]] = {
             "SubscribeReplayInfo": (self._replay_info, schema.SubscribeReplayInfoRequest),
             "Ping": (self._ping, schema.PingRequest),
@@ -87,6 +88,9 @@ class _Service:
 
     async def answer(self, call: Call) -> None:
         """Answers a call, or raises its GrpcStatus."""
+        if call.path.startswith(health.PATH):
+            await self._health_of(call)
+            return
         name = call.path.removeprefix(_PATH)
         is_known = name in self._unary or name in ("Subscribe", "SubscribeDeshred")
         if call.path == name or not is_known:
@@ -112,6 +116,22 @@ class _Service:
             raise statuses.ended("sockets_unavailable") from None
         call.begin()
         call.send(found.SerializeToString())
+
+    async def _health_of(self, call: Call) -> None:
+        """No key is needed, and nothing is asked of the database."""
+        name = call.path.removeprefix(health.PATH)
+        if name not in ("Check", "Watch"):
+            raise unknown(call.path)
+        data = await self._request_of(call)
+        if name == "Check":
+            status = self._health.check(data)
+            call.begin()
+            call.send(status)
+            return
+        try:
+            await self._health.watch(call, data)
+        except RpcError as error:
+            raise statuses.refused(error) from None
 
     async def _request_of(self, call: Call) -> bytes:
         """The one request of a unary call."""

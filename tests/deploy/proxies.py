@@ -152,6 +152,14 @@ class Proxy:
             updates.cancel()
             return found
 
+    def health(self) -> bytes:
+        """The answer of grpc.health.v1, for which no key is sent."""
+        credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())
+        with grpc.secure_channel(f"localhost:{self.port}", credentials) as channel:
+            check = channel.unary_unary("/grpc.health.v1.Health/Check", bytes, bytes)
+            found: bytes = check(b"", timeout=PATIENCE_SECONDS)
+            return found
+
     def refusals(self, count: int) -> set[Any]:
         """The statuses of so many Subscribes without a key, and of a call with one between two."""
         credentials = grpc.ssl_channel_credentials(self.certificate.read_bytes())

@@ -82,6 +82,7 @@ def test_calls_pages_and_events_pass_through(behind: Behind) -> None:
 def test_grpc_passes_both_ways_and_refusals_keep_their_status(behind: Behind) -> None:
     proxy = behind(with_grpc=True)
     assert proxy.pongs(3) == [1, 2, 3]
+    assert proxy.health() == b"\x08\x01"  # SERVING
     assert proxy.refusals(20) == {grpc.StatusCode.UNAUTHENTICATED}
 
 

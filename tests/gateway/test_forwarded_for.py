@@ -31,18 +31,18 @@ class Doors:
         self._web, self._geyser, self._key = web, geyser, key
 
     def outcomes(self, fields: list[str]) -> list[str]:
-        return [self.http(fields), self.websocket(fields), self.grpc(fields)]
+        given = [("X-Forwarded-For", field) for field in fields]
+        return [self.http(given), self.websocket(given), self.grpc(given)]
 
-    def http(self, fields: list[str]) -> str:
-        headers = [f"X-Forwarded-For: {field}" for field in fields]
+    def http(self, fields: list[tuple[str, str]]) -> str:
+        headers = [f"{name}: {field}" for name, field in fields]
         authorization = f"Authorization: {self._key}"
         with Client(self._web) as client:
             reply = client.send(post("/historical", _CALL, _JSON, authorization, *headers)).reply()
         return {200: "ok", 403: "forbidden", 400: "unreadable"}[reply.status]
 
-    def websocket(self, fields: list[str]) -> str:
-        headers = [("X-Forwarded-For", field) for field in fields]
-        headers.append(("Authorization", self._key))
+    def websocket(self, fields: list[tuple[str, str]]) -> str:
+        headers = [*fields, ("Authorization", self._key)]
         url = f"ws://127.0.0.1:{self._web}/"
         try:
             with connect(url, additional_headers=headers, compression=None):
@@ -50,9 +50,9 @@ class Doors:
         except InvalidStatus as refusal:
             return {403: "forbidden", 400: "unreadable"}[refusal.response.status_code]
 
-    def grpc(self, fields: list[str]) -> str:
+    def grpc(self, fields: list[tuple[str, str]]) -> str:
         # Not by grpcio: it sends only the last of several fields of this name.
-        forwarded = [("x-forwarded-for", field) for field in fields]
+        forwarded = [(name.lower(), field) for name, field in fields]
         with BareCall(self._geyser, self._key, "Ping", forwarded) as call:
             call.send(schema.PingRequest(count=1))
             answered = bool(call.frames())
@@ -109,3 +109,30 @@ def test_any_fields_are_read_alike(doors: Doors) -> None:
         assert len(set(found)) == 1, (fields, found)
         seen |= set(found)
     assert seen == {"ok", "forbidden", "unreadable"}
+
+
+@pytest.mark.parametrize(
+    ("schemes", "outcome"),
+    [
+        (["https"], "ok"),
+        ([], "ok"),
+        (["http"], "forbidden"),
+        (["HTTP"], "forbidden"),
+        (["http", "https"], "forbidden"),
+        (["https", "http"], "ok"),  # between two proxies
+    ],
+)
+def test_a_key_that_came_without_tls_is_refused(
+    doors: Doors, settings: Any, schemes: list[str], outcome: str
+) -> None:
+    settings.TRUSTED_PROXIES = (ip_network("127.0.0.1/32"),)
+    settings.BEHIND_HTTPS = True
+    from gateway.addresses import is_trusted
+
+    is_trusted.cache_clear()
+    given = [("X-Forwarded-Proto", scheme) for scheme in schemes]
+    given.append(("X-Forwarded-For", "198.51.100.9"))
+    assert [doors.http(given), doors.websocket(given), doors.grpc(given)] == [outcome] * 3
+    # Where the service is not behind TLS at all, that is how it is used.
+    settings.BEHIND_HTTPS = False
+    assert doors.http(given) == "ok"

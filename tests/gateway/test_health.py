@@ -1,10 +1,11 @@
 """Health and readiness."""
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 
-from gateway import health
+from gateway import addresses, health
 
 
 @pytest.mark.django_db
@@ -44,6 +45,49 @@ def test_what_is_away_is_named_without_its_address(
     }
     assert body["checks"]["ledger"]["why"] == "the latest block is 700 s old"
     assert body["checks"]["database"]["ok"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("headers", "sees"),
+    [
+        ({"REMOTE_ADDR": "127.0.0.1"}, True),
+        ({"REMOTE_ADDR": "::1"}, True),
+        ({"REMOTE_ADDR": "203.0.113.9"}, False),
+        # A trusted proxy on this machine, for a stranger and for this machine itself.
+        ({"REMOTE_ADDR": "127.0.0.2", "HTTP_X_FORWARDED_FOR": "203.0.113.9"}, False),
+        ({"REMOTE_ADDR": "127.0.0.2", "HTTP_X_FORWARDED_FOR": "127.0.0.1"}, True),
+        # One that is not among TRUSTED_PROXIES.
+        ({"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9"}, False),
+        ({"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "127.0.0.1"}, False),
+        ({"REMOTE_ADDR": "203.0.113.9", "HTTP_AUTHORIZATION": "Bearer the-token"}, True),
+        ({"REMOTE_ADDR": "203.0.113.9", "HTTP_AUTHORIZATION": "Bearer other"}, False),
+        ({"REMOTE_ADDR": "203.0.113.9", "HTTP_AUTHORIZATION": "the-token"}, False),
+    ],
+)
+def test_details_of_readiness_are_for_operators(
+    door: Any, monkeypatch: Any, settings: Any, headers: dict[str, str], sees: bool
+) -> None:
+    settings.METRICS_TOKEN = "the-token"
+    settings.TRUSTED_PROXIES = (ip_network("127.0.0.2"),)
+    addresses.is_trusted.cache_clear()
+
+    def state() -> dict[str, Any]:
+        return {"ok": False, "host": "stream.internal", "freeBytes": 7, "why": "10.1.2.3 is away"}
+
+    monkeypatch.setitem(health._checks, "ledger", state)
+    try:
+        response = door.get("/readyz", **headers)
+    finally:
+        addresses.is_trusted.cache_clear()
+    body = response.json()
+    assert (response.status_code, body["status"]) == (503, "unavailable")
+    found = body["checks"]["ledger"]
+    assert found["ok"] is False and body["checks"]["database"]["ok"] is True
+    if sees:
+        assert found["why"] == "10.1.2.3 is away" and found["freeBytes"] == 7
+    else:
+        assert set().union(*body["checks"].values()) <= {"ok", "milliseconds", "cause"}
 
 
 def test_the_process_is_healthy_whatever_it_needs(door: Any) -> None:
