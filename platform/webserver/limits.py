@@ -1,10 +1,15 @@
 """Limits of one web process on its clients."""
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # A body above the maximum may take so many times the seconds of another.
 _LARGE_TAKES = 4
+# Sessions of the database, connections to Redis and nodes, libraries: what threads open, too.
+_OWN_FILES = 128
+
+log = logging.getLogger(__name__)
 
 
 def _none(_address: str) -> bool:
@@ -36,6 +41,20 @@ class Limits:
     bodies: int = 33_554_432
     answers: int = 268_435_456
     is_proxy: Callable[[str], bool] = _none
+
+    def fitting(self, files: int) -> "Limits":
+        """With no more connections than the process may have open files (RLIMIT_NOFILE)."""
+        most = max(files - _OWN_FILES, files // 4)
+        if self.connections <= most:
+            return self
+        log.warning(
+            "%d connections of this process are allowed, but only %d open files: it accepts"
+            " %d. Raise the limit of open files (ulimit -n, LimitNOFILE=)",
+            self.connections,
+            files,
+            most,
+        )
+        return replace(self, connections=most)
 
     def seconds_for(self, size: int) -> float:
         """How long a body that may have so many bytes may take."""

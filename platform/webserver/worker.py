@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import socket
+import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
@@ -243,7 +244,7 @@ class Worker:
         at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]
-        _raise_file_limit()
+        self.limits = self.admission.limits = self.limits.fitting(_raised_file_limit())
         for each in sockets:
             each.setblocking(False)
             loop.add_reader(each.fileno(), self._accept, each)
@@ -285,7 +286,8 @@ class Worker:
             return
         except OSError as error:
             log.error("a connection could not be accepted: %s", error)
-            self._rest(listening, _SWEEP_SECONDS)
+            # One that waits gives its descriptor back.
+            self._rest(listening, 0.0 if self.admission.makes_room() else _SWEEP_SECONDS)
             return
         peer = (str(address[0]), int(address[1]))
         if not self.admission.admits(peer[0]):
@@ -387,8 +389,9 @@ def run_worker(worker: Worker, sockets: Sequence[socket.socket]) -> None:
     uvloop.run(main())
 
 
-def _raise_file_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def _raised_file_limit() -> int:
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
