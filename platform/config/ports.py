@@ -1,10 +1,11 @@
 """The ports that a run listens on: free, each for one, or named before anything starts."""
 
 import errno
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
 HOSTS = "an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
@@ -33,52 +34,82 @@ class Port:
 
 
 def require_free(ports: Sequence[Port]) -> None:
-    """Raises PortUnusable for the first that another process has, or another of them."""
+    """Raises PortUnusable, which names every port that another process has, or that two have."""
+    for at, port in enumerate(ports):
+        _require_address(port)
+        for other in ports[:at]:
+            if (port.port, port.udp) == (other.port, other.udp):
+                raise PortUnusable(
+                    f"{other.name} and {port.name} are both port {port.port}:"
+                    f" choose another, {_others([port], ports)} make run"
+                )
     with ExitStack() as opened:
-        for at, port in enumerate(ports):
-            for other in ports[:at]:
-                if (port.port, port.udp) == (other.port, other.udp):
-                    raise PortUnusable(
-                        f"{other.name} and {port.name} are both port {port.port}:"
-                        f" choose another, {port.settings[1]}={_another(port)} make run"
-                    )
-            _listen(port, opened)
+        taken = [port for port in ports if not _listen(port, opened)]
+    if taken:
+        raise PortUnusable(_advice(taken, ports))
 
 
-def _listen(port: Port, opened: ExitStack) -> None:
+def _advice(taken: Sequence[Port], ports: Sequence[Port]) -> str:
+    """Names the ports, and the one command that avoids all of them."""
+    names = [f"{port.host} port {port.port} ({port.name})" for port in taken]
+    them = "them" if len(taken) > 1 else "it"
+    return (
+        f"cannot listen on {', '.join(names)}: {os.strerror(errno.EADDRINUSE)}. Stop what uses"
+        f" {them}, or choose another: {_others(taken, ports)} make run"
+    )
+
+
+def _others(unusable: Sequence[Port], ports: Sequence[Port]) -> str:
+    """Values of these ports' settings with which all of them are free."""
+    free: dict[str, int] = {}
+    avoided = {port.port for port in ports}
+    for setting in dict.fromkeys(port.settings[1] for port in unusable):
+        beside = [port for port in ports if port.settings[1] == setting]
+        free[setting] = _free_beside(beside, avoided)
+        avoided |= {free[setting] + port.offset for port in beside}
+    return " ".join(f"{setting}={number}" for setting, number in free.items())
+
+
+def _require_address(port: Port) -> None:
     # An address, not a name: the servers do not resolve names.
     try:
         ip_address(port.host)
     except ValueError:
         raise PortUnusable(f"{port.settings[0]}={port.host!r}: expected {HOSTS}") from None
+
+
+def _listen(port: Port, opened: ExitStack) -> bool:
+    """False if another process has the port. Raises PortUnusable if it cannot be had at all."""
     family = socket.AF_INET6 if ":" in port.host else socket.AF_INET
     kind = socket.SOCK_DGRAM if port.udp else socket.SOCK_STREAM
     probe = opened.enter_context(socket.socket(family, kind))
     try:
-        if port.udp:
-            probe.bind((port.host, port.port))
-            return
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if not port.udp:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((port.host, port.port))
-        # A server that shares its port lets others bind it, but not listen on it.
-        probe.listen(1)
+        if not port.udp:
+            # A server that shares its port lets others bind it, but not listen on it.
+            probe.listen(1)
     except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return False
         if error.errno == errno.EADDRNOTAVAIL:
             raise PortUnusable(f"{port.settings[0]}={port.host!r}: expected {HOSTS}") from None
-        taken = error.errno == errno.EADDRINUSE
         raise PortUnusable(
             f"cannot listen on {port.host} port {port.port} ({port.name}): {error.strerror}"
-            + (
-                ". Stop what uses it, or choose another:"
-                f" {port.settings[1]}={_another(port)} make run"
-                if taken
-                else ""
-            )
         ) from None
+    return True
 
 
-def _another(port: Port) -> int:
-    """A number to try: the next one, past what stands beside the port."""
-    # Two further: beside a JSON-RPC port there is its WebSocket's, taken by the same localnet.
-    base = port.port - port.offset
-    return base + 2 + port.offset if base + 2 + port.offset < 65_535 else 8_000
+def _free_beside(ports: Sequence[Port], avoided: set[int]) -> int:
+    """A number for the ports' setting with which all of them are free: the next such one."""
+    base: int = ports[0].port - ports[0].offset
+    # Two further: beside a JSON-RPC port there is its WebSocket's, taken by the same process.
+    number: int
+    for number in [*range(base + 2, 65_534, 2), *range(8_000, base, 2)]:
+        moved = [replace(port, port=number + port.offset) for port in ports]
+        if all(port.port not in avoided for port in moved):
+            with ExitStack() as opened:
+                if all(_listen(port, opened) for port in moved):
+                    return number
+    return base

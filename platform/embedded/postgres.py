@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 
 from embedded.addresses import database_settings, database_url, postgres_folder, postgres_socket
+from embedded.foreign_data import other_version, problem_of
 from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder, stepping_down
 from embedded.passwords import Passwords, scram_verifier, server_passwords
@@ -59,10 +60,14 @@ def start_postgres(
     """
     folder = postgres_folder(run_dir)
     data = folder / "data"
+    if problem := problem_of(folder, owner):
+        raise PostgresFailed(problem)
     private_folder(folder, owner)
     _end_the_left_behind(data)
     if not data.exists():
         _create(folder, data, programs, owner, durable=durable)
+    elif problem := other_version(data, programs.postgres):
+        raise PostgresFailed(problem)
     passwords = server_passwords(run_dir)
     _ask_for_passwords(data, programs, owner, passwords)
     log_path = folder / "postgres.log"

@@ -11,12 +11,14 @@ from django.utils import timezone
 
 from chain.units import Slot
 from historical.services.blocks import blockhashes
-from ingest.errors import AnotherBlock, OtherChain, WrongChain, other_genesis
+from ingest.errors import AnotherBlock, OtherChain, OtherLocalnet, WrongChain, other_genesis
+from ingest.sources import own_localnet
 from ingest.store import chains
+from localnet.genesis_file import genesis_hash_in
 from rewind.services import epochs, filters
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import ClosedSlot, slot_record
-from upstream.node import Node, NodeError
+from upstream.node import Node, NodeError, NodeUnreachable
 
 _NODE_EVERY_SECONDS = 1.0
 # A node that returned no block in so many tries does not serve blocks.
@@ -43,6 +45,7 @@ def check(node: Node) -> None:
     node's epoch schedule. Raises WrongChain, and NodeError if the node does not respond.
     """
     genesis_hash = node.genesis_hash()
+    _require_own(node, genesis_hash)
     stored = known()
     if not stored:
         with contextlib.suppress(OtherChain):  # another process was first: raised below
@@ -54,6 +57,20 @@ def check(node: Node) -> None:
     # Only pages use the schedule, so a proxy that does not know the method is fine.
     with contextlib.suppress(NodeError):
         epochs.keep(node.epoch_schedule())
+
+
+def _require_own(node: Node, genesis_hash: str) -> None:
+    """Where localnet is followed, it is the one of this run directory: another installation on this
+    machine may have its ports. Raises OtherLocalnet, and NodeError before localnet has begun.
+    """
+    folder = own_localnet(node)
+    if folder is None:
+        return
+    own = genesis_hash_in(folder)
+    if own is None:
+        raise NodeUnreachable("localnet has not begun yet")
+    if own != genesis_hash:
+        raise OtherLocalnet(node.name, genesis_hash, own)
 
 
 def require_same(node: Node) -> None:

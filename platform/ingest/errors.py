@@ -31,6 +31,19 @@ class WrongChain(Exception):
         )
 
 
+class OtherLocalnet(WrongChain):
+    """The followed address is the localnet of another installation."""
+
+    def __init__(self, node: str, found: str, own: str) -> None:
+        Exception.__init__(
+            self,
+            f"{node} is the localnet of another installation: its genesis hash is {found}, that of"
+            f" the localnet here is {own}. Nothing of it is stored. Stop the other installation, or"
+            " choose other ports here: LOCALNET_RPC_PORT, LOCALNET_GEYSER_PORT, LOCALNET_TPU_PORT,"
+            " LOCALNET_BLOCK_ENGINE_PORT.",
+        )
+
+
 class ChainBroken(Exception):
     """A stream's chain does not descend from the followed one."""
 

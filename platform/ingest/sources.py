@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -29,6 +30,13 @@ def nodes() -> list[Node]:
 def upstream_node() -> Node | None:
     """The node that is followed, or that identifies the stream's chain."""
     return Node(settings.UPSTREAM_RPC_URL) if settings.UPSTREAM_RPC_URL else None
+
+
+def own_localnet(node: Node) -> Path | None:
+    """The folder of localnet if the node is where this run directory's localnet listens."""
+    address = f"{settings.LOCALNET_HOST}:{settings.LOCALNET_RPC_PORT}"
+    is_own = settings.LOCALNET and node.name == address
+    return Path(settings.LOCALNET_DIR) if is_own else None
 
 
 def validator_stores_untouched(node: Node | None) -> bool:

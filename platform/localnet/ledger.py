@@ -15,6 +15,7 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot, UnixTimestamp
 from localnet.bank import Bank, Status
+from localnet.disk_room import DiskRoom
 from localnet.dropped_banks import run_dropped
 from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
@@ -86,7 +87,7 @@ class Ledger:
         self.genesis_hash = chain.genesis_hash
         self.schedule = chain.schedule
         self.accounts = chain.accounts
-        self.storage = storage
+        self.storage, self._room = storage, DiskRoom(storage.folder)
         self.slot_seconds = slot_seconds
         self.head = self.confirmed = self.root = chain.root
         self.watchers: list[Watcher] = []
@@ -202,6 +203,7 @@ class Ledger:
         loop = asyncio.get_running_loop()
         end = loop.time()
         while not self._stopping:
+            await self._room.wait(lambda: self._stopping)
             # A late slot delays those after it; it does not shorten them.
             end = max(end + self.slot_seconds, loop.time() + self.slot_seconds / 2)
             slot = self._take_slot()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import sqlite3
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -14,10 +15,12 @@ from chain.units import UnixTimestamp
 from embedded.notify import progress
 from localnet.auction import Auction
 from localnet.clock import Clock
+from localnet.disk_room import DiskRoom
 from localnet.errors import SlotReached, SlotTooHigh
 from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.feed_recovery import recall_blocks
+from localnet.genesis_file import write_genesis_hash
 from localnet.keypair_files import write_keypairs
 from localnet.leaders import Schedule
 from localnet.ledger import Ledger
@@ -47,13 +50,18 @@ class ChainDiffers(Exception):
     """The folder's chain is not one that the options describe; the text says why."""
 
 
+class NotWritten(Exception):
+    """The chain's folder cannot be written; the text says why."""
+
+
 def run_localnet(options: Options) -> None:
-    """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken, ChainDiffers."""
-    storage = Storage(options.folder, reset=options.reset)
+    """Runs until SIGTERM or SIGINT. FolderTaken, PortTaken, ChainDiffers, NotWritten."""
+    DiskRoom(options.folder).wait_to_begin()
     try:
-        uvloop.run(_run(options, storage))
-    finally:
-        storage.close()
+        with contextlib.closing(Storage(options.folder, reset=options.reset)) as storage:
+            uvloop.run(_run(options, storage))
+    except sqlite3.OperationalError as error:
+        raise NotWritten(f"{options.folder} cannot be written: {error}") from None
 
 
 async def _run(options: Options, storage: Storage) -> None:
@@ -69,6 +77,7 @@ async def _run(options: Options, storage: Storage) -> None:
         token_2022_mint=options.token_2022_mint,
     )
     _check(chain.schedule, options)
+    write_genesis_hash(options.folder, chain.genesis_hash)
     write_keypairs(options.folder, chain.schedule.validators[0])
     loop = asyncio.get_running_loop()
     if chain.root.slot < _BEGINNING_SLOTS:

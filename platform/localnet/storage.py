@@ -63,6 +63,7 @@ class Storage:
     """
 
     def __init__(self, folder: Path, *, reset: bool = False) -> None:
+        self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -158,7 +159,8 @@ class Storage:
                 self._prune()
             run.execute("COMMIT")
         except BaseException:
-            run.execute("ROLLBACK")
+            if run.in_transaction:  # SQLite has rolled it back itself if the disk is full
+                run.execute("ROLLBACK")
             raise
 
     def _prune(self) -> None:

@@ -40,14 +40,15 @@ class Admission:
         if too_many and not self.limits.is_proxy(address):
             self.refused += 1
             return False
-        if self._held >= self.limits.connections and not self._makes_room():
+        if self._held >= self.limits.connections and not self.makes_room():
             self.refused += 1
             return False
         self._held += 1
         self._of_address[holder] += 1
         return True
 
-    def _makes_room(self) -> bool:
+    def makes_room(self) -> bool:
+        """Closes the connection that has waited longest; False if none waits."""
         for waiting in (self._new, self._idle, self._blocked):
             if waiting:
                 self.evicted += 1

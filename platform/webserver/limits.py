@@ -1,12 +1,18 @@
 """Limits of one web process on its clients."""
 
 import contextlib
+import logging
 import resource
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # A body above the maximum may take so many times the seconds of another.
 _LARGE_TAKES = 4
+# Sessions of the database, connections to Redis and nodes, libraries: what threads open, too.
+_OWN_FILES = 128
+
+log = logging.getLogger(__name__)
 
 
 def _none(_address: str) -> bool:
@@ -39,14 +45,29 @@ class Limits:
     answers: int = 268_435_456
     is_proxy: Callable[[str], bool] = _none
 
+    def fitting(self, files: int) -> "Limits":
+        """With no more connections than the process may have open files (RLIMIT_NOFILE)."""
+        most = max(files - _OWN_FILES, files // 4)
+        if self.connections <= most:
+            return self
+        log.warning(
+            "%d connections of this process are allowed, but only %d open files: it accepts"
+            " %d. Raise the limit of open files (ulimit -n, LimitNOFILE=)",
+            self.connections,
+            files,
+            most,
+        )
+        return replace(self, connections=most)
+
     def seconds_for(self, size: int) -> float:
         """How long a body that may have so many bytes may take."""
         return self.body_seconds if size <= self.body else _LARGE_TAKES * self.body_seconds
 
 
-def raise_file_limit() -> None:
-    """Lets the process open as many files as it may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def raised_file_limit() -> int:
+    """How many files the process may have open: as many as it is allowed to set."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft

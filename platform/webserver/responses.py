@@ -1,7 +1,9 @@
 """A response's head as bytes, and refusals of requests that never reach the application."""
 
 import asyncio
+import contextlib
 import enum
+import socket
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +131,19 @@ def head_of(response: Response, request: Request | None, *, keeps: bool, chunked
     elif request is not None and request.version == "1.0":
         parts.append("Connection: keep-alive\r\n")
     return line + clock.date() + "".join(parts).encode("latin-1") + b"\r\n"
+
+
+def turn_away(accepted: socket.socket, refuse: Refuse) -> None:
+    """Refuses a connection that was accepted, and closes it."""
+    status, headers, body = refuse(Refused.TOO_MANY_CONNECTIONS, None)
+    response = Response(status, headers, [body])
+    with contextlib.suppress(OSError):
+        accepted.setblocking(False)
+        accepted.send(head_of(response, None, keeps=False, chunked=False) + body)
+        # What was sent already is read, or the refusal would be lost to a reset connection.
+        accepted.shutdown(socket.SHUT_WR)
+        accepted.recv(65_536)
+    accepted.close()
 
 
 def has_body(response: Response, request: Request | None) -> bool:

@@ -28,13 +28,13 @@ from webserver.application import (
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
-from webserver.limits import Limits, raise_file_limit
+from webserver.limits import Limits, raised_file_limit
 from webserver.load import Load
 from webserver.memory import Memory, leave
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
-from webserver.responses import Refuse, Refused, Response, head_of, plain_refusal
+from webserver.responses import Refuse, Refused, Response, plain_refusal, turn_away
 from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
@@ -245,7 +245,7 @@ class Worker:
         at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]
-        raise_file_limit()
+        self.limits = self.admission.limits = self.limits.fitting(raised_file_limit())
         for each in sockets:
             each.setblocking(False)
             loop.add_reader(each.fileno(), self._accept, each)
@@ -294,11 +294,12 @@ class Worker:
             return False
         except OSError as error:
             log.error("a connection could not be accepted: %s", error)
-            self._rest(listening, _SWEEP_SECONDS)
+            # One that waits gives its descriptor back.
+            self._rest(listening, 0.0 if self.admission.makes_room() else _SWEEP_SECONDS)
             return False
         peer = (str(address[0]), int(address[1]))
         if not self.admission.admits(peer[0]):
-            self._turn_away(accepted)
+            turn_away(accepted, self.refuse)
             return True
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -333,17 +334,6 @@ class Worker:
                 loop.add_reader(listening.fileno(), self._accept, listening)
 
         loop.call_later(seconds, again)
-
-    def _turn_away(self, accepted: socket.socket) -> None:
-        status, headers, body = self.refuse(Refused.TOO_MANY_CONNECTIONS, None)
-        response = Response(status, headers, [body])
-        with contextlib.suppress(OSError):
-            accepted.setblocking(False)
-            accepted.send(head_of(response, None, keeps=False, chunked=False) + body)
-            # What was sent already is read, or the refusal would be lost to a reset connection.
-            accepted.shutdown(socket.SHUT_WR)
-            accepted.recv(65_536)
-        accepted.close()
 
     # --- late connections -------------------------------------------------------------------------
 

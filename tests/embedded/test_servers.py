@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import redis
 
 from embedded.addresses import embedded_addresses, postgres_folder, short_name, valkey_folder
+from embedded.postgres import PostgresFailed
 from embedded.probing import Prober
 from embedded.processes import running_in
 from embedded.servers import (
@@ -240,3 +242,31 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_foreign_postgres_folder_is_named_with_what_to_do(run_dir: Path, start: Start) -> None:
+    folder = postgres_folder(run_dir)
+    run_dir.mkdir()
+    folder.write_text("mine")
+    with pytest.raises(PostgresFailed, match=r"postgres is not a folder.* TIDEMARK_RUN_DIR"):
+        start(run_dir)
+    folder.unlink()
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "mine").write_text("mine")
+    with pytest.raises(PostgresFailed, match=r"is not a PostgreSQL data folder: it has no PG_VERS"):
+        start(run_dir)
+    assert (folder / "data" / "mine").read_text() == "mine"
+    (folder / "data" / "PG_VERSION").write_text("15\n")
+    if os.geteuid() == 0:
+        with pytest.raises(PostgresFailed, match=r"belongs to the account root, and PostgreSQL ru"):
+            start(run_dir)
+        for path in (folder, folder / "data"):
+            shutil.chown(path, "postgres" if "postgres" in accounts() else "nobody")
+    with pytest.raises(
+        PostgresFailed, match=r"is of PostgreSQL 15, and the embedded one is \d\d\."
+    ):
+        start(run_dir)
+
+
+def accounts() -> set[str]:
+    return {each.pw_name for each in pwd.getpwall()}

@@ -4,13 +4,19 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.utils import timezone
+from solders.hash import Hash
 
+from historical.models import Block
+from ingest.chain_identity import known
 from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
+from localnet.genesis_file import write_genesis_hash
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
 from tests import forked_commands
@@ -25,7 +31,13 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 def start_follower(**environment: str) -> ForkedProcess:
     return forked_commands.start(
-        ["follow"], environment={**os.environ, "DATABASE_URL": this_database(), **environment}
+        ["follow"],
+        environment={
+            **os.environ,
+            "DATABASE_URL": this_database(),
+            "REDIS_URL": django_settings.REDIS_URL,
+            **environment,
+        },
     )
 
 
@@ -138,6 +150,7 @@ def test_a_follower_that_meets_another_chain_says_so_and_what_to_do(client: Any,
         process = start_follower(
             LOCALNET_RPC_PORT=str(localnet.rpc_port),
             LOCALNET_GEYSER_PORT=str(localnet.geyser_port),
+            TIDEMARK_RUN_DIR=str(localnet.run_dir),
         )
         try:
             text = process.finish(PATIENCE_SECONDS)
@@ -149,4 +162,35 @@ def test_a_follower_that_meets_another_chain_says_so_and_what_to_do(client: Any,
     status, found = readyz(client)
     assert status == 503 and not found["ok"]
     assert told in found["why"]
-    assert f"remove the run directory {os.environ['TIDEMARK_RUN_DIR']}" in found["why"]
+    assert f"remove the run directory {localnet.run_dir}" in found["why"]
+
+
+def test_the_localnet_of_another_installation_is_not_followed(client: Any, tmp_path: Path) -> None:
+    with running_localnet(LOCALNET_SLOT_MS=40) as localnet:
+        process = start_follower(
+            LOCALNET_RPC_PORT=str(localnet.rpc_port),
+            LOCALNET_GEYSER_PORT=str(localnet.geyser_port),
+            TIDEMARK_RUN_DIR=str(tmp_path),
+        )
+        try:
+            line_with(process, "localnet has not begun yet")
+            # As the one of this run directory does before it finds that its ports are taken.
+            (tmp_path / "localnet").mkdir()
+            write_genesis_hash(tmp_path / "localnet", Hash.new_unique())
+            text = process.finish(PATIENCE_SECONDS)
+        finally:
+            process.kill()
+        assert process.returncode == 1
+        assert f"127.0.0.1:{localnet.rpc_port} is the localnet of another installation" in text
+        assert "choose other ports here: LOCALNET_RPC_PORT" in text and "remove" not in text
+        assert known() == "" and not Block.objects.exists()
+        assert "the localnet of another installation" in readyz(client)[1]["why"]
+        write_genesis_hash(tmp_path / "localnet", Hash.from_string(localnet.call("getGenesisHash")))
+        process = start_follower(
+            LOCALNET_RPC_PORT=str(localnet.rpc_port),
+            LOCALNET_GEYSER_PORT=str(localnet.geyser_port),
+            TIDEMARK_RUN_DIR=str(tmp_path),
+        )
+        line_with(process, "connected to the stream")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0

@@ -37,6 +37,16 @@ class Client:
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self.sock.makefile("rb")
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the server has closed the connection; nothing was sent on it."""
+        try:
+            return self.sock.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def send(self, data: bytes | str) -> "Client":
         self.sock.sendall(data if isinstance(data, bytes) else data.encode("latin-1"))
         return self

@@ -17,6 +17,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import Client, get, post
 
+SERVICE = str(Path(__file__).with_name("small_service.py"))
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -47,10 +48,16 @@ class Running:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
+    with started(tmp_path) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def started(tmp_path: Path, open_files: int = 1_024) -> Iterator[Running]:
     held, arrived = tmp_path / "held", tmp_path / "arrived"
     held.touch()
     process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("small_service.py")), "0"],
+        ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', sys.executable, SERVICE, "0"],
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT / "platform"),
@@ -107,6 +114,21 @@ def test_a_worker_that_hangs_is_killed_and_replaced(running: Running) -> None:
         time.sleep(0.1)
     for _ in range(20):
         assert running.answering() != hung
+
+
+def test_new_callers_are_served_where_few_files_may_be_open(tmp_path: Path) -> None:
+    """Of 700 connections that are idle, two workers of 160 files keep what they can."""
+    with started(tmp_path, open_files=160) as running, contextlib.ExitStack() as stack:
+        running.workers()
+        idle = [stack.enter_context(Client(running.port)) for _ in range(700)]
+        began = time.monotonic()
+        for _ in range(20):
+            assert running.answering()
+        assert time.monotonic() - began < 5
+        for each in idle:
+            each.sock.settimeout(0)
+        kept = sum(not each.is_ended for each in idle)
+        assert 10 <= kept <= 2 * 160
 
 
 def test_what_is_being_answered_is_answered_at_the_end(running: Running) -> None:

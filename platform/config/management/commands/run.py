@@ -88,7 +88,7 @@ class Command(BaseCommand):
             env.BadEnvironment,
             AsideFailed,
         ) as failure:
-            raise CommandError(str(failure)) from None
+            raise CommandError(_in_words(failure, run_dir)) from None
         except KeyboardInterrupt:
             sys.exit(130)  # during the start, before the supervisor listens
 
@@ -222,6 +222,17 @@ def _ledger_is_imported() -> bool:
     """The ledger has blocks, and no chain was ever followed that they could be of."""
     followed = ArchiveState.objects.exclude(filters_set_for="").exists()
     return not followed and newest_slot_or_none() is not None
+
+
+def _in_words(failure: Exception, run_dir: Path) -> str:
+    """The failure's text; for a file of the run directory also what to do."""
+    path = str(failure.filename or "") if isinstance(failure, OSError) else ""
+    if not isinstance(failure, OSError) or not Path(path).is_relative_to(run_dir):
+        return str(failure)
+    return (
+        f"cannot use the run directory {run_dir}: {failure.strerror} ({path}). Make it writable for"
+        " this account, or name another folder by TIDEMARK_RUN_DIR"
+    )
 
 
 def _base_url(host: str, port: int) -> str:

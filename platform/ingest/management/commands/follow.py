@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from embedded.notify import allowed, progress
-from ingest.errors import ChainBroken, WrongChain
+from ingest.errors import ChainBroken, OtherLocalnet, WrongChain
 from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.follower_state import FollowerState, publish
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 def _report(error: Exception) -> None:
     """Logs the error and publishes it for /readyz."""
     text = str(error)
-    if settings.LOCALNET:
+    if settings.LOCALNET and not isinstance(error, OtherLocalnet):
         text += (
             " After a reset of localnet: stop the service, remove the run directory"
             f" {settings.RUN_DIR} or name another one (TIDEMARK_RUN_DIR), start again."

@@ -16,7 +16,7 @@ from localnet.cloning import CloneFailed, clone
 from localnet.identities import MOST_VALIDATORS
 from localnet.ledger import HIGHEST_WARP
 from localnet.options import Options
-from localnet.process import ChainDiffers, PortTaken, run_localnet
+from localnet.process import ChainDiffers, NotWritten, PortTaken, run_localnet
 from localnet.program_files import BadProgram, program_accounts
 from localnet.storage import FolderTaken
 
@@ -148,7 +148,7 @@ class Command(BaseCommand):
                     accounts=accounts,
                 )
             )
-        except (FolderTaken, PortTaken, ChainDiffers) as error:
+        except (FolderTaken, PortTaken, ChainDiffers, NotWritten) as error:
             raise CommandError(str(error)) from None
 
 
