@@ -9,10 +9,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.db import connection
 
-from embedded.addresses import database_settings, database_url, is_embedded, postgres_folder
+from embedded.addresses import database_settings, database_url, postgres_folder
 from embedded.passwords import server_passwords
 
 
@@ -33,11 +32,10 @@ def read_only_database() -> Iterator[None]:
 
 
 @contextmanager
-def small_disk() -> Iterator[Path]:
-    """A file system of 1 MB. Skips the test where none can be mounted."""
+def small_disk(size: str = "1m", *, owner: int = 0, mode: str = "755") -> Iterator[Path]:
+    """A file system of that size. Skips the test where none can be mounted."""
     folder = Path(tempfile.mkdtemp(prefix="tidemark-disk-"))
-    owner = postgres_folder(Path(os.environ["TIDEMARK_RUN_DIR"])).stat().st_uid
-    options = ["-t", "tmpfs", "-o", f"size=1m,mode=700,uid={owner}", "tmpfs"]
+    options = ["-t", "tmpfs", "-o", f"size={size},mode={mode},uid={owner}", "tmpfs"]
     if os.geteuid() or subprocess.run(["mount", *options, folder], check=False).returncode:
         folder.rmdir()
         pytest.skip("no file system can be mounted here")
@@ -54,7 +52,9 @@ def full_database() -> Iterator[Callable[[], None]]:
     system can be mounted, or with a server of someone else's.
     """
     name = connection.settings_dict["NAME"]
-    with _superuser() as server, small_disk() as disk:
+    run_dir = Path(os.environ["TIDEMARK_RUN_DIR"])
+    owner = postgres_folder(run_dir).stat().st_uid
+    with superuser(run_dir) as server, small_disk(owner=owner, mode="700") as disk:
         server.execute(f"CREATE TABLESPACE small LOCATION '{disk}'")
         server.execute("GRANT CREATE ON TABLESPACE small TO PUBLIC")
         server.execute(f"ALTER DATABASE {name} SET default_tablespace = small")
@@ -69,9 +69,9 @@ def full_database() -> Iterator[Callable[[], None]]:
             server.execute("DROP TABLESPACE small")
 
 
-def _superuser() -> psycopg.Connection:
-    run_dir = Path(os.environ["TIDEMARK_RUN_DIR"])
-    if not is_embedded(settings.DATABASE_URL, run_dir):
+def superuser(run_dir: Path) -> psycopg.Connection:
+    """Of the embedded server of the run directory. Skips the test with a server of someone else."""
+    if not postgres_folder(run_dir).exists():
         pytest.skip("only a superuser may name a disk")
     password = server_passwords(run_dir).superuser
     url = database_url(run_dir, password=password, role="postgres")

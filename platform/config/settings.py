@@ -237,6 +237,8 @@ TEMPLATES = [
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
 DATABASE_URL = env.text("DATABASE_URL", "") or kept_addresses(RUN_DIR, "DATABASE_URL").database_url
+# PostgreSQL does not report how large its disk is; 0: not known.
+DATABASE_DISK_BYTES = env.integer("DATABASE_DISK_BYTES", 0)
 # A statement gives up before the client does, and a lock before the statement, so that the error
 # says what it was waiting for. 0: no limit (the supervisor's migrations).
 STATEMENT_TIMEOUT_MS = env.integer("STATEMENT_TIMEOUT_MS", 15_000)

@@ -20,23 +20,43 @@ _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def dies_with_parent(signum: int) -> Callable[[], None] | None:
+# Thousandths of the memory by which a process is the kernel's choice before its parent, when no
+# memory is left: the parent restarts it, and its own end would be the end of all. Programs go
+# before servers, whose sessions end with them.
+_PROGRAM_OOM, _SERVER_OOM = 200, 100
+
+
+def dies_with_parent(signum: int, *, oom_score: int = _PROGRAM_OOM) -> Callable[[], None] | None:
     """For subprocess's preexec_fn: the child gets the signal when its starter dies, even by
-    SIGKILL. Linux alone has it; elsewhere the next start ends what was left behind.
+    SIGKILL, and is killed before it where memory runs out. Linux alone has it; elsewhere the next
+    start ends what was left behind.
     """
     if _libc is None:
         return None
     parent = os.getpid()
-    return lambda: set_death_signal(signum, parent)
+    return lambda: set_death_signal(signum, parent, oom_score=oom_score)
 
 
-def set_death_signal(signum: int, parent: int) -> None:
-    """This process gets the signal when its parent, which should be that one, dies. Linux alone."""
+def set_death_signal(signum: int, parent: int, *, oom_score: int = _PROGRAM_OOM) -> None:
+    """This process gets the signal when its parent, which should be that one, dies; it is killed
+    before it where memory runs out. Linux alone.
+    """
     if _libc is None:
         return
     _libc.prctl(_PR_SET_PDEATHSIG, signum)
+    _raise_oom_score(oom_score)
     if os.getppid() != parent:  # it died in between
         os.kill(os.getpid(), signum)
+
+
+def _raise_oom_score(by: int, pid: int | str = "self") -> None:
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = os.open(f"/proc/{pid}/oom_score_adj", os.O_RDWR)
+        try:
+            score = min(1_000, int(os.read(descriptor, 16)) + by)
+            os.pwrite(descriptor, str(score).encode(), 0)
+        finally:
+            os.close(descriptor)
 
 
 def adopt_orphans() -> bool:
@@ -84,9 +104,10 @@ def start_server(
         stderr=log,
         start_new_session=True,
         umask=0o077,
-        preexec_fn=dies_with_parent(stop_signal),
+        preexec_fn=dies_with_parent(stop_signal, oom_score=0),
         **stepping_down(owner),
     )
+    _raise_oom_score(_SERVER_OOM, process.pid)  # not by itself: it may be of another account
     if process.stdin is not None:
         with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # it died: seen later
             stdin.write(says.encode())

@@ -359,6 +359,11 @@ _ALL = (
     ),
     _figure("tidemark_redis_bytes", "memory that Valkey uses", "redis.used"),
     _figure("tidemark_redis_max_bytes", "memory that it may use; 0: no limit", "redis.most"),
+    _figure(
+        "tidemark_database_disk_free_bytes",
+        "free for PostgreSQL on a disk of its own; absent without DATABASE_DISK_BYTES",
+        "database.disk.free",
+    ),
     _figure("tidemark_disk_free_bytes", "free for the run directory", "disk.free"),
     _figure("tidemark_disk_bytes", "size of its file system", "disk.total"),
 )

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from operations.alarm_rule import Finding
 from operations.readings.present import Readings
 from operations.readings.processes import DUTIES, SERVER_DUTIES, ProcessReading
+from operations.readings.servers import DiskReading
 from shared_state.outages import FULL_BYTES
 from staff.formatting import counted, duration, grouped, in_units, size_of
 
@@ -265,9 +266,17 @@ def errors_high(now: Readings) -> list[Finding] | None:
 
 
 def disk_low(now: Readings) -> Iterator[Finding]:
-    free, total = now.disk.free, now.disk.total
-    if free < total * DISK_SHARE and free < DISK_FREE:
-        yield Finding("", f"{size_of(free)} of {size_of(total)} are free for the run directory.")
+    if _is_low(now.disk):
+        free, total = size_of(now.disk.free), size_of(now.disk.total)
+        yield Finding("", f"{free} of {total} are free for the run directory.")
+    disk = now.database.disk
+    if disk is not None and _is_low(disk):
+        text = f"{size_of(disk.free)} of {size_of(disk.total)} are free for PostgreSQL."
+        yield Finding("database", text)
+
+
+def _is_low(disk: DiskReading) -> bool:
+    return disk.free < disk.total * DISK_SHARE and disk.free < DISK_FREE
 
 
 def redis_memory(now: Readings) -> list[Finding] | None:

@@ -198,7 +198,7 @@ RULES = (
         *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
         "When it is full, PostgreSQL and Valkey stop writing: nothing new is stored or accepted.",
         f"Less than {checks.DISK_SHARE:.0%} and less than {size_of(checks.DISK_FREE)} are free for"
-        " the run directory",
+        " the run directory, or for PostgreSQL by DATABASE_DISK_BYTES",
         "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
         *("", checks.disk_low),
     ),

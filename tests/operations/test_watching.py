@@ -17,6 +17,7 @@ from operations.readings.present import read
 from operations.readings.processes import ProcessReading
 from operations.readings.rules import MissingReading
 from operations.readings.sealing import SealedReading, SealingFault
+from operations.readings.servers import DiskReading
 from operations.readings.tips import ClassReading
 from operations.rules import RULES
 from operations.services import alarms, sampling, watching
@@ -329,6 +330,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("retention_failing", {"sealing": {"faults": [UNDROPPED]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),
+    ("disk_low", {"database": {"disk": DiskReading(4_000_000_000, 100_000_000_000)}}),
     ("database_down", {"database": {"problem": "PostgreSQL cannot write: its disk is full"}}),
     ("database_slow", {"database": {"milliseconds": 101.0}}),
     ("webhook_failing", {"alerts": {"failing": ["pager"]}}),
@@ -398,6 +400,24 @@ def _found(name: str, readings: Any) -> list[Any]:
         f"test_watching.py with RULES in {_RULES_FILE}"
     )
     return list(found[0].check(readings) or [])
+
+
+def test_the_disk_of_a_server_elsewhere_is_watched_by_what_it_reports(
+    settings: Any, tmp_path: Any
+) -> None:
+    settings.RUN_DIR = tmp_path  # PostgreSQL is no embedded one of this directory
+    assert read(NOON).database.disk is None, "how large its disk is is not known"
+    settings.DATABASE_DISK_BYTES = 50_000_000_000
+    found = read(NOON).database.disk
+    assert found is not None and found.total == 50_000_000_000
+    used = found.total - found.free
+    # With the WAL that it keeps, 1 GB by default.
+    assert read(NOON).database.size + 1_000_000_000 <= used < 40_000_000_000
+    settings.DATABASE_DISK_BYTES = used + 1_000_000
+    for after in (0, 30):
+        alarms.evaluate(read(NOON + seconds(after)), now=NOON + seconds(after))
+    alarm = Alarm.objects.get(name="disk_low", subject="database")
+    assert alarm.opened_at and alarm.text.endswith("are free for PostgreSQL.")
 
 
 def test_what_landed_is_told_by_the_way_it_went(issue: Any) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from rewind.services.recording import record_slots
 from rewind.services.retention import prune
 from rewind.services.sealing import seal_step
 from rewind.store import cold_blocks, cold_store, moving, open_blocks, sealing
-from rewind.store.object_store import NoSuchStore
+from rewind.store.object_store import NoSuchStore, StoreFault
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
@@ -27,6 +28,7 @@ from tests.rewind.histories import text
 from tests.rewind.samples import block, key, rows, signature, write
 from tests.rewind.sealed_forms import move, seal, use_folder
 from tests.rewind.test_sealing import SLOTS, everything, history
+from tests.unwritable_database import small_disk
 
 __all__ = ["history"]
 
@@ -302,6 +304,29 @@ def test_without_the_store_only_cold_slots_fail(rpc: Rpc, history: Any, folder: 
         move_step(ALL, now=NOW)
     use_folder(str(folder.with_name("elsewhere")))
     assert "result" in rpc("/rewind", "getAccountInfo", pubkey, {"slot": cold})
+
+
+def test_a_full_store_leaves_everything_in_the_database(rpc: Rpc, history: Any) -> None:
+    with small_disk() as disk:
+        folder = Path(use_folder(str(disk)))
+        try:
+            seal()
+            before, blocks = everything(rpc), here()
+            filler = folder / "filler"
+            with suppress(OSError), filler.open("wb", buffering=0) as file:
+                while file.write(bytes(4_096)):
+                    pass
+            with pytest.raises((StoreFault, ArchiveStoreUnavailable)):
+                move()
+            assert here() == blocks
+            assert everything(rpc) == before
+            filler.unlink()
+            assert move() > 3
+            assert here() == 0
+            assert everything(rpc) == before
+        finally:
+            cold_store.configure(cold_store.Terms())
+            cold_blocks.forget()
 
 
 def test_a_child_of_a_process_that_reads_is_refused(history: Any, folder: Path) -> None:

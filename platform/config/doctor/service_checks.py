@@ -61,16 +61,20 @@ def of_rules() -> Iterator[Finding]:
 
 def of_growth() -> Iterator[Finding]:
     """Whether the database's growth by `manage.py plan` fits the disk, where that is this one's."""
-    if not _is_here():
-        yield note("PostgreSQL is on another machine: its disk is not seen from here.", "")
+    database = read_database()
+    if database.disk is None and not _is_here():
+        yield note(
+            "PostgreSQL is on another machine: its disk is not seen from here.",
+            "Set DATABASE_DISK_BYTES to its size, and it is watched for room.",
+        )
         return
     try:
         soon = sizing(Asked(days=_SOON_DAYS))
     except SizingRefused:
         yield note("Too little is stored to say how fast the database grows.", "")
         return
-    free = read_disk(Path(settings.RUN_DIR)).free
-    size = read_database().size
+    free = (database.disk or read_disk(Path(settings.RUN_DIR))).free
+    size = database.size
     needed = soon.plan.database_bytes - size
     planned = size_of(round(soon.plan.database_bytes))
     if needed > free:

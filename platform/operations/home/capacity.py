@@ -63,6 +63,8 @@ def servers(request: HttpRequest, now: Readings) -> Shown:
 def space(request: HttpRequest, now: Readings) -> Shown:
     free, total, redis = now.disk.free, now.disk.total, now.redis
     rows: list[tuple[Any, Any]] = [("The database", size_of(now.database.size))]
+    if now.database.disk is not None:
+        rows.append(("Free for it", size_of(now.database.disk.free)))
     if redis is not None:
         used = size_of(redis.used)
         is_full = bool(redis.most) and redis.used > _FULL * redis.most

@@ -70,6 +70,8 @@ def commands(name: str, subject: str, readings: Readings) -> list[Command]:
     if name == "proof_refuted" and readings.proof.refuted:
         slot = readings.proof.refuted[0][0]
         return [Command(f"{_MANAGE} locate_refuted {slot}", "Names the accounts that differ.")]
+    if name == "disk_low" and subject == "database":
+        return [Command(f"{_MANAGE} plan", "What takes the space, and how fast it grows.")]
     if name == "disk_low":
         run_dir = shlex.quote(str(settings.RUN_DIR))
         return [Command(f"du -xhd2 {run_dir} | sort -h | tail", "What takes the space.")]

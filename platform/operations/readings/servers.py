@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 import redis
+from django.conf import settings
 from django.db import connection
 from django.db.models import Count, Q
 
 from alerts.models import Delivery, Webhook
+from embedded.addresses import is_embedded
 from shared_state.database_writes import outage_of_writes
 from shared_state.redis_client import client
 
@@ -20,13 +22,23 @@ QUEUES = ("default", "ingest", "simulations")
 LATE = timedelta(minutes=2)
 
 
+class DiskReading(msgspec.Struct, frozen=True):
+    """A file system."""
+
+    free: int
+    total: int
+
+
 class DatabaseReading(msgspec.Struct, frozen=True):
-    """`problem`: why it takes no writes; empty if it does."""
+    """`problem`: why it takes no writes; empty if it does. `disk`: its own one, where that is not
+    the run directory's and its size is set.
+    """
 
     version: str
     size: int
     milliseconds: float
     problem: str = ""
+    disk: DiskReading | None = None
 
 
 class RedisReading(msgspec.Struct, frozen=True):
@@ -40,13 +52,6 @@ class RedisReading(msgspec.Struct, frozen=True):
     milliseconds: float
     queues: dict[str, int]
     takes_writes: bool = True
-
-
-class DiskReading(msgspec.Struct, frozen=True):
-    """The file system of the run directory."""
-
-    free: int
-    total: int
 
 
 class AlertsReading(msgspec.Struct, frozen=True):
@@ -69,7 +74,25 @@ def read_database() -> DatabaseReading:
         milliseconds = (time.perf_counter() - started) * 1e3
     outage = outage_of_writes()
     problem = "" if outage is None else outage.text
-    return DatabaseReading(version.split()[0], size, milliseconds, problem)
+    return DatabaseReading(version.split()[0], size, milliseconds, problem, _disk_of_database())
+
+
+# All databases of the tablespace, which any role may ask of its own one, and as much WAL as is
+# kept: its folder is shown to monitoring roles alone.
+_USED = """
+SELECT pg_tablespace_size(dattablespace) + pg_size_bytes(current_setting('max_wal_size'))
+FROM pg_database WHERE datname = current_database()
+"""
+
+
+def _disk_of_database() -> DiskReading | None:
+    total = settings.DATABASE_DISK_BYTES
+    if not total or is_embedded(settings.DATABASE_URL, settings.RUN_DIR):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_USED)
+        (used,) = cursor.fetchone()
+    return DiskReading(free=max(0, total - int(used)), total=total)
 
 
 def read_redis() -> RedisReading | None:
@@ -95,6 +118,7 @@ def read_redis() -> RedisReading | None:
 
 
 def read_disk(folder: Path) -> DiskReading:
+    """The file system of the folder."""
     existing = folder if folder.exists() else folder.parent
     found = shutil.disk_usage(existing)
     return DiskReading(free=found.free, total=found.total)
