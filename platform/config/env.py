@@ -227,11 +227,14 @@ def bank_hashes(name: str) -> dict[int, bytes]:
     for item in names(name, []):
         slot, _, text = item.partition(":")
         try:
-            found[int(slot)] = bytes(Hash.from_string(text))
+            own = Hash.from_string(text)
         except ValueError:
+            own = None
+        if own is None or not slot.isdecimal():
             raise BadEnvironment(
                 f"{name}={item!r}: expected SLOT:HASH, a number and a bank's hash in base58"
-            ) from None
+            )
+        found[int(slot)] = bytes(own)
     return found
 
 
