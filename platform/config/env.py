@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from solders.hash import Hash
+from solders.hash import Hash, ParseHashError
 from solders.pubkey import Pubkey
 
 _HOST_NAME = re.compile(
@@ -228,7 +228,7 @@ def bank_hashes(name: str) -> dict[int, bytes]:
         slot, _, text = item.partition(":")
         try:
             own = Hash.from_string(text)
-        except ValueError:
+        except ParseHashError:
             own = None
         if own is None or not slot.isdecimal():
             raise BadEnvironment(
