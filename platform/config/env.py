@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from solders.hash import Hash
+from solders.hash import Hash, ParseHashError
 from solders.pubkey import Pubkey
 
 _HOST_NAME = re.compile(
@@ -206,11 +206,14 @@ def bank_hashes(name: str) -> dict[int, bytes]:
     for item in names(name, []):
         slot, _, text = item.partition(":")
         try:
-            found[int(slot)] = bytes(Hash.from_string(text))
-        except ValueError:
+            own = Hash.from_string(text)
+        except ParseHashError:
+            own = None
+        if own is None or not slot.isdecimal():
             raise BadEnvironment(
                 f"{name}={item!r}: expected SLOT:HASH, a number and a bank's hash in base58"
-            ) from None
+            )
+        found[int(slot)] = bytes(own)
     return found
 
 

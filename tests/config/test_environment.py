@@ -13,6 +13,7 @@ from config.env import BadEnvironment
 from embedded.addresses import BadDatabaseUrl
 from tests import forked_commands
 
+HASH = "11111111111111111111111111111112"
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -44,7 +45,6 @@ def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
     [
         ("MAX_BATCH", "many", "MAX_BATCH='many': expected a whole number"),
         ("MAX_BODY", "1", "MAX_BODY=1: expected 4096 to"),
-        ("ARCHIVE_PROOF_TRUST", "12:x", "ARCHIVE_PROOF_TRUST='12:x': expected SLOT:HASH"),
         ("DEBUG", "perhaps", "DEBUG='perhaps': expected true or false"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL='loud': expected DEBUG, INFO"),
         ("LOCK_TIMEOUT_MS", "20000", "expected less than STATEMENT_TIMEOUT_MS"),
@@ -208,6 +208,11 @@ def test_remote_history_is_named_by_an_address_a_network_and_epochs(
     assert found["OLD_FAITHFUL_CACHE_BYTES"] == 1_048_576
 
 
+def test_banks_that_the_operator_vouches_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = history_settings(monkeypatch, ARCHIVE_PROOF_TRUST=f"12:{HASH}, 7:{HASH}")
+    assert found["ARCHIVE_PROOF_TRUST"] == {12: bytes(31) + b"\x01", 7: bytes(31) + b"\x01"}
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -221,6 +226,7 @@ def test_remote_history_is_named_by_an_address_a_network_and_epochs(
         ("OLD_FAITHFUL_TIMEOUT_SECONDS", "0"),
         ("LEDGER_SEAL_SLOTS", "100"),
         ("ARCHIVE_SEALING_PERCENT", "101"),
+        *(("ARCHIVE_PROOF_TRUST", each) for each in ("12", "12:x", f"x:{HASH}", f"-1:{HASH}")),
     ],
 )
 def test_old_slots_settings_that_cannot_be_meant_stop_the_start(
