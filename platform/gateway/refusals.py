@@ -129,7 +129,7 @@ class RequestFailed(Refusal):
 
 
 class HostRequired(Refusal):
-    """The request has no Host header, or more than one."""
+    """The request has no valid Host header, or more than one."""
 
     reason = "host_required"
 

@@ -1,10 +1,21 @@
 """Checks of a request's head: framing, Host and target."""
 
+import re
+
 from webserver.requests import Request, path_of
 from webserver.responses import Refused
 
 # Content-Lengths with more digits are not even read as numbers.
 _MOST_DIGITS = 15
+# What a host with its port may be written with (RFC 3986, section 3.2): never nothing, no user.
+_HOST = re.compile(rb"[A-Za-z0-9._~%!$&'()*+,;=\[\]:-]+")
+# Protocols whose request lines the parser takes for HTTP's.
+_OTHERS = re.compile(rb"[^\r\n]* (?:RTSP|ICE)/[0-9]\.[0-9]\r?\n")
+
+
+def is_of_other_protocol(begin: bytes | memoryview) -> bool:
+    """Whether a request that begins with these bytes is of RTSP or ICE."""
+    return _OTHERS.match(begin) is not None
 
 
 def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
@@ -20,11 +31,12 @@ def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
     # The parser takes no body from it, others do.
     if request.method == "CONNECT":
         return Refused.MALFORMED, False
-    hosts, codings, length, expects = 0, 0, -1, False
+    hosts, codings, length, expects, is_host = 0, 0, -1, False, True
     for name, value in request.headers:
         lower = name.lower()
         if lower == b"host":
             hosts += 1
+            is_host = _HOST.fullmatch(value.strip()) is not None
         elif lower == b"content-length":
             length = int(value) if value.isdigit() and len(value) <= _MOST_DIGITS else 1 << 62
         elif lower == b"transfer-encoding":
@@ -37,14 +49,17 @@ def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
             expects = value.lower() == b"100-continue"
     if codings > 1 or (codings and request.version == "1.0"):
         return Refused.MALFORMED, False
-    if hosts != 1 and (hosts or request.version != "1.0"):
+    if not is_host or (hosts != 1 and (hosts or request.version != "1.0")):
         return Refused.HOST_REQUIRED, False
     target = request.path
     if not target.startswith("/"):
         found = path_of(target)
         if found is None:
             return Refused.MALFORMED, False
-        target = found
+        target, host = found
+        if host:  # the Host header does not count then (RFC 9112, section 3.2.2)
+            others = [field for field in request.headers if field[0].lower() != b"host"]
+            request.headers = [(b"Host", host), *others]
     target = target.partition("#")[0]
     request.path, _, request.query = target.partition("?")
     request.length = length

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from webserver.heads import body_head, judge
+from webserver.heads import body_head, is_of_other_protocol, judge
 from webserver.repeated_heads import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
@@ -126,6 +126,9 @@ class Reader(asyncio.Protocol):
                 self._is_busy()
                 self._put(request)
                 return
+        if is_new and is_of_other_protocol(data) and self._takes_requests():
+            self._refuse(Refused.MALFORMED)
+            return
         self._feed(data)
         request, self._completed = self._completed, None
         if is_new and request is not None:

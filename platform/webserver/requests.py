@@ -1,6 +1,7 @@
 """A complete request, and its WSGI environment."""
 
 import io
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -145,15 +146,21 @@ def _name_of(raw: bytes) -> str | None:
     return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
 
 
-def path_of(target: str) -> str | None:
-    """The path of an absolute target; None of one that is no path at all."""
+def path_of(target: str) -> tuple[str, bytes] | None:
+    """The path and query of a target that is no path alone, and its host; None of one that is not
+    of HTTP.
+    """
     if target == "*":
-        return "/*"
+        return "/*", b""
     try:
         found: Any = httptools.parse_url(target.encode("latin-1"))
     except httptools.HttpParserInvalidURLError:
         return None
-    if found.schema not in (b"http", b"https"):
+    if found.schema.lower() not in (b"http", b"https"):
+        return None
+    host = re.split("[/?#]", target.partition("://")[2], maxsplit=1)[0]
+    if not host or "@" in host:  # a user in it could mislead (RFC 9110, section 4.2.4)
         return None
     path = (found.path or b"/").decode("latin-1")
-    return f"{path}?{found.query.decode('latin-1')}" if found.query else path
+    query = f"?{found.query.decode('latin-1')}" if found.query else ""
+    return path + query, host.encode("latin-1")

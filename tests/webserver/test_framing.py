@@ -96,6 +96,22 @@ _CHUNKED = "Transfer-Encoding: chunked"
         b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nhost: other\r\n\r\n",
         b"GET / HTTP/1.0\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:  \r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: user@localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost/x\r\n\r\n",
+        b"GET http://other/ HTTP/1.1\r\n\r\n",
+        b"GET http://other/ HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET http:///path HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET http://user@other/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / RTSP/1.0\r\nHost: localhost\r\n\r\n",
+        b"DESCRIBE / RTSP/1.0\r\nHost: localhost\r\n\r\n",
+        b"SETUP / RTSP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST / RTSP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
+        b"GET / ICE/1.0\r\nHost: localhost\r\n\r\n",
+        b"SOURCE / ICE/1.0\r\nHost: localhost\r\n\r\n",
     ],
     ids=repr,
 )
@@ -110,6 +126,26 @@ def test_what_could_be_read_in_two_ways_is_refused(server: Served, request_bytes
         client.sock.shutdown(socket.SHUT_WR)
         assert client.is_closed
     assert server.application.calls == []
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "path"),
+    [
+        ("http://other/a?b=c", "other", "/a"),
+        ("http://other:81", "other:81", "/"),
+        ("HTTPS://other/", "other", "/"),
+        ("http://[::1]:81/a", "[::1]:81", "/a"),
+        ("http://other?b=c", "other", "/"),
+        ("/a", "localhost", "/a"),
+    ],
+)
+def test_an_absolute_target_names_the_host(
+    server: Served, target: str, host: str, path: str
+) -> None:
+    with server.client() as client:
+        for _ in range(2):  # the second time by what is remembered of the head
+            seen = client.send(get(target)).reply().json
+            assert (seen["HTTP_HOST"], seen["PATH_INFO"]) == (host, path)
 
 
 def test_http_1_0_needs_no_host(server: Served) -> None:

@@ -94,7 +94,7 @@ def test_a_head_without_an_end_is_refused(server: Served, start: bytes) -> None:
         ("/a/../b", "/a/../b", ""),
         ("http://localhost/a?b", "/a", "b"),
         ("http://localhost", "/", ""),
-        ("https://u@localhost:1/a", "/a", ""),
+        ("https://localhost:1/a", "/a", ""),
     ],
 )
 def test_a_target_is_split(server: Served, target: str, path: str, query: str) -> None:
