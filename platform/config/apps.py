@@ -9,7 +9,11 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         # Not sooner: they need the models of Django's apps.
-        from config import checks, task_connections  # noqa: F401  (checks; Celery's signals)
+        from config import (
+            checks,  # noqa: F401  (Django's system checks)
+            task_connections,  # noqa: F401  (receives Celery's signals)
+            task_transport,  # noqa: F401  (names the transport)
+        )
         from config.cluster import spread_empty
         from config.staff_roles import keep_roles
 

@@ -5,8 +5,8 @@ import warnings
 
 from celery import Celery
 from celery.signals import beat_init, setup_logging
-from kombu.transport import TRANSPORT_ALIASES
 
+from config import task_transport  # noqa: F401  (names the transport)
 from config.celery_worker import Progress
 from shared_state import heartbeats
 
@@ -15,9 +15,6 @@ from shared_state import heartbeats
 warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-
-# A setting could name it for a host and port alone: of a unix socket kombu asks the URL.
-TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.celery_broker:Transport"
 
 app = Celery("tidemark")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -1,8 +1,10 @@
 """REDIS_URL: every client reaches the same Redis by it, over TLS, as a user with few rights."""
 
 import asyncio
+import os
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -203,6 +205,34 @@ def test_every_client_reaches_the_same_redis(
                 use(url)
                 assert admin.get("tidemark:test:clients") == str(count).encode(), use.__name__
             script_socket.forget()
+
+
+_QUEUES = """
+import django; django.setup()
+from ingest.calls import call_ingest
+from portal.services import post
+from rewind import calls as rewind
+from tipping import calls as tipping
+call_ingest()
+for app in (post._app(), rewind._app(), tipping._app()):
+    app.send_task("none", queue="default", retry=False)
+"""
+
+
+def test_each_area_queues_its_tasks_there(server: Server) -> None:
+    """In a process that is no worker and does not know Celery's own app of the service."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment = {
+        **kept,
+        "REDIS_URL": server.url(FORMS["tls"]),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}",
+        "TIDEMARK_RUN_DIR": os.environ["TIDEMARK_RUN_DIR"],
+    }
+    with administrator(server.port) as admin:
+        admin.flushall()
+        subprocess.run([sys.executable, "-c", _QUEUES], cwd=ROOT, env=environment, check=True)
+        assert (admin.llen("ingest"), admin.llen("default")) == (1, 3)
 
 
 @pytest.mark.parametrize("use", CLIENTS)
