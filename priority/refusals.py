@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from solders.pubkey import Pubkey
 
-from gateway.outages import RedisUnavailable, outage_of
+from gateway.outages import RedisUnavailable, ServiceOutage, outage_of
 from gateway.refusals import Refusal
 from jsonrpc.errors import InvalidParams, RpcError
 
@@ -217,6 +217,10 @@ class QueueUnavailable(NotAccepted):
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(_RETRY_SECONDS)}
+
+
+# What our own submissions meet where nothing can be accepted.
+NOT_ACCEPTED = (NotAccepted, ServiceOutage)
 
 
 def not_queued(error: Exception) -> RpcError:

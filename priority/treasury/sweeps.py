@@ -5,7 +5,7 @@ from datetime import datetime
 
 from priority.acceptance.accepting import submit_own
 from priority.models import Submission
-from priority.refusals import NotAccepted
+from priority.refusals import NOT_ACCEPTED
 from priority.store.sweeps import submitted
 from tipping.services import sweeping
 
@@ -34,5 +34,5 @@ def carry_on(*, now: datetime) -> None:
         for sweep in planned:
             if sweep.signature not in found:
                 submit_own(bytes(sweep.wire), kind=Submission.Kind.SWEEP, now=now)
-    except NotAccepted as refusal:
+    except NOT_ACCEPTED as refusal:
         log.warning("sweeps cannot be queued yet: %s", refusal)

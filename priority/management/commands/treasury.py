@@ -10,7 +10,7 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from priority.refusals import NotAccepted
+from priority.refusals import NOT_ACCEPTED
 from priority.treasury import payments
 from upstream.node import Node, NodeError
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
                 self._show(node)
             else:
                 self._send(node, *send)
-        except (NodeError, NotAccepted) as error:
+        except (NodeError, *NOT_ACCEPTED) as error:
             raise CommandError(str(error)) from None
 
     def _show(self, node: Node) -> None:
