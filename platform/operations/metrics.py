@@ -305,10 +305,7 @@ _ALL = (
         " prove_archive, count_stakes, prune_archive, prune_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
-    _figure(
-        *("tidemark_proven_slot", "the highest slot that the cluster's votes prove"),
-        "proof.through",
-    ),
+    _figure("tidemark_proven_slot", "the highest proven slot", "proof.through"),
     _figure(
         *("tidemark_consistent_slot", "the highest slot that is proven, or consistent with votes"),
         "proof.consistent",
