@@ -7,7 +7,9 @@ from django.conf import settings
 _PAGE = settings.ROOT / "docs" / "settings.md"
 # By make, before there is a Python of ours; and beside TIP_SECRET_SEED, whose name it extends.
 _READ_ELSEWHERE = {"PYTHON", "TIP_SECRET_SEED_FILE"}
-READ = re.compile(r'env\.\w+\(\s*"([A-Z_]+)"|os\.environ\.get\("([A-Z_]+)"|\$\{([A-Z_]+):-')
+READ = re.compile(
+    r'(?:env\.\w+|= redis_url)\(\s*"([A-Z_]+)"|os\.environ\.get\("([A-Z_]+)"|\$\{([A-Z_]+):-'
+)
 
 
 def test_the_page_has_every_variable_that_is_read_and_no_other():
