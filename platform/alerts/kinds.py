@@ -58,6 +58,13 @@ _ALARM = {
     "severity": "its severity",
     "since": "when it began, UTC (ISO 8601)",
 }
+_SUBMISSION = {
+    **_KEY,
+    "signature": "the transaction's signature, base58",
+    "bundleId": "the bundle that it was submitted in; null if it was submitted alone",
+    "reason": "why, as in the fate's `sendingStopped`",
+}
+_FATES = ("portal:fate", "signature")
 _KEYS, _HOOKS = ("portal:key", "keyId"), ("portal:webhook", "webhookId")
 _ALARMS = ("admin:operations_alarm_change", "alarmId")
 
@@ -127,6 +134,23 @@ KINDS = {
             "all of a key's monthly calls are used: calls are answered 429 until the next month",
             _KEYS,
             {**_KEY, **_QUOTA},
+        ),
+        Kind(
+            "submission.stopped",
+            Audience.CUSTOMER,
+            "Transaction is not sent any more",
+            "a transaction on a durable nonce was sent for long enough: it can still land, and its"
+            " nonce is watched",
+            _FATES,
+            _SUBMISSION,
+        ),
+        Kind(
+            "submission.watch_ended",
+            Audience.CUSTOMER,
+            "Transaction's fate stays unknown",
+            "the nonce of a transaction is not watched any more, and could still take it",
+            _FATES,
+            _SUBMISSION,
         ),
         Kind(
             "webhook.disabled",

@@ -9,6 +9,7 @@ import msgspec
 from django.db import transaction
 
 from priority.fates.announcing import FateChange, announce
+from priority.fates.notices import publish_stopped
 from priority.models import Bundle, Submission
 from priority.store import settling as store
 from priority.store.settling import FoundRow, SettledRow
@@ -41,6 +42,7 @@ def end_watches(*, accepted_before: datetime, most: int, now: datetime) -> int:
     """
     rows = store.end_watches(accepted_before=accepted_before, most=most)
     ended = [_change(row, now)._replace(settled=False, stopped=row.reason) for row in rows]
+    publish_stopped(ended)
     transaction.on_commit(partial(announce, ended))
     return len(rows)
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from django.db.transaction import atomic
 
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.announcing import FateChange, announce
+from priority.fates.notices import publish_stopped
 from priority.lander.active_submissions import (
     ON_CHAIN,
     ActiveSubmission,
@@ -271,6 +272,15 @@ def _fate(
     )
 
 
+def _of_open(
+    batch: _Batch, settled: Collection[int], others: Iterable[StoredSubmission]
+) -> list[FateChange]:
+    """The batch's changes without those of submissions that are settled, or another's."""
+    left_out = {signature for signature, row_id in batch.ids.items() if row_id in settled}
+    left_out.update(each.signature for each in others)
+    return [each for signature, each in batch.announced.items() if signature not in left_out]
+
+
 def _store(batch: _Batch) -> _Written:
     """Runs in the database thread."""
     try:
@@ -290,17 +300,13 @@ def _store(batch: _Batch) -> _Written:
             ]
             if attempts:
                 store.copy_attempts(attempts)
+            settled = {change.id for change in batch.changes} - changed
+            announced = _of_open(batch, settled, others)
+            publish_stopped(announced)
     except AWAY:
         connection.close()
         raise
-    settled = {change.id for change in batch.changes} - changed
-    announced = dict(batch.announced)
-    for signature, row_id in batch.ids.items():
-        if row_id in settled:
-            announced.pop(signature, None)
-    for each in others:
-        announced.pop(each.signature, None)
-    announce(list(announced.values()))
+    announce(announced)
     counts: Counter[counters.CounterName] = Counter(
         (counters.ATTEMPTS, row.upstream, row.outcome) for row in attempts
     )

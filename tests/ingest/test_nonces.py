@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 from solders.transaction import VersionedTransaction
 
+from access.models import ApiKey
+from alerts.models import Event
 from ingest.services import fates
 from priority.fates import retention
 from priority.models import Bundle, Submission
@@ -194,7 +196,7 @@ def test_a_bundle_ends_with_its_nonces() -> None:
 
 def test_a_watch_ends_with_the_time_for_which_submissions_are_kept(rpc: Rpc) -> None:
     transaction = on_nonce(1)
-    row = submitted_on(transaction)
+    row = submitted_on(transaction, key=ApiKey.objects.get())  # the caller's
     begin(9)
     kept = timedelta(days=7)
     retention.forget(kept, now=timezone.now() + timedelta(days=6))
@@ -204,6 +206,8 @@ def test_a_watch_ends_with_the_time_for_which_submissions_are_kept(rpc: Rpc) -> 
     told = rpc("/priority", "getTransactionFate", name(transaction))["result"]
     assert (told["final"], told["sending"]) == (False, "stopped")
     assert "unknown, watch ended" in told["reason"]
+    notice = Event.objects.get()
+    assert (notice.kind, notice.data["signature"]) == ("submission.watch_ended", name(transaction))
     retention.forget(kept, now=timezone.now() + timedelta(days=15))
     assert not Submission.objects.exists()
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
+from alerts.models import Event
 from priority.fates.announcing import FIELD, key_stream, unpack
 from priority.fates.events import event, read_place
 from priority.models import Submission
@@ -44,6 +45,9 @@ def test_sending_stops_by_the_clock_and_the_fate_stays_open(
         last = events(key.pk)[-1]
         assert (last["final"], last["sending"]) == (False, "stopped")
         assert last["sendingStopped"] == found.stopped
+        notice = Event.objects.get(kind="submission.stopped")
+        assert (notice.customer_id, notice.data["reason"]) == (key.customer_id, found.stopped)
+        assert notice.data["signature"] == str(transaction.signatures[0])
     # Accepted again it is sent again.
     odd.delete()
     upstream("node")
