@@ -54,6 +54,8 @@ FORK = b64encode(struct.pack("<Q", 1))
 LONG = chain([5, 6, 7, 9, 10])
 QUIET = [{**each, "votes": []} for each in LONG]
 FORKED = chain([5, 6, 7, 9, 10], fork_at=5)
+# An invented bank above the chain.
+ON_TOP = rehashed(LONG[-1], slot=11, parentSlot=10, parentBankHash=LONG[-1]["bankHash"], votes=[])
 MINE = electorate(firstSlot=0, lastSlot=31)
 ANY_SLOTS = electorate()
 LAMPORTS = {account: each["lamports"] for account, each in MINE["stakes"].items()}
@@ -432,30 +434,14 @@ CHAINS = [
         "an invented bank on top, without votes",
         [
             *LONG,
-            rehashed(
-                LONG[-1],
-                slot=11,
-                parentSlot=10,
-                parentBankHash=LONG[-1]["bankHash"],
-                votes=[],
-            ),
+            ON_TOP,
         ],
     ),
     Forgery(
         "an invented bank on top, voter the forger's own",
         [
             *LONG,
-            named_as_voters(
-                forged(
-                    rehashed(
-                        LONG[-1],
-                        slot=11,
-                        parentSlot=10,
-                        parentBankHash=LONG[-1]["bankHash"],
-                        votes=[],
-                    )
-                )
-            ),
+            named_as_voters(forged(ON_TOP)),
         ],
     ),
     Forgery(
