@@ -1,30 +1,19 @@
 """Queues turns of simulation jobs, from any process."""
 
-from functools import cache
 from uuid import UUID
 
-from celery import Celery
-
 from shared_state.redis_client import client
+from shared_state.worker_calls import call_worker
 
 QUEUE = "simulations"
 _MOST_WAITING = 1_000
-
-
-@cache
-def _app() -> Celery:
-    app = Celery("tidemark-simulations")
-    app.config_from_object("django.conf:settings", namespace="CELERY")
-    return app
 
 
 def call_job(job_id: UUID, turn: int) -> None:
     """Queues that turn of the job for a worker. Raises redis' or kombu's errors when Redis is
     down: the schedule queues it later.
     """
-    _app().send_task(
-        "rewind.tasks.run_simulation_job", (str(job_id), turn), queue=QUEUE, retry=False
-    )
+    call_worker("rewind.tasks.run_simulation_job", str(job_id), turn, queue=QUEUE)
 
 
 def is_crowded() -> bool:

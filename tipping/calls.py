@@ -2,23 +2,14 @@
 
 import logging
 import time
-from functools import cache
-
-from celery import Celery
 
 from shared_state.outages import AWAY
+from shared_state.worker_calls import call_worker
 
 log = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 1.0
 _requested_at = float("-inf")
-
-
-@cache
-def _app() -> Celery:
-    app = Celery("tidemark-tipping")
-    app.config_from_object("django.conf:settings", namespace="CELERY")
-    return app
 
 
 def request_batches() -> None:
@@ -30,7 +21,7 @@ def request_batches() -> None:
         return
     _requested_at = time.monotonic()
     try:
-        _app().send_task("tipping.tasks.prepare_tip_batches", retry=False, expires=10)
+        call_worker("tipping.tasks.prepare_tip_batches", expires_seconds=10)
     except AWAY as error:
         log.warning("could not request tip batches from a worker: %s", error)
 

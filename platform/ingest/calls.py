@@ -1,21 +1,11 @@
 """Calls the ingest worker from processes that are not Celery's own."""
 
-from functools import cache
-
-from celery import Celery
-
 from shared_state.redis_client import client
+from shared_state.worker_calls import call_worker
 
 QUEUE = "ingest"
 # The name and its argument, a slot that no worker reads, are those of running older versions.
 TASK = "ingest.tasks.ingest_slot"
-
-
-@cache
-def _app() -> Celery:
-    app = Celery("tidemark-calls")
-    app.config_from_object("django.conf:settings", namespace="CELERY")
-    return app
 
 
 def call_ingest() -> None:
@@ -26,4 +16,4 @@ def call_ingest() -> None:
     """
     if client().llen(QUEUE):
         return
-    _app().send_task(TASK, (0,), queue=QUEUE, retry=False)
+    call_worker(TASK, 0, queue=QUEUE)

@@ -209,13 +209,13 @@ def test_every_client_reaches_the_same_redis(
 
 _QUEUES = """
 import django; django.setup()
+from uuid import uuid4
 from ingest.calls import call_ingest
-from portal.services import post
-from rewind import calls as rewind
-from tipping import calls as tipping
+from rewind.calls import call_job
+from tipping.calls import request_batches
 call_ingest()
-for app in (post._app(), rewind._app(), tipping._app()):
-    app.send_task("none", queue="default", retry=False)
+call_job(uuid4(), 1)
+request_batches()
 """
 
 
@@ -232,7 +232,7 @@ def test_each_area_queues_its_tasks_there(server: Server) -> None:
     with administrator(server.port) as admin:
         admin.flushall()
         subprocess.run([sys.executable, "-c", _QUEUES], cwd=ROOT, env=environment, check=True)
-        assert (admin.llen("ingest"), admin.llen("default")) == (1, 3)
+        assert [admin.llen(queue) for queue in ("ingest", "simulations", "default")] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("use", CLIENTS)

@@ -1,22 +1,14 @@
 """Queues mails for the worker: the response is the same for known and unknown addresses."""
 
-from functools import cache
 from typing import Any
 
 import redis
-from celery import Celery
 from kombu.exceptions import OperationalError
 
 from portal.models import Member
 from portal.services import members
+from shared_state.worker_calls import call_worker
 from staff import outgoing_mail
-
-
-@cache
-def _app() -> Celery:
-    app = Celery("tidemark-mails")
-    app.config_from_object("django.conf:settings", namespace="CELERY")
-    return app
 
 
 def post_link(member: Member) -> bool:
@@ -40,7 +32,7 @@ def _post(task: str, *args: Any) -> bool:
     if not outgoing_mail.is_sent():
         return False
     try:
-        _app().send_task(task, args, retry=False)
+        call_worker(task, *args)
     except (OperationalError, redis.RedisError, OSError):
         return False
     return True
