@@ -1,6 +1,6 @@
 # make run   the whole service on this machine        make test   the tests
 # make quick   the tests that need no service, and a smoke test through the endpoints
-.PHONY: run test quick bench soak clients check protobuf clean environment
+.PHONY: run test quick bench soak clients check protobuf clean environment development
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -27,25 +27,25 @@ run: environment
 
 # In three processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
 # process of many threads gives more of its memory back.
-test: environment
+test: development
 	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
 
 # In a minute, in two processes: these tests hardly wait. docs/testing.md says what it leaves out.
-quick: environment
+quick: development
 	@.venv/bin/pytest -q -n 2 -m "not soak" $(QUICK) $(ARGS)
 
 # Long runs and walks in a browser, left out of `make test`, and each property with all its examples.
-soak: environment
+soak: development
 	@.venv/bin/pytest -q -m "soak or hypothesis" --hypothesis-profile=random $(ARGS)
 
 # Other people's clients, each on its own stack, with its packages of the registries.
-clients: environment
+clients: development
 	@.venv/bin/pytest -q -m clients tests/clients/stacks $(ARGS)
 
-bench: environment
+bench: development
 	@.venv/bin/python -m benchmarks $(ARGS)
 
-check: environment
+check: development
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
@@ -53,12 +53,15 @@ check: environment
 	@.venv/bin/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
 # After a change to a .proto file: a test holds that what is made of them is fresh.
-protobuf: environment
+protobuf: development
 	@cd platform && ../.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
 		upstream/protobuf/*.proto
 
+# What the service needs, and that with what tests, checks and benchmarks need.
 environment:
 	@.ci/environment
+development:
+	@.ci/environment dev
 
 # Everything made, but for .run: that is data.
 clean:

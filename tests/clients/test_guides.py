@@ -237,7 +237,9 @@ def test_commands_and_settings_of_the_guides_exist() -> None:
 
 def test_packages_of_the_guides_are_those_that_are_tested() -> None:
     npm = json.loads((NPM / "package.json").read_text())["dependencies"]
-    pins = (ROOT / "requirements.txt").read_text()
+    pins = "".join(
+        (ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt")
+    )
     for file in sorted((ROOT / "docs/guides").glob("*.md")):
         text = file.read_text(encoding="utf-8")
         for name in re.findall(r"pip install ([\w-]+)", text):

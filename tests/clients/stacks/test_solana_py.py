@@ -1,4 +1,4 @@
-"""solana-py, of requirements.txt: its whole way with one URL and one key."""
+"""solana-py, of requirements-dev.txt: its whole way with one URL and one key."""
 
 import sys
 
