@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 
 from django.contrib.auth import authenticate, login, logout
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -119,14 +118,15 @@ def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse
         context = {"refusal": refusal, "invited": purpose is Purpose.INVITATION}
         return page(request, "portal/link_spent.html", context, status=410)
     form = PasswordForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _chosen(request, user, form, purpose):
+    if request.method == "POST" and form.is_valid() and _chosen(request, token, form, purpose):
         return page(request, "portal/password_chosen.html", {})
     context = {"form": form, "email": user.username, "invited": purpose is Purpose.INVITATION}
     return page(request, "portal/choose_password.html", context)
 
 
-def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpose) -> bool:
+def _chosen(request: HttpRequest, token: str, form: PasswordForm, purpose: Purpose) -> bool:
     with attempt(request, form, "password") as attempted:
+        user = links.user_of(token, purpose, lock=True)
         members.choose_password(user, form.cleaned_data["password"])
         how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
         member = store.member_of(user.pk)
