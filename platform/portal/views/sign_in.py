@@ -19,7 +19,7 @@ from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
-from staff import audit, outgoing_mail, second_factor
+from staff import audit, outgoing_mail, second_factor, sign_ins
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -49,6 +49,8 @@ def _checked_password(request: HttpRequest) -> HttpResponse:
     user = authenticate(request, username=name, password=form.cleaned_data["password"])
     member = None if user is None else store.member_of(user.pk)
     if member is None or member.user.is_staff:
+        if user is not None:  # Django reports only wrong passwords
+            sign_ins.record_failure(request, name)
         form.add_error(None, "Wrong e-mail address or password")
         return _sign_in_page(request, form)
     if second_factor.has_device(member.user):
