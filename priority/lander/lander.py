@@ -93,7 +93,9 @@ class Lander:
         )
         self._name = LanderName(self._client, config.name)
         self._writer = Writer(self._database, self._written)
-        self._fan_out = FanOut(self._upstreams, self._chain, self._writer.changed, self._begun)
+        self._fan_out = FanOut(
+            self._upstreams, self._chain, self._writer.changed, self._begun, self._answered
+        )
         self._submissions = ActiveSubmissions(
             self._chain,
             self._fan_out,
@@ -300,6 +302,9 @@ class Lander:
 
     def _begun(self, submission: ActiveSubmission) -> None:
         self._queue.begun(submission.entry_id)
+
+    def _answered(self, submission: ActiveSubmission) -> None:
+        self._queue.answered(submission.entry_id)
 
     def _written(self, submission: ActiveSubmission) -> None:
         if self._submissions.written(submission):

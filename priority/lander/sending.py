@@ -56,7 +56,8 @@ class _UnderWay:
 
 class FanOut:
     """Sends submissions. `changed` is called with each one whose row must be updated, `begun` with
-    each one whose first attempt was made or is not needed: it no longer counts as waiting.
+    each one whose first attempt began, and `answered` with each one whose first attempt an upstream
+    answered or that needs none: it no longer counts as waiting.
     """
 
     def __init__(
@@ -65,11 +66,13 @@ class FanOut:
         chain: Chain,
         changed: Callable[[ActiveSubmission], None],
         begun: Callable[[ActiveSubmission], None],
+        answered: Callable[[ActiveSubmission], None],
     ) -> None:
         self._upstreams = upstreams
         self._chain = chain
         self._changed = changed
         self._begun = begun
+        self._no_longer_waits = answered
         self._under_way = 0
         # Not sent yet because no upstream had capacity: the first one goes with the next answer.
         self._waiting: dict[ActiveSubmission, None] = {}
@@ -88,14 +91,14 @@ class FanOut:
             return
         if submission.is_done or submission.is_on_chain or not submission.has_tries_left:
             self._waiting.pop(submission, None)
-            self._begun(submission)
+            self._no_longer_waits(submission)
             return
         try:
             if not self._is_too_late(submission):
                 self._round_in_budget(submission)
             else:
                 self._waiting.pop(submission, None)
-                self._begun(submission)
+                self._no_longer_waits(submission)
         finally:
             if submission.has_tries_left:
                 self._later(submission)
@@ -184,7 +187,7 @@ class FanOut:
             if not this.under_way:
                 # Upstreams in cooldown, or busy ones that the caller chose, must not delay other
                 # submissions.
-                self._begun(submission)
+                self._no_longer_waits(submission)
         self._changed(submission)
 
     def _run_first_waiting(self) -> None:
@@ -193,7 +196,9 @@ class FanOut:
             self.run(submission)
 
     def _check_begun(self, submission: ActiveSubmission, this: _Round) -> None:
-        if this.under_way or this.is_tried or submission.accepted.only:
+        if submission.accepted.only:
+            self._no_longer_waits(submission)
+        elif this.under_way:
             self._begun(submission)
 
     def _start(self, attempt: _UnderWay, delivery: Delivery) -> None:
@@ -229,6 +234,8 @@ class FanOut:
         if not is_tried:
             if isinstance(found, Resting):
                 upstream.unavailable(_now(), attempt.target, str(found))
+            if not isinstance(found, Backlogged) and not attempt.round.under_way:
+                self._no_longer_waits(submission)  # or what cannot be sent would delay others
             self._explain_failure(submission, upstream, str(found))
             self._not_tried(submission, attempt.round)
             return
@@ -236,6 +243,7 @@ class FanOut:
         answer = type(found).__name__ if _is_unforeseen(found) else str(found)
         this = attempt.round
         this.is_tried = True
+        self._no_longer_waits(submission)
         latency = int(seconds * 1e6)
         submission.note(
             NewAttempt(
