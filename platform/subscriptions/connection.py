@@ -58,6 +58,7 @@ _numbers = itertools.count(1)
 _CODES: dict[str, int] = {
     "service_stops": CloseCode.SERVICE_RESTART,
     "sockets_unavailable": CloseCode.TRY_AGAIN_LATER,
+    "stream_silent": CloseCode.TRY_AGAIN_LATER,
 }
 
 
@@ -100,6 +101,10 @@ class Connection:
         self._waiters: list[asyncio.Future[None]] = []
         channel.bound_buffer(_BUFFER_BYTES)
         hub.members.add(self)
+
+    @property
+    def hears_chain(self) -> bool:
+        return any(each.is_wanted for each in self.open.values())
 
     # --- from the web server ----------------------------------------------------------------------
 
