@@ -23,6 +23,7 @@ from honcho.printer import Message, Printer
 from config.json_lines import PROCESS
 from config.json_printer import JsonPrinter
 from config.log_output import LogOutput
+from config.nice_values import set_nice_value
 from config.preloaded import Image, Running
 from config.procfile_commands import argv_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
@@ -201,14 +202,13 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             assert program.process.stdout is not None
             os.set_blocking(program.process.stdout.fileno(), False)
             supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
+        if program.process is not None:
+            set_nice_value(program.name, program.process.pid)
 
 
 def _started(supervisor: Supervisor, program: Program) -> Running:
-    environment = {
-        **supervisor.environment,
-        **program.watched.environment,
-        PROCESS: program.name,
-    }
+    own = {**program.watched.environment, PROCESS: program.name}
+    environment = {**supervisor.environment, **own}
     argv = argv_of(program.command, environment)
     if supervisor.image is not None and argv is not None:
         image, root = supervisor.image, supervisor.root

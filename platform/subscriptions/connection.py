@@ -43,6 +43,7 @@ _numbers = itertools.count(1)
 _CODES: dict[str, int] = {
     "service_stops": CloseCode.SERVICE_RESTART,
     "sockets_unavailable": CloseCode.TRY_AGAIN_LATER,
+    "stream_silent": CloseCode.TRY_AGAIN_LATER,
 }
 
 
@@ -63,6 +64,10 @@ class Connection(WebSocket):
         self._hub = hub
         self._calls = Share(now, rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
         hub.members.add(self)
+
+    @property
+    def hears_chain(self) -> bool:
+        return any(each.is_wanted for each in self.open.values())
 
     def connection_lost(self) -> None:
         super().connection_lost()

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ingest.source_lock import SecondFollower, SourceLock
 from localnet.genesis_file import write_genesis_hash
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
+from shared_state import pace
 from tests import forked_commands
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
@@ -125,6 +127,51 @@ def test_readyz_refuses_a_silent_stream_only_where_a_lag_is_set(client: Any, set
     status, found = readyz(client)
     assert status == 503
     assert not found["ok"] and found["why"].startswith("silent for 10")
+
+
+@pytest.fixture
+def slow_chain() -> Iterator[None]:
+    """Its slots take ten seconds."""
+    pace.publish(10.0)
+    pace.forget()
+    yield
+    pace.forget()
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "why"),
+    [
+        ({"heard_at": 0.5}, "", ""),
+        ({"heard_at": 50.0}, "", ""),
+        ({"heard_at": 500.0}, "stream_silent", "no slot has come for 5"),
+        # It may have been silent before, but it has only been connected again.
+        ({"heard_at": 500.0, "connected_since": 0.5}, "", ""),
+        ({"connected_since": 500.0}, "stream_silent", "no slot has come for 5"),
+        ({"connected_since": None, "problem": "refused"}, "stream_not_connected", "no stream is "),
+        ({"ended_at": 0.5, "problem": "another chain"}, "follower_ended", "another chain"),
+    ],
+)
+def test_readyz_is_degraded_with_the_cause_when_nothing_of_the_chain_comes(
+    client: Any, settings: Any, slow_chain: None, state: dict[str, Any], cause: str, why: str
+) -> None:
+    """Times are seconds ago; a stream is silent after twelve slots."""
+    settings.UPSTREAM_GEYSER_URL = "http://geyser.example"
+    now = time.time()
+    times = {"connected_since": 600.0, **state}
+    found = {
+        name: value if name == "problem" else 0.0 if value is None else now - value
+        for name, value in times.items()
+    }
+    publish(FollowerState(source="stream of a", **found))
+    answer = client.get("/readyz")
+    checks = json.loads(answer.content)["checks"]["following"]
+    assert answer.status_code == 200 or state.get("ended_at")
+    assert (checks["ok"], checks.get("cause", "")) == (not cause, cause)
+    assert checks.get("why", "").startswith(why)
+    assert not cause or checks["remedy"]
+    # Where nothing is to be followed it is as it should be.
+    settings.UPSTREAM_GEYSER_URL = settings.UPSTREAM_RPC_URL = ""
+    assert json.loads(client.get("/readyz").content)["checks"]["following"]["ok"]
 
 
 def test_a_stream_that_was_never_heard_is_not_silent_since_1970(client: Any, settings: Any) -> None:
