@@ -163,15 +163,15 @@ def test_readyz_is_degraded_with_the_cause_when_nothing_of_the_chain_comes(
         for name, value in times.items()
     }
     publish(FollowerState(source="stream of a", **found))
-    answer = client.get("/readyz")
-    checks = json.loads(answer.content)["checks"]["following"]
-    assert answer.status_code == 200 or state.get("ended_at")
+    status, answer = readyz(client)
+    checks = answer["checks"]["following"]
+    assert status == 200 or state.get("ended_at")
     assert (checks["ok"], checks.get("cause", "")) == (not cause, cause)
     assert checks.get("why", "").startswith(why)
     assert not cause or checks["remedy"]
     # Where nothing is to be followed it is as it should be.
     settings.UPSTREAM_GEYSER_URL = settings.UPSTREAM_RPC_URL = ""
-    assert json.loads(client.get("/readyz").content)["checks"]["following"]["ok"]
+    assert readyz(client)[1]["checks"]["following"]["ok"]
 
 
 def test_a_stream_that_was_never_heard_is_not_silent_since_1970(client: Any, settings: Any) -> None:
