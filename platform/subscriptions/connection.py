@@ -113,7 +113,7 @@ class Connection(WebSocket):
 
     def end(self, why: str) -> None:
         """Disconnects the client, with a notice that says why."""
-        if self.is_ended:
+        if not self.is_open:
             return
         self._count("subscriptions", why)
         notice = {"jsonrpc": "2.0", "method": "endNotification", "params": {"reason": why}}

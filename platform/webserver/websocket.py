@@ -5,6 +5,7 @@ Frames are the package `websockets`', without its network layer.
 
 import asyncio
 import time
+from codecs import utf_8_decode
 from collections import deque
 
 from websockets.frames import CloseCode, Frame, Opcode
@@ -27,6 +28,63 @@ _GOODBYE_SECONDS = 5.0
 _MESSAGE_SECONDS = 20.0
 
 
+class _Reader(Protocol):
+    """Reads frames to whole messages. What breaks a rule ends the connection at its place: what was
+    whole before is a message, and nothing is behind it.
+    """
+
+    __slots__ = (
+        *("_is_text", "_letter", "_most_bytes", "_most_frames", "_pieces", "_size"),
+        *("begun_at", "messages"),
+    )
+
+    def __init__(self, most_bytes: int, most_frames: int) -> None:
+        # The maximum is of a frame: the library would count pings as parts of the message.
+        super().__init__(Side.SERVER, state=State.OPEN, max_size=(None, most_bytes))
+        self.messages: list[tuple[bytes, bool]] = []  # and whether each is text
+        self.begun_at: float | None = None  # of a message that is not whole
+        self._most_bytes, self._most_frames = most_bytes, most_frames
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_text = False
+        self._letter = b""  # the beginning of one that is not whole
+
+    def recv_frame(self, frame: Frame) -> None:
+        """Called by the library for each frame that came whole."""
+        if frame.opcode is Opcode.CLOSE:
+            # A client may leave before its message is whole (RFC 6455, section 5.4), which the
+            # library takes for an error.
+            self.current_size = None
+        super().recv_frame(frame)
+        if frame.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+            self._add(frame, bytes(frame.data))
+
+    def _add(self, frame: Frame, piece: bytes) -> None:
+        if frame.opcode is not Opcode.CONT:
+            self._is_text = frame.opcode is Opcode.TEXT
+            self.begun_at = None if frame.fin else time.monotonic()
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._most_bytes:
+            self.fail(CloseCode.MESSAGE_TOO_BIG, f"more than {self._most_bytes} bytes")
+        elif not frame.fin and len(self._pieces) >= self._most_frames:
+            self.fail(CloseCode.MESSAGE_TOO_BIG, f"more than {self._most_frames} frames")
+        elif self._is_text and not self._is_utf8(piece, is_last=frame.fin):
+            self.fail(CloseCode.INVALID_DATA, "text that is not UTF-8")
+        elif frame.fin:
+            self.messages.append((b"".join(self._pieces), self._is_text))
+            self._pieces, self._size, self.begun_at = [], 0, None
+
+    def _is_utf8(self, piece: bytes, *, is_last: bool) -> bool:
+        text = self._letter + piece
+        try:
+            _, size = utf_8_decode(text, "strict", is_last)
+        except UnicodeDecodeError:
+            return False
+        self._letter = text[size:]
+        return True
+
+
 class WebSocket:
     """Used on the event loop: the handler of an upgraded connection, which gives each message to
     `_take`. Who makes it calls `tick` about every second.
@@ -37,20 +95,16 @@ class WebSocket:
     most_frames = 1_024
 
     __slots__ = (
-        *("_asked_at", "_begun_at", "_bytes", "_channel", "_ending", "_heard_at", "_input"),
-        *("_is_text", "_pieces", "_protocol", "_queue", "_waiters", "is_ended"),
+        *("_asked_at", "_bytes", "_channel", "_ending", "_heard_at", "_input", "_protocol"),
+        *("_queue", "_waiters", "is_ended"),
     )
 
     def __init__(self, channel: Channel, share: Share) -> None:
         self.is_ended = False
         self._channel = channel
-        self._protocol = Protocol(Side.SERVER, state=State.OPEN, max_size=self.most_bytes)
+        self._protocol = _Reader(self.most_bytes, self.most_frames)
         self._queue: deque[bytes] = deque()
         self._bytes = 0
-        # The frames of a message that was begun, since when, and whether it is text.
-        self._pieces: list[bytes] = []
-        self._begun_at = 0.0
-        self._is_text = False
         self._heard_at = time.monotonic()
         self._input = PacedInput(
             channel,
@@ -62,6 +116,11 @@ class WebSocket:
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
         channel.bound_buffer(_BUFFER_BYTES)
+
+    @property
+    def is_open(self) -> bool:
+        """Neither side has said goodbye."""
+        return not self.is_ended and self._protocol.state is State.OPEN
 
     def _take(self, message: bytes, *, is_text: bool) -> None:
         raise NotImplementedError
@@ -79,14 +138,17 @@ class WebSocket:
         """Reads a slice of what came."""
         protocol = self._protocol
         protocol.receive_data(data)
-        if protocol.state is State.OPEN:
-            # Pongs go first: a ping may come between the frames of a message.
-            self._flush_protocol()
-        for event in protocol.events_received():
-            if isinstance(event, Frame):
-                self._frame(event)
-        self._flush_protocol()
-        if protocol.state is not State.OPEN and not self.is_ended:
+        protocol.events_received()  # its frames are read
+        chunks = [chunk for chunk in protocol.data_to_send() if chunk]
+        # Pongs go first: a ping may come between the frames of a message. A close frame goes last.
+        last = [] if protocol.state is State.OPEN else [chunks.pop()]
+        self._write(chunks)
+        messages, protocol.messages = protocol.messages, []
+        for message, is_text in messages:
+            if not self.is_ended:
+                self._take(message, is_text=is_text)
+        self._write(last)
+        if last:
             # It said goodbye, or what it sent is no WebSocket: the library has answered.
             self._finish()
 
@@ -106,31 +168,6 @@ class WebSocket:
 
     def stop(self) -> None:
         self.end("service_stops")
-
-    def _frame(self, frame: Frame) -> None:
-        if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-            return  # the library answers pings
-        if self.is_ended:
-            return
-        if not self._pieces:
-            self._begun_at = time.monotonic()
-            self._is_text = frame.opcode is Opcode.TEXT
-        self._pieces.append(bytes(frame.data))
-        if frame.fin:
-            body = b"".join(self._pieces)
-            self._pieces = []
-            if self._is_text and not _is_utf8(body):
-                self._break_off(CloseCode.INVALID_DATA, "text that is not UTF-8")
-                return
-            self._take(body, is_text=self._is_text)
-        elif len(self._pieces) > self.most_frames:
-            self._break_off(CloseCode.MESSAGE_TOO_BIG, "too many frames")
-
-    def _break_off(self, code: CloseCode, why: str) -> None:
-        """What came is not WebSocket as the service speaks it."""
-        self._protocol.fail(code, why)
-        self._flush_protocol()
-        self._finish()
 
     # --- sending ----------------------------------------------------------------------------------
 
@@ -160,14 +197,14 @@ class WebSocket:
 
     def _say_goodbye(self, why: str, code: int, notice: bytes = b"") -> None:
         """A last message, in place of those that wait, and a close frame."""
-        if self.is_ended:
+        if not self.is_open:
             return
         self._queue.clear()
         self._bytes = 0
         if notice:
             self._channel.write(Frame(Opcode.TEXT, notice).serialize(mask=False))
         self._protocol.send_close(code, why)
-        self._flush_protocol()
+        self._write(self._protocol.data_to_send())
         self._finish()
 
     def _finish(self) -> None:
@@ -192,8 +229,7 @@ class WebSocket:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _flush_protocol(self) -> None:
-        chunks = [chunk for chunk in self._protocol.data_to_send() if chunk]
+    def _write(self, chunks: list[bytes]) -> None:
         if chunks:
             self._channel.write_all(chunks)
 
@@ -204,17 +240,9 @@ class WebSocket:
         if silent > _GONE_SECONDS:
             self._finish()
             self._abort()
-        elif self._pieces and now - self._begun_at > _MESSAGE_SECONDS:
+        elif now - (self._protocol.begun_at or now) > _MESSAGE_SECONDS:
             self.end("message_timed_out")
         elif silent > _PING_SECONDS and now - self._asked_at > _PING_SECONDS / 2:
             self._asked_at = now
             self._protocol.send_ping(b"")
-            self._flush_protocol()
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+            self._write(self._protocol.data_to_send())

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from subscriptions.methods import methods
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
+from tests.subscriptions.raw_socket import HEAD
 from tests.subscriptions.socket_client import Socket
 
 NAMES = sorted(method.name for method in methods)
@@ -30,10 +31,6 @@ values = st.recursive(
     st.none() | st.booleans() | NUMBERS | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=8,
-)
-HEAD = (
-    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
 )
 
 

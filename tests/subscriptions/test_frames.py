@@ -13,63 +13,11 @@ import pytest
 
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
+from tests.subscriptions.raw_socket import HEAD, Raw, frame
 from tests.subscriptions.socket_client import Socket
-from tests.subscriptions.test_any_message import HEAD
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"slotUnsubscribe","params":[1]}'
 LARGE = 2**70
-
-
-def frame(first: int, data: bytes = b"", *, masked: bool = True) -> bytes:
-    """A frame with this first byte, masked with zeros."""
-    size = len(data)
-    flag = 0x80 if masked else 0
-    head = (
-        bytes((first, flag | size))
-        if size < 126
-        else bytes((first, flag | 126)) + struct.pack(">H", size)
-    )
-    return head + (bytes(4) if masked else b"") + data
-
-
-class Raw:
-    """A client that sends any bytes and reads frames."""
-
-    def __init__(self, served: Served) -> None:
-        self._socket = sockets.create_connection(("127.0.0.1", served.port))
-        self._socket.settimeout(PATIENCE_SECONDS)
-        self._socket.sendall(f"{HEAD}Authorization: {served.key}\r\n\r\n".encode())
-        self._file = self._socket.makefile("rb")
-        assert self._file.readline().startswith(b"HTTP/1.1 101 ")
-        while self._file.readline() != b"\r\n":
-            pass
-
-    def send(self, *parts: bytes) -> None:
-        for part in parts:
-            self._socket.sendall(part)
-
-    def give_up_after(self, seconds: float) -> None:
-        self._socket.settimeout(seconds)
-
-    def receive(self) -> tuple[int, bytes]:
-        """The first byte of the next frame, and its content."""
-        first, size = self._file.read(2)
-        if size == 126:
-            (size,) = struct.unpack(">H", self._file.read(2))
-        return first, self._file.read(size)
-
-    def code(self) -> int:
-        """The code of the close frame that comes next; then the connection ends."""
-        first, data = self.receive()
-        assert first == 0x88, (first, data)
-        with suppress(ConnectionError):  # who broke the rules is not waited for
-            self.send(frame(0x88, data[:2]))
-            assert self._file.read() == b""
-        return int.from_bytes(data[:2], "big")
-
-    def close(self) -> None:
-        self._file.close()
-        self._socket.close()
 
 
 BAD = {
@@ -95,7 +43,7 @@ def test_a_frame_that_must_not_be_ends_with_its_code(served: Served) -> None:
     found = {}
     with served.socket() as other:
         for name, (parts, _) in BAD.items():
-            with closing(Raw(served)) as raw:
+            with closing(Raw(served.port, served.key)) as raw:
                 raw.send(*parts)
                 found[name] = raw.code()
             assert other.call("slotUnsubscribe", other.call("slotSubscribe"))
@@ -125,7 +73,7 @@ def test_a_handshake_that_is_none_is_refused_with_its_status(served: Served) -> 
 
 
 def test_messages_in_parts_and_pings_between_them(served: Served) -> None:
-    with closing(Raw(served)) as raw:
+    with closing(Raw(served.port, served.key)) as raw:
         raw.send(frame(0x01, CALL[:9]), frame(0x89, b"are you"))
         assert raw.receive() == (0x8A, b"are you")
         raw.send(frame(0x00), frame(0x80, CALL[9:]))
@@ -168,7 +116,7 @@ def test_a_flood_of_cheap_frames_delays_no_one_else(served: Served, name: str) -
     over = threading.Event()
 
     def flood() -> None:
-        with closing(Raw(served)) as raw, suppress(OSError):
+        with closing(Raw(served.port, served.key)) as raw, suppress(OSError):
             raw.give_up_after(0.1)
             while not over.is_set():
                 with suppress(TimeoutError):

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from websockets.utils import accept_key
+
 from tests.web_server import serving
 from tests.webserver.client import Client
 from webserver.lanes import Lane
 from webserver.limits import Limits
-from webserver.requests import CONTINUE, SENT, Request
+from webserver.requests import CONTINUE, SENT, UPGRADE, Request
 from webserver.responses import Response
 from webserver.streams import Stream
+from webserver.upgrades import Upgrade
 from webserver.worker import LaneOf, Worker
 
 Environ = dict[str, Any]
@@ -23,13 +26,15 @@ Environ = dict[str, Any]
 @dataclass
 class Application:
     """`/held` waits until `gate` opens; `/big?N` is N bytes; `/empty` is a 204; `/raises` raises;
-    `/stream` goes on with `proceed`; `answers` has further paths; any other path tells what came.
+    `/stream` goes on with `proceed`; `/socket` is a WebSocket by `upgrade`; `answers` has further
+    paths; any other path tells what came.
     """
 
     gate: threading.Event = field(default_factory=threading.Event)
     arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     running: Counter[str] = field(default_factory=Counter)
     proceed: Callable[[Stream], Any] | None = None
+    upgrade: Upgrade | None = None
     sent: threading.Event = field(default_factory=threading.Event)
     calls: list[str] = field(default_factory=list)
     answers: dict[str, Callable[[], Iterator[bytes]]] = field(default_factory=dict)
@@ -48,6 +53,11 @@ class Application:
         if path == "/stream":
             environ[CONTINUE], environ[SENT] = self.proceed, self.sent.set
             start_response("200 OK", [("Content-Type", "text/event-stream")])
+            return []
+        if path == "/socket":
+            environ[UPGRADE] = self.upgrade
+            accept = accept_key(environ["HTTP_SEC_WEBSOCKET_KEY"])
+            start_response("101 Switching Protocols", [("Sec-WebSocket-Accept", accept)])
             return []
         if path == "/held":
             self.arrived.release()
