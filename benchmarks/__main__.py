@@ -21,7 +21,7 @@ PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
     *("nonces", "baselines", "proof", "proof_beside"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
-    *("bundles", "landing", "slots_to_land", "open_streams", "subscriptions"),
+    *("bundles", "landing", "slots_to_land", "overload", "open_streams", "subscriptions"),
     *("program_stream", "past_programs", "yellowstone"),
     *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),

@@ -4,8 +4,9 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 _END_OF_HEAD = b"\r\n\r\n"
 
@@ -23,35 +24,55 @@ class Latencies:
     late: float
 
 
+class Requests(Protocol):
+    """Whole HTTP requests by their number, made beforehand or when they are due."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, number: int, /) -> bytes: ...
+
+
 class _Connection:
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.due = 0.0
+        self.number = 0
         self.received = b""
 
     def fileno(self) -> int:
         return self.socket.fileno()
 
-    def is_answered(self) -> bool:
-        """Reads once; raises RuntimeError for what is no result."""
+    def answer(self) -> bytes:
+        """Reads once: the whole answer, or nothing yet."""
         self.received += self.socket.recv(65_536)
         head, end, body = self.received.partition(_END_OF_HEAD)
         if not end:
-            return False
+            return b""
         length = head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0]
         if len(body) < int(length):
-            return False
-        if head[9:12] != b"200" or b'"result"' not in body:
-            raise RuntimeError(f"answered {self.received[:600]!r}")
-        self.received = b""
-        return True
+            return b""
+        found, self.received = self.received, b""
+        return found
+
+
+def _require_result(_number: int, answer: bytes) -> None:
+    if answer[9:12] != b"200" or b'"result"' not in answer:
+        raise RuntimeError(f"answered {answer[:600]!r}")
 
 
 def send(
-    address: tuple[str, int], requests: Sequence[bytes], *, rate: float, connections: int
+    address: tuple[str, int],
+    requests: Requests,
+    *,
+    rate: float,
+    connections: int,
+    answered: Callable[[int, bytes], None] = _require_result,
+    longest: float = 5.0,
 ) -> Latencies:
-    """Sends each request once, `rate` a second, on kept-alive connections that are free."""
+    """Sends each request once, `rate` a second, on kept-alive connections that are free. `answered`
+    gets each request's number and its answer; without one an answer that is no result raises
+    RuntimeError. Raises TimeoutError where `longest` seconds pass without any answer.
+    """
     opened = [_Connection(address) for _ in range(connections)]
     free = deque(opened)
     busy: set[_Connection] = set()
@@ -63,22 +84,23 @@ def send(
         now = time.perf_counter()
         while following < len(requests) and free and now >= (due := begun + following / rate):
             connection = free.popleft()
-            connection.due = due
+            connection.due, connection.number = due, following
             connection.socket.sendall(requests[following])
             lateness.append(now - due)
             busy.add(connection)
             following += 1
             now = time.perf_counter()
-        wait = 5.0
+        wait = longest
         if following < len(requests) and free:
             wait = max(0.0, begun + following / rate - now)
         # select, for its time limit has microseconds and epoll's has none.
         ready, _, _ = select.select(busy, [], [], wait)
-        if not ready and wait == 5.0:
-            raise TimeoutError("no answer in 5 s")
+        if not ready and wait == longest:
+            raise TimeoutError(f"no answer in {longest:g} s")
         now = time.perf_counter()
         for connection in ready:
-            if connection.is_answered():
+            if answer := connection.answer():
+                answered(connection.number, answer)
                 latencies.append(now - connection.due)
                 busy.remove(connection)
                 free.append(connection)

@@ -76,5 +76,11 @@ def following_state(*, now_seconds: float, is_followed: bool) -> dict[str, Any]:
     return {}
 
 
+def is_following(*, now_seconds: float) -> bool:
+    """Whether a follower runs and hears of the chain."""
+    state = published()
+    return state is not None and state.stream(now_seconds) is StreamState.FOLLOWING
+
+
 def _not_following(cause: str, why: str) -> dict[str, Any]:
     return {"ok": False, "why": why, "cause": cause, "remedy": _REMEDIES[cause]}

@@ -10,6 +10,7 @@ from django.utils import timezone
 from ingest import listening
 from ingest.calls import TASK
 from ingest.errors import WrongChain
+from ingest.readiness import is_following
 from ingest.services import (
     classification,
     fates,
@@ -22,6 +23,7 @@ from ingest.services import (
     slots,
 )
 from ingest.sources import nodes, upstream_node
+from shared_state import clock
 from shared_state.outages import until_next_call
 from upstream.node import NodeError
 
@@ -92,7 +94,9 @@ def apply_retention() -> None:
 @shared_task
 def settle_fates() -> None:
     with until_next_call("settle_fates", log):
+        is_standing = not is_following(now_seconds=clock.seconds())
         fates.settle_due(
             node=upstream_node() or next(iter(nodes()), None),
             now=timezone.now(),
+            patience=fates.STANDING_PATIENCE if is_standing else fates.PATIENCE,
         )

@@ -34,6 +34,7 @@ class LoopScripts(asyncio.Protocol):
         self._reader = hiredis.Reader()
         # Calls that wait, and since when, in the order of their commands.
         self._waiting: deque[tuple[LoopCall, float]] = deque()
+        self._heard_at = 0.0
         self._unsent = bytearray()
         self._is_watched = False
         self._opening: asyncio.Task[None] | None = None
@@ -78,6 +79,7 @@ class LoopScripts(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader
+        self._heard_at = time.monotonic()
         try:
             reader.feed(data)
             # A call that goes on may close the connection.
@@ -109,14 +111,15 @@ class LoopScripts(asyncio.Protocol):
             log.exception("a call failed after its Redis command")
 
     def _watch(self, overdue: tuple[LoopCall, float] | None = None) -> None:
-        """Ends the connection where the oldest call waits too long, and is the one that was
+        """Ends the connection where nothing comes for too long while a call waits, and that was
         `overdue` before what had come was read.
         """
         self._is_watched = False
         if not self._waiting:
             return
         oldest = self._waiting[0]
-        is_overdue = time.monotonic() - oldest[1] > TIMEOUT_SECONDS
+        # While it replies to earlier calls Redis is slow, and does not hang.
+        is_overdue = time.monotonic() - max(oldest[1], self._heard_at) > TIMEOUT_SECONDS
         if is_overdue and oldest is overdue:
             self._lose("Redis did not answer in time")
             return

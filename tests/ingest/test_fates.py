@@ -18,9 +18,12 @@ from historical.services.bounds import newest_slot_or_none
 from historical.services.recording import record_blocks
 from ingest import tasks
 from ingest.coverage import Coverage
+from ingest.follower_state import FollowerState, publish
 from ingest.services import fates
+from ingest.sources import upstream_node
 from priority.fates.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
+from shared_state import clock
 from shared_state.redis_client import client
 from tests.examples import examples
 from tests.ingest.made_chain import (
@@ -341,7 +344,7 @@ def test_workers_at_once_settle_each_fate_once(issue: Callable[..., Any]) -> Non
     assert sorted(told) == sorted(map(signature, range(3, 41)))
 
 
-def test_where_a_gap_stays_the_node_is_asked() -> None:
+def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
     with running_localnet(LOCALNET_SLOT_MS=20) as localnet:
         payer = wallet(localnet)
         payment = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
@@ -362,6 +365,18 @@ def test_where_a_gap_stays_the_node_is_asked() -> None:
         assert fate(dead) == EXPIRED
         assert dead.reason.startswith("blockhash_expired: by 127.0.0.1:")
         assert fate(alive) == OPEN
+        # Where the follower is silent, the ledger's head stands: it is asked sooner.
+        settings.UPSTREAM_RPC_URL = localnet.url
+        upstream_node.cache_clear()
+        old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=2))
+        now = clock.seconds()
+        publish(FollowerState(connected_since=now, heard_at=now))
+        tasks.settle_fates()
+        assert fate(old) == OPEN
+        publish(FollowerState(connected_since=0, heard_at=now))
+        tasks.settle_fates()
+        upstream_node.cache_clear()
+        assert fate(old) == EXPIRED
         # The gap is filled later after all: now its place is known.
         store(block(10**6, height=10**6))
         store(node.block(status["slot"]))

@@ -108,6 +108,11 @@ def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
     assert results == [[]]
 
 
+def test_a_redis_that_is_slow_and_replies_is_waited_for(loop):
+    waits = command("BLPOP", f"{uuid4()}:nothing", 0.6 * TIMEOUT_SECONDS)
+    assert loop.run(*[lambda: script_socket.ask(waits)] * 4) == [[]] * 4
+
+
 def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):
     """One that takes the greeting of a connection and says nothing more."""
     with socket.socket() as listening:

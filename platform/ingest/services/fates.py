@@ -36,8 +36,9 @@ _LEAST_BLOCKHASH_LIFE = timedelta(seconds=120)
 _MOST_BLOCKS = 2 * BLOCKHASH_BLOCKS
 # Slots of so many blocks, skipped ones included.
 _SLOTS_OF_MOST_BLOCKS = 1_000
-# After this a gap is not waited for any more, and the node is asked.
-_PATIENCE = timedelta(minutes=5)
+# After this a gap is not waited for any more, and the node is asked; after the second where nothing
+# follows the chain: the ledger's head stands, and blockhashes expire all the same.
+PATIENCE, STANDING_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
 # Slots of the ledger to check, and signatures to ask the node about, in one run.
 _MOST_SLOTS = 20_000
 _MOST_ASKED, _ASKED_AT_ONCE = 1_024, 256
@@ -73,9 +74,12 @@ def is_due(*, now: datetime) -> bool:
     return store.is_unsettled(accepted_before=now - _YOUNG, now=now)
 
 
-def settle_due(*, node: Node | None, now: datetime, seconds: float = 20.0) -> None:
+def settle_due(
+    *, node: Node | None, now: datetime, patience: timedelta = PATIENCE, seconds: float = 20.0
+) -> None:
     """Settles submissions that the ledger holds, that it proves can no longer land, or, where it
-    has a lasting gap, that the node knows. Returns at once if another worker is at it.
+    has had a gap for longer than `patience`, that the node knows. Returns at once if another worker
+    is at it.
     """
     until = time.monotonic() + seconds
     left: list[UnsettledRow] = []
@@ -91,7 +95,7 @@ def settle_due(*, node: Node | None, now: datetime, seconds: float = 20.0) -> No
             return
         nonces.check_due(node=node, accepted_before=now - _YOUNG, now=now)
     settling.settle_bundles(now=now)
-    old = [row for row in left if row.accepted_at < now - _PATIENCE]
+    old = [row for row in left if row.accepted_at < now - patience]
     if old and node is not None:
         try:
             _ask(node, old[:_MOST_ASKED], now)
