@@ -188,6 +188,10 @@ class _Joined:
         with self._lock:
             return self._joiner.blockhash(slot)
 
+    def begin_anew(self) -> None:
+        with self._lock:
+            self._joiner.begin_anew()
+
     def wanted(self) -> list[Slot]:
         with self._lock:
             return self._joiner.wanted()
@@ -267,6 +271,7 @@ class _Sink:
         self.closed = joined.closed
         self.incomplete = joined.incomplete
         self.lost = joined.lost
+        self.begin_anew = joined.begin_anew
         self.observe = live.add
         self._joined = joined
         self._sender = sender
