@@ -1,13 +1,19 @@
-"""The signature of a backup: who may have made it, and that nothing was changed since."""
+"""The signature of a backup: who may have made it, and that nothing was changed since; and the
+encryption of what it holds of the run directory.
+"""
 
 import hashlib
 import hmac
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from config.private_files import read_from, write_new
 
@@ -16,6 +22,7 @@ SIGNATURE = "signature"
 _MANIFEST_BYTES = 64_000_000  # a name and a digest for each of a few hundred thousand files
 _FORM = "hmac-sha256"
 _DEEPEST = 8
+_NONCE = 12
 
 
 class BadBackup(Exception):
@@ -25,6 +32,31 @@ class BadBackup(Exception):
 def signing_key(secret: str) -> bytes:
     """The key that signs backups, from an installation's secret."""
     return hmac.digest(secret.strip().encode(), b"tidemark backup 1", "sha256")
+
+
+def is_of(key: bytes, secret: bytes) -> bool:
+    """Whether the key comes from the secret of a file."""
+    return hmac.compare_digest(key, signing_key(secret.decode("utf-8", "replace")))
+
+
+def encrypted(content: bytes, name: str, key: bytes) -> bytes:
+    """A file's content, which only the backup's key reads."""
+    nonce = secrets.token_bytes(_NONCE)
+    return nonce + _cipher(key).encrypt(nonce, content, name.encode())
+
+
+def decrypted(content: bytes, name: str, key: bytes | None) -> bytes:
+    """Raises BadBackup, also without a key."""
+    if key is None:
+        raise BadBackup(f"{name} is encrypted: it needs the backup's key, by --key-file")
+    try:
+        return _cipher(key).decrypt(content[:_NONCE], content[_NONCE:], name.encode())
+    except (InvalidTag, ValueError):
+        raise BadBackup(f"{name} is encrypted, and not with this key") from None
+
+
+def _cipher(key: bytes) -> AESGCM:
+    return AESGCM(hmac.digest(key, b"secrets of the run directory", "sha256"))
 
 
 def seal(folder: Path, about: dict[str, Any], key: bytes) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """A copy of everything that outlives a restart, in one folder, and a new installation from it.
 
 In it: the database (pg_dump's directory form, from one moment), the secrets that the run directory
-keeps, and localnet's chain where that is followed. Not in it: Redis, which holds limits, caches and
-the seconds between "accepted" and the database.
+keeps (encrypted, if the backup's key is in no backup), and localnet's chain where that is followed.
+Not in it: Redis, which holds limits, caches and the seconds between "accepted" and the database;
+and sessions, with which a reader of the backup could sign in.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from config.backup_seals import BadBackup, check_seal, seal
+from config.backup_seals import BadBackup, check_seal, decrypted, encrypted, is_of, seal
 from config.private_files import read_from, write_new
 from embedded.tools import run_tool
 
@@ -53,19 +54,23 @@ def make_backup(
     draft.mkdir(parents=True, mode=0o700)
     options = ["--format=directory", f"--jobs={jobs}", "--no-owner", "--no-privileges"]
     options.append("--exclude-table=rewind_snapshot_*")  # an import's that is under way
+    options.append("--exclude-table-data=django_session")
     run_tool(
         "pg_dump", database_url, [*options, "--compress=gzip:1", f"--file={draft / _DATABASE}"]
     )
-    for name in _SECRETS:
-        if os.path.lexists(run_dir / name):
-            _copy(_a_file(run_dir / name), draft / name)
+    names = [name for name in _SECRETS if os.path.lexists(run_dir / name)]
+    is_apart = "secret_key" not in names or not is_of(key, _read(run_dir / "secret_key"))
+    for name in names:
+        content = _read(run_dir / name)
+        _write(draft / name, encrypted(content, name, key) if is_apart else content)
     # After the database: its chain must not be older than what was stored of it.
     if localnet is not None and os.path.lexists(localnet):
         write_new(draft / _LOCALNET).close()
         chain = sqlite3.connect(_a_file(localnet))
         with closing(chain), closing(sqlite3.connect(draft / _LOCALNET)) as copy:
             chain.backup(copy)
-    manifest = seal(draft, {"made_at": now.isoformat()}, key)
+    about = {"made_at": now.isoformat(), "encrypted": names if is_apart else []}
+    manifest = seal(draft, about, key)
     draft.rename(folder)
     return manifest
 
@@ -80,16 +85,20 @@ def check_backup(folder: Path, *, key: bytes | None) -> dict[str, Any]:
     return manifest
 
 
-def restore_secrets(folder: Path, run_dir: Path, *, manifest: dict[str, Any]) -> list[str]:
+def restore_secrets(
+    folder: Path, run_dir: Path, *, manifest: dict[str, Any], key: bytes | None
+) -> list[str]:
     """Puts the secrets into the run directory: which. One that stands there already, as every
     command makes them, is kept beside as NAME.before. Raises BadBackup.
     """
+    hidden = manifest.get("encrypted", [])
     run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     kept = [name for name in _SECRETS if name in manifest["files"]]
     for name in kept:
         there, draft = run_dir / name, run_dir / f"{name}.{os.getpid()}"
         draft.unlink(missing_ok=True)
-        _copy(folder / name, draft, expected=manifest["files"][name])
+        content = _read(folder / name, expected=manifest["files"][name])
+        _write(draft, decrypted(content, name, key) if name in hidden else content)
         if os.path.lexists(there) and (
             there.is_symlink() or there.read_bytes() != draft.read_bytes()
         ):
@@ -128,9 +137,26 @@ def _a_file(path: Path) -> Path:
     return path
 
 
-def _copy(source: Path, target: Path, *, expected: str | None = None) -> None:
-    """A new file of mode 600. With a digest the copy is compared, since the source may have changed
-    after it was checked; then nothing is left of it. Raises BadBackup.
+def _read(path: Path, *, expected: str | None = None) -> bytes:
+    """A small file, compared with the digest, since it may have changed after it was checked."""
+    with read_from(_a_file(path)) as file:
+        content = file.read()
+    if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+        raise BadBackup(f"{path} was changed while it was read")
+    return content
+
+
+def _write(target: Path, content: bytes) -> None:
+    """A new file of mode 600, on the disk."""
+    with write_new(target) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _copy(source: Path, target: Path, *, expected: str) -> None:
+    """A new file of mode 600. The copy is compared with the digest, since the source may have
+    changed after it was checked; then nothing is left of it. Raises BadBackup.
     """
     digest = hashlib.sha256()
     with read_from(source) as reading, write_new(target) as writing:
@@ -139,6 +165,6 @@ def _copy(source: Path, target: Path, *, expected: str | None = None) -> None:
             writing.write(piece)
         writing.flush()
         os.fsync(writing.fileno())
-    if expected is not None and digest.hexdigest() != expected:
+    if digest.hexdigest() != expected:
         target.unlink()
         raise BadBackup(f"{source} was changed while it was read")

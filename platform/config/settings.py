@@ -151,6 +151,7 @@ SUBMISSION_DAYS = env.integer("SUBMISSION_DAYS", 30, minimum=1)
 
 DEBUG = env.boolean("DEBUG", False)
 SECRET_KEY = os.environ.get("SECRET_KEY", "") or kept_secret_key(RUN_DIR)
+SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", [])
 # Signs backups in place of SECRET_KEY, which stands in the backup where the run directory keeps it.
 BACKUP_KEY_FILE = env.text("BACKUP_KEY_FILE", "")
 # What Prometheus has to send as a bearer token to read /metrics.

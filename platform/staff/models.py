@@ -1,9 +1,16 @@
-"""The audit log, its check, and sign-outs."""
+"""The audit log, its check, sign-outs, and authenticator apps."""
 
-from typing import ClassVar
+import secrets
+from base64 import b64decode, b64encode
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from staff import sealing
+
+_APPS = "authenticator apps"
 
 
 class AuditEntry(models.Model):
@@ -84,3 +91,35 @@ class SignOut(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} before {self.before:%Y-%m-%d %H:%M:%S}"
+
+
+class App(TOTPDevice):  # type: ignore[misc]
+    """An authenticator app. `key` is its secret, encrypted: unreadable with the database alone."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+
+    @classmethod
+    def new(cls, user: Any, *, confirmed: bool = False) -> "App":
+        sealed = sealing.seal(secrets.token_bytes(20), purpose=_APPS)
+        app: App = cls.objects.create(
+            user_id=user.pk, name="app", confirmed=confirmed, key=b64encode(sealed).decode()
+        )
+        return app
+
+    @property
+    def bin_key(self) -> bytes:
+        """The secret. Raises SealBroken after a change of SECRET_KEY."""
+        return sealing.unseal(b64decode(self.key), purpose=_APPS)
+
+    @property
+    def is_readable(self) -> bool:
+        try:
+            return bool(self.bin_key)
+        except sealing.SealBroken:
+            return False
+
+    def verify_token(self, token: str) -> bool:
+        """Whether it is a code of now that was not given before."""
+        return self.is_readable and bool(super().verify_token(token))

@@ -16,9 +16,9 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from staff import sessions
+from staff.models import App
 
 RECOVERY_CODES = 10
 # Letters and digits that are not easily confused.
@@ -121,19 +121,23 @@ def why_not(user: Any) -> str:
 # --- setting it up ---
 
 
-def device_of(user: Any) -> TOTPDevice | None:
+def device_of(user: Any) -> App | None:
     """The user's app, once confirmed with a code."""
-    return TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).first()
+    found: App | None = App.objects.filter(user_id=user.pk, confirmed=True).first()
+    return found
 
 
-def new_device(user: Any) -> TOTPDevice:
+def new_device(user: Any) -> App:
     """The app that is being set up: the same for an hour, so that the page can be reloaded."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # two tabs share one device
-        waiting = TOTPDevice.objects.filter(user_id=user.pk, confirmed=False)
+        waiting = App.objects.filter(user_id=user.pk, confirmed=False)
         waiting.filter(created_at__lt=timezone.now() - _UNCONFIRMED).delete()
-        found: TOTPDevice | None = waiting.first()
-        return found or TOTPDevice.objects.create(user_id=user.pk, name="app", confirmed=False)
+        found: App | None = waiting.first()
+        if found is not None and not found.is_readable:
+            found.delete()
+            found = None
+        return found or App.new(user)
 
 
 def confirm(request: HttpRequest, code: str) -> list[str] | None:
@@ -143,7 +147,7 @@ def confirm(request: HttpRequest, code: str) -> list[str] | None:
     user: Any = request.user
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)
-        device = TOTPDevice.objects.filter(user_id=user.pk, confirmed=False).first()
+        device = App.objects.filter(user_id=user.pk, confirmed=False).first()
         if device is None or has_device(user) or not device.verify_token("".join(code.split())):
             return None
         device.confirmed = True
@@ -158,7 +162,7 @@ def remove(user: Any, now: datetime) -> None:
     """Turns it off and ends every session: one that began before there was a second factor would
     need no code any more.
     """
-    TOTPDevice.objects.filter(user_id=user.pk).delete()
+    App.objects.filter(user_id=user.pk).delete()
     StaticDevice.objects.filter(user_id=user.pk).delete()
     sessions.sign_out_everywhere(user, now)
 
@@ -196,13 +200,13 @@ def recovery_codes_left(user: Any) -> int:
     return 0 if device is None else int(device.token_set.count())
 
 
-def secret_text(device: TOTPDevice) -> str:
+def secret_text(device: App) -> str:
     """The secret to type in, in groups of four."""
     text = b32encode(device.bin_key).decode().rstrip("=")
     return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
 
 
-def picture(device: TOTPDevice) -> SafeString:
+def picture(device: App) -> SafeString:
     """The secret as a QR code, an SVG."""
     # Safe: the QR code holds secret and user name as bits.
     return SafeString(

@@ -5,6 +5,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import pytest
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,7 +206,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
     ask = socket.getaddrinfo
 
     def answer(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
-        if host not in answers:
+        if host not in answers or kwargs.get("flags", 0) & socket.AI_NUMERICHOST:
             return ask(host, port, *args, **kwargs)
         found = answers[host].pop(0)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
@@ -242,3 +243,37 @@ def test_the_first_address_that_takes_the_connection_is_used(
     names["hooks.example"] = [["127.0.0.2", "127.0.0.1"]]  # no server listens at the first
     url = f"http://hooks.example:{receiver.port}/"
     assert post(url, b"{}", {}, private_allowed=True).status == 204
+
+
+@pytest.mark.django_db
+def test_a_customers_webhook_whose_name_turns_inside_posts_nothing(
+    receiver: Any,
+    names: dict[str, list[list[str]]],
+    ada: Any,
+    client: Client,
+    work: Any,
+    clock: Any,
+    settings: Any,
+) -> None:
+    from alerts.models import Delivery, Webhook
+    from portal.services import members
+
+    settings.WEBHOOKS_PRIVATE = False
+    client.force_login(members.invite(ada, email="ada@ada.example", role="owner").user)
+    form = {"name": "hook", "url": f"http://hooks.example:{receiver.port}/"}
+    for inside in INSIDE[::8]:
+        page = client.post("/portal/webhooks/add/", {**form, "url": inside}).content.decode()
+        assert "may not reach" in page, inside
+    names["hooks.example"] = [["127.0.0.1"]]
+    assert client.post("/portal/webhooks/add/", form).status_code in (200, 302)
+    hook = Webhook.objects.get()
+    client.post(f"/portal/webhooks/{hook.pk}/test/")
+    clock.move(hours=1)
+    work()
+    assert receiver.got == [] and Delivery.objects.get(webhook=hook).tries == 1
+    page = client.get(f"/portal/webhooks/{hook.pk}/").content.decode()
+    assert "hooks.example leads to 127.0.0.1, this machine itself" in page
+    # Nor does a change of the address lead there.
+    for url in (f"http://127.0.0.1:{receiver.port}/", f"http://a@127.1:{receiver.port}/"):
+        client.post(f"/portal/webhooks/{hook.pk}/", {**form, "url": url})
+        assert Webhook.objects.get().url == form["url"]

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
@@ -73,17 +75,23 @@ def test_a_wrong_password_an_unknown_address_and_staff_are_answered_alike(
 ) -> None:
     User.objects.create_superuser("boss@tidemark.example", password=PASSWORD)
     User.objects.create_user("nobody@nowhere.example", password=PASSWORD)
-    texts = set()
+    User.objects.create_user("off@ada.example", password=PASSWORD, is_active=False)
+    texts, statements = set(), set()
     for name, password in (
         (owner.user.username, "wrong"),
         ("unknown@ada.example", PASSWORD),
         ("boss@tidemark.example", PASSWORD),
+        ("boss@tidemark.example", "wrong"),
+        ("off@ada.example", PASSWORD),
         ("nobody@nowhere.example", PASSWORD),
     ):
-        answer = sign_in(client, name, password)
+        with CaptureQueriesContext(connection) as caught:
+            answer = sign_in(client, name, password)
+        statements.add(len(caught))
         assert answer.status_code == 200 and not is_in(client)
         texts |= set(re.findall('class="errorlist[^>]*>.*?</ul>', answer.content.decode(), re.S))
     assert len(texts) == 1 and "Wrong e-mail address or password" in texts.pop()
+    assert len(statements) == 1, "time tells as little"
 
 
 def test_a_staff_password_that_is_tried_here_is_in_the_log(owner: Any, client: Client) -> None:

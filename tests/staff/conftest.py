@@ -53,10 +53,11 @@ def code_of() -> Callable[..., str]:
     was given or failed before is forgotten, as if time had passed.
     """
     from django_otp.oath import TOTP
-    from django_otp.plugins.otp_totp.models import TOTPDevice
+
+    from staff.models import App
 
     def now(user: Any, step: int = 0, *, forget: bool = True) -> str:
-        devices = TOTPDevice.objects.filter(user_id=user.pk)
+        devices = App.objects.filter(user_id=user.pk)
         if forget:
             devices.update(last_t=-1, throttling_failure_count=0, throttling_failure_timestamp=None)
         device = devices.get()
@@ -70,12 +71,11 @@ def code_of() -> Callable[..., str]:
 @pytest.fixture
 def with_device(code_of: Callable[..., str]) -> Callable[..., list[str]]:
     """`with_device(user)`: sets up a second factor, and gives the recovery codes."""
-    from django_otp.plugins.otp_totp.models import TOTPDevice
-
     from staff import second_factor
+    from staff.models import App
 
     def make(user: Any) -> list[str]:
-        TOTPDevice.objects.create(user_id=user.pk, name="app", confirmed=True)
+        App.new(user, confirmed=True)
         return second_factor.renew_recovery_codes(user)
 
     return make

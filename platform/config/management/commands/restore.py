@@ -1,5 +1,6 @@
 """manage.py restore: an installation from a backup."""
 
+import os
 from argparse import ArgumentParser
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,6 +23,7 @@ from config.backups import (
 )
 from config.command_postgres import command_postgres
 from config.engine import UnfitDatabase, migrating, require_fit, server_version
+from config.kept_secrets import kept_secret_key
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
@@ -62,13 +64,17 @@ class Command(BaseCommand):
         folder: Path = options["folder"].resolve()
         embedded = is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
         try:
-            manifest = check_backup(folder, key=_key(folder, options))
+            key = _key(folder, options)
+            manifest = check_backup(folder, key=key)
             with command_postgres(settings.RUN_DIR, must_rest=True) if embedded else nullcontext():
                 if require_fit():
                     raise BadBackup(BY_ITSELF)
                 if _has_tables():
                     raise BadBackup("the database is not empty: name a new one, or drop this one")
-                kept = restore_secrets(folder, settings.RUN_DIR, manifest=manifest)
+                kept = restore_secrets(folder, settings.RUN_DIR, manifest=manifest, key=key)
+                if "secret_key" in kept and not os.environ.get("SECRET_KEY"):
+                    # Migrations encrypt under the key that the service will read.
+                    settings.SECRET_KEY = kept_secret_key(settings.RUN_DIR)
                 if settings.LOCALNET:
                     chain = settings.LOCALNET_DIR / "ledger.sqlite3"
                     restore_localnet(folder, chain, manifest=manifest)
