@@ -1,6 +1,9 @@
-"""The test's database on a server that answers and takes no writes: read-only, or a full disk."""
+"""The test's database on a server that answers and takes no writes (read-only, a full disk) or no
+sessions.
+"""
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -46,6 +49,46 @@ def small_disk(size: str = "1m", *, owner: int = 0, mode: str = "755") -> Iterat
         folder.rmdir()
 
 
+class Disk:
+    """A disk with a file system that can fail, below `folder`."""
+
+    def __init__(self, image: Path, folder: Path) -> None:
+        self._image, self.folder = image, folder
+
+    def mount(self) -> bool:
+        command = ["mount", "-o", "loop", self._image, self.folder]
+        return not subprocess.run(command, check=False, capture_output=True).returncode
+
+    def fail(self) -> None:
+        """Read-only at once, as Linux makes it after an error: what was not synced is lost."""
+        command = ["mount", "-o", "remount,abort", self.folder]
+        subprocess.run(command, check=True)
+
+    def repair(self) -> None:
+        """Mounted again, as after a restart of the machine."""
+        subprocess.run(["umount", self.folder], check=True)
+        subprocess.run(["fsck.ext4", "-p", self._image], check=False, capture_output=True)
+        assert self.mount()
+
+
+@contextmanager
+def failing_disk(size: str = "16m") -> Iterator[Disk]:
+    """Skips the test where none can be mounted."""
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-disk-"))
+    image, mounted = folder / "image", folder / "mounted"
+    mounted.mkdir()
+    disk = Disk(image, mounted)
+    try:
+        subprocess.run(["truncate", "-s", size, image], check=True)
+        made = subprocess.run(["mkfs.ext4", "-q", image], check=False, capture_output=True)
+        if os.geteuid() or made.returncode or not disk.mount():
+            pytest.skip("no file system can be mounted here")
+        yield disk
+        subprocess.run(["umount", "--lazy", mounted], check=True)
+    finally:
+        shutil.rmtree(folder)
+
+
 @contextmanager
 def full_database() -> Iterator[Callable[[], None]]:
     """New tables lie on a disk without room; the function frees it. Skips the test where no file
@@ -67,6 +110,22 @@ def full_database() -> Iterator[Callable[[], None]]:
             server.execute(f"ALTER DATABASE {name} RESET default_tablespace")
             connection.close()
             server.execute("DROP TABLESPACE small")
+
+
+@contextmanager
+def crowded_database() -> Iterator[None]:
+    """No new session is admitted, as where others have all connections. Skips the test with a
+    server of someone else's.
+    """
+    name = connection.settings_dict["NAME"]
+    with superuser(Path(os.environ["TIDEMARK_RUN_DIR"])) as server:
+        server.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 0")
+        connection.close()
+        try:
+            yield
+        finally:
+            server.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1")
+            connection.close()
 
 
 def superuser(run_dir: Path) -> psycopg.Connection:

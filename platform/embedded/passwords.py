@@ -47,6 +47,15 @@ def scram_verifier(password: str) -> str:
     return f"SCRAM-SHA-256${_ITERATIONS}:{texts[0]}${texts[1]}:{texts[2]}"
 
 
+def _sync(folder: Path) -> None:
+    """Its names are on the disk: without the tip seed, what lies on tip addresses is lost."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def read_or_make(run_dir: Path, name: str, make: Callable[[], str]) -> str:
     """The text of a secret file (mode 600), made at the first call. Raises OSError."""
     path = run_dir / name
@@ -69,4 +78,5 @@ def read_or_make(run_dir: Path, name: str, make: Callable[[], str]) -> str:
         pass
     finally:
         draft.unlink()
+    _sync(run_dir)
     return path.read_text(encoding="ascii")

@@ -1,5 +1,7 @@
 """The checks of processes and disk of /readyz."""
 
+import errno
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,14 @@ def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]
 def disk_state() -> dict[str, Any]:
     """`{ok, freeBytes}` of the run directory's disk, with `why` and `remedy` where it is full."""
     free = read_disk(Path(settings.RUN_DIR)).free
+    if _is_read_only(Path(settings.RUN_DIR)):
+        return {
+            "ok": False,
+            "freeBytes": free,
+            "why": "the file system of the run directory is read-only",
+            "remedy": "Look for errors of the disk (dmesg). Stop the service, check and mount the"
+            " file system again, and start the service: it goes on where it was.",
+        }
     if free >= FULL_BYTES:
         return {"freeBytes": free}
     return {
@@ -57,3 +67,12 @@ def disk_state() -> dict[str, Any]:
         "why": f"the disk is full: {size_of(free)} are free for the run directory",
         "remedy": "Free some of it: Redis and PostgreSQL go on by themselves then.",
     }
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Tried: after an error of the disk the file system's flags do not say so."""
+    try:
+        os.utime(folder)
+    except OSError as error:
+        return error.errno == errno.EROFS
+    return False

@@ -18,6 +18,7 @@ from operations.readings.present import read
 from operations.services import watching
 from shared_state import heartbeats
 from tests.readiness import readyz
+from tests.unwritable_database import failing_disk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -161,6 +162,17 @@ def test_a_full_disk_is_named(client: Any, settings: Any) -> None:
     found = ready(client)["checks"]["disk"]
     assert not found["ok"] and found["freeBytes"] == 0
     assert found["why"].startswith("the disk is full") and found["remedy"]
+
+
+def test_a_read_only_disk_is_named(client: Any, settings: Any) -> None:
+    with failing_disk("64m") as disk:
+        settings.RUN_DIR = disk.folder
+        assert ready(client)["checks"]["disk"]["ok"]
+        disk.fail()
+        found = ready(client)["checks"]["disk"]
+        assert not found["ok"] and "read-only" in found["why"] and found["remedy"]
+        disk.repair()
+        assert ready(client)["checks"]["disk"]["ok"]
 
 
 def test_a_file_that_is_half_written_says_nothing(run_dir: Path, client: Any) -> None:
