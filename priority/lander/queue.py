@@ -65,6 +65,8 @@ class Queue:
         self._limits = limits
         self._link = RedisLink(client, seconds=_LINK_SECONDS)
         self._report_script = client.register_script(REPORT)
+        self._held: set[bytes] = set()  # what was read and is not deleted yet
+        self._has_unread = False  # at the last look we had claimed more than is held
         self._unsent: set[bytes] = set()
         self._again: set[bytes] = set()  # the same, of entries that another reading had before
         self._room = asyncio.Event()
@@ -177,6 +179,7 @@ class Queue:
         except redis.ResponseError:
             return  # no stream yet
         waiting = {each["name"].decode(): each["pending"] for each in consumers}
+        await self._read_unread(waiting.get(self._name.text, 0))
         if waiting.pop(UNCLAIMED, 0) and not await self._client.exists(WAITING):
             # Redis lost the index of unclaimed entries.
             await self._claim_from(UNCLAIMED)
@@ -185,6 +188,15 @@ class Queue:
         for name in names:
             if name not in alive and self._has_room():
                 await self._claim_from(name)
+
+    async def _read_unread(self, claimed: int) -> None:
+        """Reads entries whose claim had no answer. Redis may run the command after it hung, when
+        the lander does not wait any more, and no other lander takes over what a living one has. At
+        the second look, since the answer may be on its way at the first.
+        """
+        had_unread, self._has_unread = self._has_unread, claimed > len(self._held)
+        if had_unread and self._has_unread:
+            await self._read_own()
 
     async def backlog(self, slot_seconds: float, weights: Mapping[str, int]) -> int:
         """The number of unfinished entries. Gives Redis how long a slot takes, and the tiers'
@@ -199,11 +211,13 @@ class Queue:
         done, self._done = self._done, []
         words: list[Any] = [len(begun), *begun, len(done), *done, *facts]
         try:
-            return int(await self._report_script(args=words))
+            left = int(await self._report_script(args=words))
         except BaseException:
             self._report_again(begun)
             self._done = done + self._done
             raise
+        self._held.difference_update(done)
+        return left
 
     async def _report_begun(self) -> None:
         while True:
@@ -238,15 +252,16 @@ class Queue:
                 raise
 
     async def _read_own(self) -> None:
-        """Reads the entries that a lander of our name had when it ended."""
+        """Reads the entries of our name that are not held, as of an earlier lander."""
         last = b"0"
         count = 0
         while entries := await self._own(last):
             last = entries[-1][0]
+            entries = [each for each in entries if each[0] not in self._held]
             count += len(entries)
             await self._take(entries, again=True)
         if count:
-            log.info("going on with %d submissions of an earlier run", count)
+            log.info("going on with %d submissions that were claimed before", count)
 
     async def _read_new(self) -> None:
         room = min(_AT_ONCE, _MOST_UNSENT - len(self._unsent)) if self._has_room() else 0
@@ -293,6 +308,9 @@ class Queue:
 
     async def _take(self, entries: list[Any], *, again: bool) -> None:
         for entry_id, fields in entries:
+            if not again and entry_id in self._held:
+                continue  # it was read while the answer was on its way
+            self._held.add(entry_id)
             packed = _packed_in(fields)
             if packed is None:
                 self.done(entry_id)  # it was deleted, but not acknowledged

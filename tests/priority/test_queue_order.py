@@ -167,6 +167,21 @@ def test_entries_of_a_lost_index_are_claimed_all_the_same() -> None:
     run(test)
 
 
+def test_entries_whose_claim_had_no_answer_are_read_all_the_same() -> None:
+    """As where Redis hung, and ran the command when the lander no longer waited for it."""
+
+    async def test(queue: Queue) -> None:
+        queue.enter(0, "basic", name="lost")
+        assert await queue.claim(10)
+        await queue.consumer.take_over()
+        assert not queue.read, "an answer may be on its way"
+        for _ in range(3):
+            await queue.consumer.take_over()
+        assert [(entry.request_id, again) for entry, again in queue.read] == [("lost", True)]
+
+    run(test)
+
+
 def test_an_entry_that_is_no_submission_has_its_turn_too() -> None:
     async def test(queue: Queue) -> None:
         client().xadd(ACCEPTED_STREAM, {FIELD: b"x"}, id=f"{queue.began}-*")
