@@ -3,13 +3,16 @@
 import re
 import shutil
 import signal
+import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
+import psutil
 import psycopg
 import pytest
 
@@ -38,12 +41,74 @@ admin_users = tidemark
 """
 
 
+@dataclass
+class Program:
+    """A server's process, which can be killed and started again, or stand still."""
+
+    folder: Path
+    command: list[str | Path]
+    answers: Callable[[], bool]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with open_log(self.folder / "log") as log:
+            self.process = start_server(
+                self.command,
+                folder=self.folder,
+                owner=server_owner(self.folder),
+                log=log,
+                stop_signal=signal.SIGINT,
+                environment={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            )
+        ready = wait_until(self.answers, self.process, seconds=PATIENCE_SECONDS)
+        assert ready, (self.folder / "log").read_text()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            stop_child(self.process, signal.SIGINT, signal.SIGQUIT)
+
+    @contextmanager
+    def away(self, signum: int = signal.SIGKILL) -> Iterator[None]:
+        """Ended by the signal, and started again afterwards."""
+        assert self.process is not None
+        family = self._family()
+        self.process.send_signal(signum)
+        self.process.wait(PATIENCE_SECONDS)
+        psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """All of its processes stand still."""
+        family = self._family()
+        _each(family, psutil.Process.suspend)
+        try:
+            yield
+        finally:
+            _each(family, psutil.Process.resume)
+
+    def _family(self) -> list[psutil.Process]:
+        assert self.process is not None
+        found = psutil.Process(self.process.pid)
+        return [found, *found.children(recursive=True)]
+
+
+def _each(family: list[psutil.Process], act: Callable[[psutil.Process], None]) -> None:
+    for each in family:
+        with suppress(psutil.NoSuchProcess):
+            act(each)
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """A server by the address of a database in it, which is not there yet or belongs to a test."""
 
     port: int
     log: Path
+    program: Program
 
     def url(self, name: str = "tidemark") -> str:
         return f"postgresql://tidemark:{PASSWORD}@127.0.0.1:{self.port}/{name}"
@@ -82,21 +147,45 @@ def postgres(programs: Path, **settings: str) -> Iterator[Engine]:
             **stepping_down(owner),
         )
         assert made.returncode == 0, made.stderr
-        options = {
-            "fsync": "off",
-            "max_connections": "200",
-            "max_locks_per_transaction": "1024",
-            "unix_socket_directories": "",
-            "listen_addresses": "127.0.0.1",
-            **settings,
-        }
-        flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         port = free_ports(1)[0]
-        with _running(folder, [programs / "postgres", "-D", data, "-p", str(port), *flags], port):
+        with _running(folder, _command(programs, data, port, settings), port) as program:
             with _connect(port, "postgres", user=_superuser(folder)) as connection:
                 connection.execute(f"CREATE ROLE tidemark LOGIN CREATEDB PASSWORD '{PASSWORD}'")
                 connection.execute("CREATE DATABASE tidemark OWNER tidemark")
-            yield Engine(port, folder / "log")
+            yield Engine(port, folder / "log", program)
+
+
+@contextmanager
+def standby(programs: Path, primary: Engine, **settings: str) -> Iterator[Engine]:
+    """A hot standby that follows the server, which has these settings too."""
+    with _folder("standby") as folder:
+        owner, data = server_owner(folder), folder / "data"
+        source = f"host=127.0.0.1 port={primary.port} user={_superuser(primary.log.parent)}"
+        made = subprocess.run(
+            [programs / "pg_basebackup", "-D", data, "-d", source, "-R", "--checkpoint=fast"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            **stepping_down(owner),
+        )
+        assert made.returncode == 0, made.stderr
+        port = free_ports(1)[0]
+        with _running(folder, _command(programs, data, port, settings), port) as program:
+            yield Engine(port, folder / "log", program)
+
+
+def _command(programs: Path, data: Path, port: int, settings: dict[str, str]) -> list[str | Path]:
+    options = {
+        "fsync": "off",
+        "max_connections": "200",
+        "max_locks_per_transaction": "1024",
+        "unix_socket_directories": "",
+        "listen_addresses": "127.0.0.1",
+        **settings,
+    }
+    flags = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+    return [programs / "postgres", "-D", data, "-p", str(port), *flags]
 
 
 @contextmanager
@@ -124,8 +213,21 @@ def pgbouncer(
         )
         file.write_text(text)
         file.chmod(0o644)
-        with _running(folder, [program, str(file)], port):
-            yield Engine(port, folder / "log")
+        with _running(folder, [program, str(file)], port) as running:
+            yield Engine(port, folder / "log", running)
+
+
+@contextmanager
+def valkey(program: Path, **settings: str) -> Iterator[Engine]:
+    """A Valkey that loses nothing, with its database 0."""
+    with _folder("valkey") as folder:
+        port = free_ports(1)[0]
+        options = {"port": str(port), "bind": "127.0.0.1", "dir": str(folder)}
+        options |= {"appendonly": "yes", "save": "", **settings}
+        flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+        answers = partial(_accepts, port)
+        with _running(folder, [program, *flags], port, answers) as running:
+            yield Engine(port, folder / "log", running)
 
 
 @contextmanager
@@ -139,21 +241,24 @@ def _folder(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _running(folder: Path, command: list[str | Path], port: int) -> Iterator[None]:
-    with ExitStack() as stack:
-        log = stack.enter_context(open_log(folder / "log"))
-        process = start_server(
-            command,
-            folder=folder,
-            owner=server_owner(folder),
-            log=log,
-            stop_signal=signal.SIGINT,
-            environment={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
-        )
-        stack.callback(stop_child, process, signal.SIGINT, signal.SIGQUIT)
-        ready = wait_until(lambda: _listens(port), process, seconds=PATIENCE_SECONDS)
-        assert ready, (folder / "log").read_text()
-        yield
+def _running(
+    folder: Path,
+    command: list[str | Path],
+    port: int,
+    answers: Callable[[], bool] | None = None,
+) -> Iterator[Program]:
+    program = Program(folder, command, answers or partial(_listens, port))
+    program.start()
+    try:
+        yield program
+    finally:
+        program.stop()
+
+
+def _accepts(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
 def _listens(port: int) -> bool:

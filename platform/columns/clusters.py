@@ -51,6 +51,17 @@ def total_size_of(table: str) -> str:
     return _size("total_relation_size", table)
 
 
+def nodes_that_fail(statement: str) -> list[tuple[str, str]]:
+    """The workers of the cluster (`host:port`) on which the statement fails, and why."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nodename || ':' || nodeport, result FROM run_command_on_workers(%s)"
+            " WHERE NOT success",
+            [statement],
+        )
+        return list(cursor.fetchall())
+
+
 @cache
 def _has_citus() -> bool:
     """Without the extension the service does not start, but the admin says so."""

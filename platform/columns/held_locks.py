@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 from django.db import connection
 
+from columns import hung_server
 from columns.advisory_locks import AdvisoryLock, attempt
 
 # Connection parameters of Django only, and psycopg's automatic prepared statements.
@@ -63,4 +64,7 @@ def _connect() -> psycopg.Connection[Any]:
     parameters = connection.get_connection_params()
     for name in _LEFT_OUT:
         parameters.pop(name, None)
-    return psycopg.connect(**parameters, autocommit=True, prepare_threshold=None)
+    hung_server.require_answers()
+    raw = psycopg.connect(**parameters, autocommit=True, prepare_threshold=None)
+    hung_server.watch(raw, parameters)
+    return raw

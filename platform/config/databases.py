@@ -25,6 +25,11 @@ def database_of(url: str, *, statement_ms: int, lock_ms: int, cluster: str = "")
     database["OPTIONS"] = {
         "application_name": "tidemark",
         "connect_timeout": "5",
+        # A machine that is gone sends nothing: by default TCP takes hours to notice.
+        "keepalives_idle": "10",
+        "keepalives_interval": "5",
+        "keepalives_count": "3",
+        "tcp_user_timeout": "20000",
         **database["OPTIONS"],
         "options": " ".join(
             [

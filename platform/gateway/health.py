@@ -82,7 +82,7 @@ _NOT_KNOWN = {"ok": False, "why": "not known without the database"}
 _WITHOUT_DATABASE = {"database", "redis"}
 _REMEDIES = {
     "database_unavailable": "The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
-    " that server.",
+    " that server, and that max_connections allows all sessions.",
     "database_full": "Free disk space: the service then continues by itself.",
     "disk_full": "Free disk space: the service then continues by itself.",
     "database_read_only": "Let PostgreSQL write again (a standby, default_transaction_read_only, a"

@@ -6,9 +6,12 @@ import time
 from dataclasses import dataclass
 
 import redis
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
 
-from shared_state.outages import Outage, outage_of
+from columns.clusters import CITUS, nodes_that_fail
+from shared_state.outages import NODE_AWAY, Outage, outage_of
 from shared_state.redis_client import NAMESPACE, client
 
 log = logging.getLogger(__name__)
@@ -20,7 +23,10 @@ _FOUND = f"{NAMESPACE}database:writes"
 # The result of a process that ended before its next turn is still taken for so long.
 _KEPT_SECONDS = 3 * SECONDS
 # Some pages of 8 KiB: what is free in a table's last page says nothing of the disk.
-_ROWS = 3_000
+_ROWS = "SELECT generate_series(1, 3000) AS number"
+_ON_NODES = f"CREATE TEMPORARY TABLE tidemark_trial ON COMMIT DROP AS {_ROWS}"
+# The nodes of a cluster have so long for theirs.
+_NODES_MS = 3_000
 
 
 @dataclass(slots=True)
@@ -57,15 +63,15 @@ def _of_this_process() -> Outage | None:
 
 def _tried() -> Outage | None:
     """Creates a table of a few pages and takes it back: nothing is waited for or left behind, and
-    no lock is taken that another transaction needs.
+    no lock is taken that another transaction needs. In a cluster each node does so.
     """
     name = f"tidemark_trial_{secrets.token_hex(6)}"
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
-                rows = f"SELECT generate_series(1, {_ROWS}) AS number"
-                cursor.execute(f"CREATE TABLE {name} AS {rows}")
+                cursor.execute(f"CREATE TABLE {name} AS {_ROWS}")
             transaction.set_rollback(True)
+        return _tried_on_nodes() if settings.ARCHIVE_CLUSTER == CITUS else None
     except (DatabaseError, InterfaceError) as error:
         found = outage_of(error)
         if found is None:
@@ -73,6 +79,23 @@ def _tried() -> Outage | None:
         elif found.name == "database_unavailable":
             raise
         return found
+
+
+def _tried_on_nodes() -> Outage | None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {_NODES_MS}")
+        try:
+            failed = nodes_that_fail(_ON_NODES)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, QueryCanceled):
+                raise
+            transaction.set_rollback(True)
+            return NODE_AWAY
+    for node, why in failed:
+        if "No space left" in why:
+            return Outage("database_full", f"the cluster's node {node} has a full disk")
+        return Outage("database_unavailable", f"the cluster's node {node} does not answer")
     return None
 
 

@@ -87,6 +87,15 @@ _REDIS_AWAY = Outage("redis_unavailable", "Redis does not answer")
 _DISK = Outage("disk_full", "the disk of the run directory is full: nothing can be written")
 _FULL = Outage("database_full", "PostgreSQL cannot write: its disk is full")
 _READ_ONLY = Outage("database_read_only", "PostgreSQL cannot write: it is read-only")
+NODE_AWAY = Outage("database_unavailable", "a node of the cluster does not answer")
+_CROWDED = Outage(
+    "database_unavailable", "PostgreSQL has no connection left: max_connections, or the pooler's"
+)
+# A connection that is refused has no code, only PostgreSQL's and PgBouncer's words.
+_CROWDED_WORDS = (
+    *("too many clients", "too many connections", "connection slots are reserved"),
+    "no more connections allowed",
+)
 # What PostgreSQL gives no code of its own: the system's words, in its message.
 _WORDS = {"quota exceeded": _FULL, "file too large": _FULL, "read-only file system": _READ_ONLY}
 
@@ -96,9 +105,13 @@ def _of_postgres(error: psycopg.Error) -> Outage | None:
         return _DISK if is_disk_full() else _FULL
     if isinstance(error, postgres.ReadOnlySqlTransaction):
         return _READ_ONLY
+    if isinstance(error, postgres.QueryCanceled) and settings.ARCHIVE_CLUSTER:
+        return NODE_AWAY  # the coordinator waits for one that hangs until the statement's time ends
     if isinstance(error, _STATEMENT_ERRORS):
         return None
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if any(words in str(error) for words in _CROWDED_WORDS):
+            return _CROWDED
         return _DISK if is_disk_full() else _DATABASE_AWAY
     if isinstance(error, psycopg.InternalError | postgres.InsufficientPrivilege):
         message = str(error).lower()

@@ -67,7 +67,7 @@ class Queue:
         self._link = RedisLink(client, seconds=_LINK_SECONDS)
         self._report_script = client.register_script(REPORT)
         self._held: set[bytes] = set()  # what was read and is not deleted yet
-        self._lacks = False  # at the last look more was claimed as our name than is held
+        self._has_unread = False  # at the last look we had claimed more than is held
         self._unsent: set[bytes] = set()
         self._again: set[bytes] = set()  # the same, of entries that another reading had before
         self._room = asyncio.Event()
@@ -200,12 +200,12 @@ class Queue:
                 await self._claim_from(name)
 
     async def _read_unread(self, claimed: int) -> None:
-        """Reads what was claimed by a command whose answer did not arrive: Redis may run one after
-        it hung, when the lander does not wait any more, and a living lander's entries are nobody
-        else's. At the second look, since the answer may be on its way at the first.
+        """Reads entries whose claim had no answer. Redis may run the command after it hung, when
+        the lander does not wait any more, and no other lander takes over what a living one has. At
+        the second look, since the answer may be on its way at the first.
         """
-        lacked, self._lacks = self._lacks, claimed > len(self._held)
-        if lacked and self._lacks:
+        had_unread, self._has_unread = self._has_unread, claimed > len(self._held)
+        if had_unread and self._has_unread:
             await self._read_own()
 
     async def backlog(self, slot_seconds: float, weights: Mapping[str, int]) -> int:

@@ -67,11 +67,26 @@ def running_service(**settings: str) -> Iterator[Service]:
     nothing, so that its ledger is what a test imports, unless LOCALNET="true".
     """
     folder = Path(tempfile.mkdtemp(prefix="tidemark-clients-"))
+    environment = prepared(folder, **settings)
+    try:
+        with running_in(folder, environment) as service:
+            yield service
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepared(folder: Path, **settings: str) -> dict[str, str]:
+    """The environment of a service with these settings, whose run directory is in the folder."""
     run_dir = folder / "run"
-    environment = {**_environment(run_dir), **settings}
     if "DATABASE_URL" not in settings:
         _copy_of_migrated(run_dir)
-    port = int(environment["PORT"])
+    return {**_environment(run_dir), **settings}
+
+
+@contextlib.contextmanager
+def running_in(folder: Path, environment: dict[str, str]) -> Iterator[Service]:
+    """Starts what was prepared there, as often as a test needs."""
+    run_dir, port = folder / "run", int(environment["PORT"])
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "run"],
@@ -87,7 +102,6 @@ def running_service(**settings: str) -> Iterator[Service]:
         yield Service("127.0.0.1", port, credentials["api_keys"], run_dir, environment)
     finally:
         _stop(process)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy_of_migrated(run_dir: Path) -> None:

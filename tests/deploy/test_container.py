@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.core.management import get_commands
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONTAINER = ROOT / "deploy" / "container"
@@ -56,6 +57,11 @@ def test_services_of_ours_are_closed_and_wait_for_the_database() -> None:
         assert service["read_only"] and service["cap_drop"] == ["ALL"], name
         assert "no-new-privileges:true" in service["security_opt"]
         assert "postgres" in service["depends_on"] or "migrate" in service["depends_on"]
+
+
+def test_the_database_is_prepared_by_a_command_that_exists() -> None:
+    assert _services()["migrate"]["command"][:2] == ["python", "manage.py"]
+    assert _services()["migrate"]["command"][2] in get_commands()
 
 
 def test_redis_keeps_what_was_accepted() -> None:

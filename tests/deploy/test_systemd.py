@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 UNITS = ROOT / "deploy" / "systemd"
@@ -50,6 +51,16 @@ def test_a_unit_runs_the_command_of_the_procfile(name: str) -> None:
     assert unit["ExecStart"] == [expected]
     assert dict(line.split("=", 1) for line in unit.get("Environment", [])) == defaults
     assert (unit["Type"], unit["WatchdogSec"]) == (["notify"], ["20"])
+
+
+def test_each_command_of_a_unit_exists_with_its_options() -> None:
+    for name in SERVICES:
+        for command in _unit(name)["ExecStart"]:
+            _, found, rest = command.partition(" /opt/tidemark/manage.py ")
+            if found:
+                subcommand, *words = re.sub(r"\$\{\w+\}", "1", rest).split()
+                made = load_command_class(get_commands()[subcommand], subcommand)
+                made.create_parser("manage.py", subcommand).parse_args(words)
 
 
 @pytest.fixture

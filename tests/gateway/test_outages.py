@@ -11,6 +11,8 @@ from django.db import DatabaseError, OperationalError, connection
 
 from gateway.outages import DatabaseFull, outage_of
 from shared_state.script_socket import RedisAway
+from tests.readiness import readyz
+from tests.unwritable_database import crowded_database
 
 
 @pytest.fixture
@@ -51,6 +53,19 @@ def test_a_call_names_the_database_and_when_to_come_again(
     assert [each.exc_info for each in caplog.records if each.name == "jsonrpc.dispatch"] == [None]
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("nothing_remembered")
+def test_a_server_without_free_connections_is_named(client: Any, api_key: str) -> None:
+    with crowded_database():
+        status, found = readyz(client)
+        answer = post(client, "/historical", api_key, "getFirstAvailableBlock").json()
+    check = found["checks"]["database"]
+    assert (status, check["cause"]) == (503, "database_unavailable")
+    assert check["why"].startswith("PostgreSQL has no connection left")
+    assert answer["error"]["data"]["reason"] == "database_unavailable"
+    assert readyz(client)[1]["checks"]["database"]["ok"]
+
+
 def test_each_call_of_a_batch_names_it(client: Any, database_away: str) -> None:
     answer = post(client, "/historical", database_away, "getFirstAvailableBlock", "nonsense")
     first, second = (each["error"] for each in answer.json())
@@ -89,6 +104,12 @@ def of(kind: type[psycopg.Error], text: str = "") -> DatabaseError:
 def test_what_is_away_or_full_has_a_name(error: Exception, reason: str) -> None:
     found = outage_of(error)
     assert found is not None and found.reason == reason
+
+
+def test_a_statement_that_ends_by_its_time_in_a_cluster_waited_for_a_node(settings: Any) -> None:
+    settings.ARCHIVE_CLUSTER = "citus"
+    found = outage_of(of(psycopg.errors.QueryCanceled))
+    assert found is not None and found.reason == "database_unavailable"
 
 
 @pytest.mark.parametrize(

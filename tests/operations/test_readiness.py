@@ -165,7 +165,7 @@ def test_a_full_disk_is_named(client: Any, settings: Any) -> None:
 
 
 def test_a_read_only_disk_is_named(client: Any, settings: Any) -> None:
-    with failing_disk() as disk:
+    with failing_disk("64m") as disk:
         settings.RUN_DIR = disk.folder
         assert ready(client)["checks"]["disk"]["ok"]
         disk.fail()

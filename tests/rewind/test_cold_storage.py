@@ -1,8 +1,9 @@
 """Segments in the object store read as before; what is wrong is named, and nothing is lost."""
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -306,21 +307,37 @@ def test_without_the_store_only_cold_slots_fail(rpc: Rpc, history: Any, folder: 
     assert "result" in rpc("/rewind", "getAccountInfo", pubkey, {"slot": cold})
 
 
-def test_a_full_store_leaves_everything_in_the_database(rpc: Rpc, history: Any) -> None:
+@contextmanager
+def full(folder: Path) -> Iterator[None]:
+    filler = folder / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(bytes(4_096)):
+            pass
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    yield
+    subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+
+
+@pytest.mark.parametrize("unwritable", [full, read_only])
+def test_a_store_that_takes_nothing_leaves_everything_in_the_database(
+    rpc: Rpc, history: Any, unwritable: Callable[[Path], AbstractContextManager[None]]
+) -> None:
     with small_disk() as disk:
-        folder = Path(use_folder(str(disk)))
+        use_folder(str(disk))
         try:
             seal()
             before, blocks = everything(rpc), here()
-            filler = folder / "filler"
-            with suppress(OSError), filler.open("wb", buffering=0) as file:
-                while file.write(bytes(4_096)):
-                    pass
-            with pytest.raises((StoreFault, ArchiveStoreUnavailable)):
-                move()
-            assert here() == blocks
-            assert everything(rpc) == before
-            filler.unlink()
+            with unwritable(disk):
+                with pytest.raises((StoreFault, ArchiveStoreUnavailable)):
+                    move()
+                assert here() == blocks
+                assert everything(rpc) == before
             assert move() > 3
             assert here() == 0
             assert everything(rpc) == before

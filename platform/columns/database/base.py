@@ -7,6 +7,7 @@ from django.db.utils import DatabaseErrorWrapper, OperationalError
 from django.utils.functional import cached_property
 from psycopg.errors import ReadOnlySqlTransaction
 
+from columns import hung_server
 from columns.clusters import COMMIT_FENCE
 from columns.generations import Change, Generation
 
@@ -24,13 +25,20 @@ class _Errors(DatabaseErrorWrapper):
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Moves the generations that a transaction changes at its commit (columns.generations), and
-    commits alone what lies on several nodes (columns.clusters).
+    commits alone what lies on several nodes (columns.clusters). Statements do not wait for a server
+    that hangs (columns.hung_server).
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.changed: set[Generation] = set()
         self.commits_alone = False
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        hung_server.require_answers()
+        raw = super().get_new_connection(conn_params)
+        hung_server.watch(raw, conn_params)
+        return raw
 
     @cached_property
     def wrap_database_errors(self) -> DatabaseErrorWrapper:

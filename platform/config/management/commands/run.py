@@ -11,28 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config import env
 from config.aside import AsideFailed, aside
-from config.cluster import require_cluster
-from config.engine import (
-    UnfitDatabase,
-    forget_sessions,
-    is_migrated,
-    keep_timeouts,
-    migrating,
-    require_fit,
-)
+from config.engine import UnfitDatabase, is_migrated
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.json_printer import line
 from config.listening import ports_of_a_run
 from config.loading import Loading
 from config.ports import PortUnusable, hold_ports
 from config.preloaded import preload
+from config.preparing import prepare_database
 from config.rehearsal import rehearse
 from config.supervisor import MARK, end_the_left_behind, supervise
 from embedded.servers import (
@@ -197,7 +189,7 @@ _EXPECTED = (UnfitDatabase, BadCredentialsFile, _NotThere, OSError)
 def _prepared(run_dir: Path, base_url: str) -> _Prepared:
     """Brings the database up to date. Raises what `_EXPECTED` names."""
     try:
-        _prepare_database()
+        prepare_database()
         is_imported = _ledger_is_imported()
         credentials = ensure_credentials(run_dir, base_url)
         # The first caller already finds tip addresses.
@@ -208,17 +200,6 @@ def _prepared(run_dir: Path, base_url: str) -> _Prepared:
     finally:
         connections.close_all()
     return _Prepared(credentials, is_imported)
-
-
-def _prepare_database() -> None:
-    """The database is one that the service can work on, and up to date. Raises UnfitDatabase."""
-    pooled = require_fit()
-    require_cluster()
-    with migrating(pooled):
-        call_command("migrate", interactive=False, verbosity=0)
-    if pooled:
-        forget_sessions()
-        keep_timeouts()
 
 
 def _ledger_is_imported() -> bool:
