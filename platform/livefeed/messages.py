@@ -54,6 +54,8 @@ class Kind(IntEnum):
     ALL_ACCOUNTS = 13  # b""
     HEADER = 14  # b"": the block's message without its transactions
     ENTRIES = 15  # b""
+    ACCOUNTS_WITHIN = 16  # packed cuckoo filter of pubkeys
+    MENTIONS_WITHIN = 17  # packed cuckoo filter of pubkeys that a transaction names
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):

@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Want
 from livefeed.parts import Part
+from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
 from upstream.geyser.updates import AccountUpdate, TransactionUpdate
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -88,6 +90,9 @@ class Wanted:
                 picked[process].accounts[pubkey] = part.accounts[pubkey]
         for process, update in self._of_programs(part, level):
             picked[process].accounts[update.pubkey] = update
+        for pubkey, processes in self._within(Kind.ACCOUNTS_WITHIN, level, part.accounts):
+            for process in processes:
+                picked[process].accounts[pubkey] = part.accounts[pubkey]
         for process in self._keys[Kind.ALL_ACCOUNTS, level].get(b"", ()):
             picked[process].accounts.update(part.accounts)
         for process in self._keys[Kind.HEADER, level].get(b"", ()):
@@ -101,6 +106,19 @@ class Wanted:
                 picked[process].transactions[found.transaction_index] = found
         self._pick_transactions(part, level, picked)
         return picked
+
+    def _within(
+        self, kind: Kind, level: Level, keys: Iterable[bytes]
+    ) -> Iterator[tuple[bytes, set[str]]]:
+        """Those of the keys that are within a wanted cuckoo filter, with the processes."""
+        # Filters have one seed, as a rule.
+        hashed: dict[int, HashedKeys] = {}
+        for packed, processes in self._keys[kind, level].items():
+            wanted = CuckooFilter(packed)
+            if wanted.seed not in hashed:
+                hashed[wanted.seed] = HashedKeys(keys, wanted.seed)
+            for key in wanted.among(hashed[wanted.seed]):
+                yield key, processes
 
     def _of_programs(self, part: Part, level: Level) -> Iterator[tuple[str, AccountUpdate]]:
         owners = self._programs[level]
@@ -127,16 +145,26 @@ class Wanted:
         with_votes = keys[Kind.LOGS_WITH_VOTES, level].get(b"", set())
         votes = keys[Kind.VOTES, level].get(b"", set())
         mentions, of_blocks = keys[Kind.MENTIONS, level], keys[Kind.BLOCK_MENTIONS, level]
-        if not (logs or with_votes or votes or mentions or of_blocks):
+        within = keys[Kind.MENTIONS_WITHIN, level]
+        if not (logs or with_votes or votes or mentions or of_blocks or within):
             return
+        named: dict[int, set[bytes]] = {}
+        if mentions or of_blocks or within:
+            for index, update in part.transactions.items():
+                named[index] = account_keys(update.packed)
+        found: dict[bytes, set[str]] = defaultdict(set)
+        everything = {*chain(*named.values())} if within else set()
+        for key, processes in self._within(Kind.MENTIONS_WITHIN, level, everything):
+            found[key] |= processes
         for index, update in part.transactions.items():
             processes = set(with_votes)
             processes |= votes if update.is_vote else logs
-            if mentions or of_blocks:
-                named = account_keys(update.packed)
-                for key in named & mentions.keys():
+            if named:
+                for key in named[index] & mentions.keys():
                     processes |= mentions[key]
-                for key in named & of_blocks.keys():
+                for key in named[index] & found.keys():
+                    processes |= found[key]
+                for key in named[index] & of_blocks.keys():
                     processes |= of_blocks[key]
                     for process in of_blocks[key]:
                         picked[process].block = True

@@ -66,6 +66,16 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
     return Member(digest_of(secret), caller.key_id, host, address, POLICY), caller
 
 
+def charge(member: Member, caller: Caller, calls: int) -> None:
+    """Takes so many calls from the key's limit. Raises RpcError, which it counts."""
+    plan = buckets.plan_of(caller, "requests")
+    taken = None if plan is None else buckets.take(plan, calls)
+    if taken is not None and not taken.allowed:
+        refusal = refusal_of(taken, calls)
+        count(member.key_id, "Filters", refusal.reason, member.address, refusal=refusal)
+        raise refusal
+
+
 def count(
     key_id: int | None,
     name: str,

@@ -2,17 +2,19 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
 from livefeed.messages import Level, Reached
+from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
 from upstream.geyser.messages import account_write
-from upstream.geyser.request_filters import BlockFilter, Slices
+from upstream.geyser.request_filters import BlockFilter, Slices, TransactionFilter
 from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
@@ -163,6 +165,7 @@ class Content:
     has_entries: bool = True
     bank: int = 0
     _blocks: dict[object, bytes] = field(default_factory=dict)
+    _hashed: dict[tuple[str, int], HashedKeys] = field(default_factory=dict)
 
     @cached_property
     def created_at(self) -> bytes:
@@ -188,6 +191,32 @@ class Content:
             for key in each.account_keys:
                 found[key].append(place)
         return found
+
+    def accounts_among(self, within: CuckooFilter) -> frozenset[bytes]:
+        """The keys of `accounts` that are within the filter."""
+        return self._among(within, "accounts", lambda: self.by_pubkey)
+
+    def mentions_among(
+        self, within: CuckooFilter, wanted: TransactionFilter | None = None
+    ) -> frozenset[bytes]:
+        """Of what `transactions` name those that are; `wanted` says whether their token accounts'
+        owners are named too.
+        """
+        if wanted is None or wanted.token_accounts is None:
+            return self._among(within, "mentions", lambda: self.by_key)
+        keys_of, mode = wanted.keys_of, wanted.token_accounts
+        return self._among(
+            within, f"mentions {mode}", lambda: {*chain(*map(keys_of, self.transactions))}
+        )
+
+    def _among(
+        self, within: CuckooFilter, what: str, keys: Callable[[], Iterable[bytes]]
+    ) -> frozenset[bytes]:
+        # Filters have one seed, as a rule: keys are hashed once for all streams.
+        hashed = self._hashed.get((what, within.seed))
+        if hashed is None:
+            hashed = self._hashed[what, within.seed] = HashedKeys(keys(), within.seed)
+        return frozenset(within.among(hashed))
 
     @cached_property
     def meta_body(self) -> bytes:
@@ -217,18 +246,18 @@ class Content:
         block.executed_transaction_count = meta.executed_transaction_count
         block.entries_count = meta.entries_count
         block.updated_account_count = self.account_count
-        include = wanted.include
+        within = wanted.within
         if wanted.transactions:
+            among = None if within is None else self.mentions_among(within)
             block.transactions.extend(
-                each.info
-                for each in self.transactions
-                if not include or not include.isdisjoint(each.account_keys)
+                each.info for each in self.transactions if wanted.includes(each.account_keys, among)
             )
         if wanted.accounts:
+            among = None if within is None else self.accounts_among(within)
             block.accounts.extend(
                 each.info(slices)
                 for each in self.accounts
-                if not include or each.write.pubkey in include
+                if wanted.includes((each.write.pubkey,), among)
             )
         if wanted.entries:
             block.entries.extend(each.info for each in self.entries)

@@ -22,6 +22,10 @@ log = logging.getLogger(__name__)
 _MOST_WAITING = 5_000
 # Bytes that wait for the readers of all streams together.
 MOST_UNREAD_BYTES = 512 * 1_048_576
+# Of cuckoo filters, of a key and in all: each is stated to the follower for accounts and for
+# transactions, and Redis drops a subscriber for whom more than 32 MB wait.
+MOST_CUCKOO_BYTES_OF_KEY = 2 * 1_048_576 + 4_096
+MOST_CUCKOO_BYTES = 12 * 1_048_576
 
 
 class Engine:
@@ -71,6 +75,16 @@ class Engine:
         self._streams.pop(stream, None)
         self.members.discard(stream)
         self.unwant(stream)
+
+    def has_room(self, stream: Stream, size: int) -> bool:
+        """Whether the stream's cuckoo filters may be so large, beside those of its key and all."""
+        others = [each for each in self._streams if each is not stream]
+        holder = stream.member.holder
+        of_holder = sum(each.cuckoo_bytes for each in others if each.member.holder == holder)
+        return not size or (
+            of_holder + size <= MOST_CUCKOO_BYTES_OF_KEY
+            and sum(each.cuckoo_bytes for each in others) + size <= MOST_CUCKOO_BYTES
+        )
 
     def want(self, stream: Stream, filters: Filters, ready: Ready, *, again: bool = False) -> None:
         """States what the filters want; `ready` is called with the feed's Answer once it counts,

@@ -7,6 +7,7 @@ from typing import Any
 from chain.commitment import Commitment
 from livefeed.filters import AccountFilter as FeedFilter
 from livefeed.messages import Kind, Level, Moved, Want
+from upstream.geyser.cuckoo import CuckooFilter
 from upstream.geyser.request_filters import (
     AccountFilter,
     BadFilter,
@@ -71,22 +72,39 @@ def count_of(request: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WrittenAccounts:
-    """The accounts whose writes are wanted: by their keys and by their owners; None is all."""
+    """The accounts whose writes are wanted: by their keys and by their owners; None is all.
+    `within` are filters of keys, which are found among all.
+    """
 
     keys: frozenset[bytes]
     owners: frozenset[bytes] | None
+    within: tuple[CuckooFilter, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.keys) or self.owners is None or bool(self.owners)
+        return bool(self.keys or self.owners or self.within) or self.owners is None
+
+    @property
+    def are_found_by_owner(self) -> bool:
+        """Whether some are, or are found among all."""
+        return self.owners is None or bool(self.owners or self.within)
+
+    @property
+    def listed_owners(self) -> frozenset[bytes] | None:
+        """By whose accounts all can be found but those that are by their keys; None for all."""
+        return None if self.within else self.owners
 
 
 def accounts_of(filters: Filters) -> WrittenAccounts:
     """What the filters want to know the writes of: at least what matches."""
     keys: set[bytes] = set()
     owners: set[bytes] = set()
+    within: dict[CuckooFilter, None] = {}
     is_all = False
     for _, each in filters.accounts:
-        if each.accounts:
+        if each.within is not None and not each.owners:
+            within[each.within] = None
+            keys |= each.accounts
+        elif each.accounts and each.within is None:
             keys |= each.accounts
         elif each.owners:
             owners |= each.owners
@@ -95,8 +113,23 @@ def accounts_of(filters: Filters) -> WrittenAccounts:
     for _, block in filters.blocks:
         if block.accounts:
             keys |= block.include
-            is_all = is_all or not block.include
-    return WrittenAccounts(frozenset(keys), None if is_all else frozenset(owners))
+            if block.within is not None:
+                within[block.within] = None
+            elif not block.include:
+                is_all = True
+    if is_all:
+        return WrittenAccounts(frozenset(keys), None)
+    return WrittenAccounts(frozenset(keys), frozenset(owners), tuple(within))
+
+
+def cuckoo_bytes(filters: Filters) -> int:
+    """The size of all cuckoo filters among them."""
+    found = (
+        *(each.within for _, each in filters.accounts),
+        *(each.within for _, each in (*filters.transactions, *filters.statuses)),
+        *(each.within for _, each in filters.blocks),
+    )
+    return sum(each.size for each in found if each is not None)
 
 
 def wants_of(filters: Filters) -> list[Want]:
@@ -109,10 +142,10 @@ def wants_of(filters: Filters) -> list[Want]:
         found.update(dict.fromkeys(_of_transactions(transactions, level)))
     for _, block in filters.blocks:
         if block.transactions:
-            keys = [Want(Kind.MENTIONS, level, key) for key in block.include]
+            keys = _mentions(block.include, block.within, level)
             found.update(dict.fromkeys(keys or [Want(Kind.BLOCK, level)]))
         if block.accounts:
-            keys = [Want(Kind.ACCOUNT, level, key) for key in block.include]
+            keys = _accounts_by_key(block.include, block.within, level)
             found.update(dict.fromkeys(keys or [Want(Kind.ALL_ACCOUNTS, level)]))
     if any(each.interslot_updates for _, each in filters.slots):
         found[Want(Kind.UPDATES)] = None
@@ -121,9 +154,25 @@ def wants_of(filters: Filters) -> list[Want]:
     return list(found)
 
 
+def _accounts_by_key(
+    keys: Iterable[bytes], within: CuckooFilter | None, level: Level
+) -> list[Want]:
+    found = [Want(Kind.ACCOUNT, level, key) for key in keys]
+    if within is not None:
+        found.append(Want(Kind.ACCOUNTS_WITHIN, level, within.packed))
+    return found
+
+
+def _mentions(keys: Iterable[bytes], within: CuckooFilter | None, level: Level) -> list[Want]:
+    found = [Want(Kind.MENTIONS, level, key) for key in keys]
+    if within is not None:
+        found.append(Want(Kind.MENTIONS_WITHIN, level, within.packed))
+    return found
+
+
 def _of_accounts(wanted: AccountFilter, level: Level) -> Iterator[Want]:
-    if wanted.accounts:
-        yield from (Want(Kind.ACCOUNT, level, key) for key in wanted.accounts)
+    if keys := _accounts_by_key(wanted.accounts, wanted.within, level):
+        yield from keys
     elif wanted.owners:
         filters = tuple(FeedFilter(*each) for each in wanted.selections)
         yield from (Want(Kind.PROGRAM, level, key, filters) for key in wanted.owners)
@@ -136,8 +185,10 @@ def _of_transactions(wanted: TransactionFilter, level: Level) -> Iterator[Want]:
         yield Want(Kind.SIGNATURE, level, wanted.signature)
     elif wanted.required and wanted.token_accounts is None:
         yield Want(Kind.MENTIONS, level, min(wanted.required))
-    elif wanted.include and wanted.token_accounts is None:
-        yield from (Want(Kind.MENTIONS, level, key) for key in wanted.include)
+    elif wanted.token_accounts is None and (
+        keys := _mentions(wanted.include, wanted.within, level)
+    ):
+        yield from keys
     elif wanted.vote is None:
         yield Want(Kind.LOGS_WITH_VOTES, level)
     else:
@@ -195,15 +246,19 @@ def _accounts(
     names: dict[int, list[str]] = {}
     for name, each in filters:
         for place in _places_of_accounts(each, content):
-            if each.matches(content.accounts[place].write):
+            if each.fits(content.accounts[place].write):
                 names.setdefault(place, []).append(name)
     for place in sorted(names):
         yield content.accounts[place], named(*names[place])
 
 
 def _places_of_accounts(wanted: AccountFilter, content: Content) -> Iterable[int]:
+    """Of the accounts that the filter names, at least of those that match."""
+    there = content.by_pubkey
+    if wanted.within is not None:
+        found = content.accounts_among(wanted.within)
+        return [there[key] for key in found | wanted.accounts & there.keys()]
     if wanted.accounts:
-        there = content.by_pubkey
         return [there[key] for key in wanted.accounts & there.keys()]
     if wanted.owners:
         return [place for key in wanted.owners for place in content.by_owner.get(key, ())]
@@ -215,18 +270,21 @@ def _transactions(
 ) -> Iterator[tuple[TransactionMessage, bytes]]:
     names: dict[int, list[str]] = {}
     for name, each in filters:
-        for place in _places_of_transactions(each, content):
-            if each.matches(content.transactions[place]):
+        among = None if each.within is None else content.mentions_among(each.within, each)
+        for place in _places_of_transactions(each, among, content):
+            if each.matches(content.transactions[place], among):
                 names.setdefault(place, []).append(name)
     for place in sorted(names):
         yield content.transactions[place], named(*names[place])
 
 
-def _places_of_transactions(wanted: TransactionFilter, content: Content) -> Iterable[int]:
+def _places_of_transactions(
+    wanted: TransactionFilter, among: frozenset[bytes] | None, content: Content
+) -> Iterable[int]:
     if wanted.token_accounts is None:
         if wanted.required:
             return content.by_key.get(min(wanted.required), ())
-        if wanted.include:
-            keys = wanted.include & content.by_key.keys()
+        if wanted.include or among is not None:
+            keys = wanted.include & content.by_key.keys() | (among or frozenset())
             return {place for key in keys for place in content.by_key[key]}
     return range(len(content.transactions))

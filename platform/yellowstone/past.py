@@ -10,9 +10,10 @@ from historical.store.transactions import signatures_of
 from livefeed.messages import Level
 from rewind.errors import ArchiveDamaged
 from rewind.services import slots as archive
-from rewind.services.owned_between import OwnedSlots, owned_between
+from rewind.services.owned_between import OwnedSlots, OwnedWrite, owned_between
 from rewind.services.written_between import Written, written_between
 from subscriptions import stored_blocks
+from upstream.geyser.cuckoo import HashedKeys
 from upstream.geyser.messages import block_meta, transaction_info
 from upstream.geyser.request_filters import Filters
 from upstream.protobuf import geyser_pb2 as schema
@@ -97,9 +98,9 @@ def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
     if not stored:
         return page
     writes: Writes = {}
-    if wanted.owners is None or wanted.owners:
-        owned = owned_between(wanted.owners, first, stored[-1][0], most=_MOST_WRITES)
-        _read_owned(writes, owned)
+    if wanted.are_found_by_owner:
+        owned = owned_between(wanted.listed_owners, first, stored[-1][0], most=_MOST_WRITES)
+        _read_owned(writes, wanted, owned)
         stored = _listed(page, stored, owned)
     if stored:
         _add_writes(writes, wanted, first, stored[-1][0])
@@ -108,15 +109,25 @@ def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
     return page
 
 
-def _read_owned(writes: Writes, owned: OwnedSlots) -> None:
+def _read_owned(writes: Writes, wanted: WrittenAccounts, owned: OwnedSlots) -> None:
     """With their data, so many as one page may hold."""
     size = 0
     for slot in sorted(owned.slots):
-        writes[slot] = found = {each.pubkey: each.written() for each in owned.slots[slot]}
+        listed = _wanted_of(owned.slots[slot], wanted)
+        writes[slot] = found = {each.pubkey: each.written() for each in listed}
         size += sum(len(each.data) for each in found.values())
         if size > _MOST_BYTES:
             owned.last = slot
             return
+
+
+def _wanted_of(listed: list[OwnedWrite], wanted: WrittenAccounts) -> list[OwnedWrite]:
+    if wanted.owners is None or not wanted.within:
+        return listed
+    keys = {*wanted.keys}
+    for each in wanted.within:
+        keys.update(each.among(HashedKeys((write.pubkey for write in listed), each.seed)))
+    return [write for write in listed if write.pubkey in keys or write.owner in wanted.owners]
 
 
 def _listed(page: Page, stored: list[tuple[int, int]], owned: OwnedSlots) -> list[tuple[int, int]]:
@@ -173,7 +184,7 @@ def _transaction(slot: int, index: int, entry: dict[str, Any]) -> Any:
 
 def _add_writes(writes: Writes, wanted: WrittenAccounts, first: int, last: int) -> None:
     """The accounts that are wanted by their keys."""
-    for key in wanted.keys if wanted.owners is not None else ():
+    for key in wanted.keys if wanted.listed_owners is not None else ():
         for each in written_between(key, first, last):
             writes.setdefault(each.slot, {})[key] = each
 

@@ -36,6 +36,10 @@ _ENDINGS = {
     "service_stops": (UNAVAILABLE, "the service stops: connect again"),
     "sockets_unavailable": (UNAVAILABLE, "the key could not be checked: connect again"),
     "chain_not_followed": (UNAVAILABLE, "nothing of the chain arrives"),
+    "too_many_cuckoo_filters": (
+        RESOURCE_EXHAUSTED,
+        "the cuckoo filters of the key's streams, or of all, are too large together",
+    ),
     "interrupted": (
         UNAVAILABLE,
         "updates may be missing here: subscribe again, with from_slot to miss none",

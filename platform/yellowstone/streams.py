@@ -16,7 +16,14 @@ from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
 from yellowstone.call import Call
 from yellowstone.content import Content, created_now
-from yellowstone.matching import count_of, misses_entries, moves, require_served, updates
+from yellowstone.matching import (
+    count_of,
+    cuckoo_bytes,
+    misses_entries,
+    moves,
+    require_served,
+    updates,
+)
 from yellowstone.replay import Replay
 
 if TYPE_CHECKING:
@@ -30,6 +37,8 @@ MOST_WAITING_BYTES = 64 * 1_048_576
 _PING_SECONDS = 15.0
 # Of the updates a second that a tier allows, for what is past; the rest is for what happens.
 _PAST_SHARE = 0.8
+# Of cuckoo filters; a request that has some costs further calls of the key's rate.
+_CUCKOO_BYTES_A_CALL = 64 * 1_024
 _PING = schema.SubscribeUpdate(ping={}).SerializeToString()
 
 
@@ -44,6 +53,8 @@ class Stream:
         self.filters: Filters | None = None
         self.wants: list[Want] = []
         self.replay: Replay | None = None
+        # Of its cuckoo filters.
+        self.cuckoo_bytes = 0
         self._replaying: asyncio.Task[None] | None = None
         self._call = call
         self._engine = engine
@@ -89,6 +100,7 @@ class Stream:
             require_served(filters, entries=settings.FOLLOW_ENTRIES)
         except BadFilter as error:
             raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
+        await self._pay_for(cuckoo_bytes(filters))
         access.count(self.member.key_id, "Filters", "ok", self.member.address)
         self._end_replay()
         if request.HasField("from_slot"):
@@ -98,6 +110,15 @@ class Stream:
             self._replaying = asyncio.create_task(self.replay.run())
         else:
             await self._open(filters)
+
+    async def _pay_for(self, size: int) -> None:
+        """Of cuckoo filters, which the follower looks at in each slot."""
+        if not self._engine.has_room(self, size):
+            raise statuses.ended("too_many_cuckoo_filters")
+        self.cuckoo_bytes = size
+        if size:
+            calls = -(-size // _CUCKOO_BYTES_A_CALL)
+            await self._engine.in_thread(access.charge, self.member, self.caller, calls)
 
     async def _open(self, filters: Filters) -> None:
         opened: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

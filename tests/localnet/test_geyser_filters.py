@@ -324,15 +324,15 @@ def account(ask: Ask) -> Ask:
         (account(states(*[state(lamports={"ne": 1})] * 5)), "at most 4 filters"),
         (
             account(lambda each: each.cuckoo_accounts_filter.SetInParent()),
-            "accounts.x: cuckoo filters are not served",
+            "accounts.x: cuckoo_accounts_filter: entries_per_bucket must be 4, not 0",
         ),
         (
             lambda request: request.transactions["x"].cuckoo_account_include.SetInParent(),
-            "transactions.x: cuckoo filters are not served",
+            "transactions.x: cuckoo_account_include: entries_per_bucket must be 4, not 0",
         ),
         (
             lambda request: request.blocks["x"].cuckoo_account_include.SetInParent(),
-            "blocks.x: cuckoo filters are not served",
+            "blocks.x: cuckoo_account_include: entries_per_bucket must be 4, not 0",
         ),
         (
             lambda request: setattr(request.transactions["x"], "signature", "abc"),

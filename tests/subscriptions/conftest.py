@@ -61,7 +61,8 @@ def limited(db: None) -> Callable[..., str]:
         from access.services.keys import issue_key
 
         name = f"limited-{Tier.objects.count()}"
-        tier = Tier.objects.create(name=name, rank=50, requests_per_second=None, **limits)
+        given = {"requests_per_second": None, **limits}
+        tier = Tier.objects.create(name=name, rank=50, **given)
         customer = Customer.objects.create(name=f"{name}'s customer")
         return issue_key(customer, tier=tier, name="tests").secret
 

@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 from livefeed.messages import Level, Reached
 from livefeed.parts import Part
 from livefeed.wanted import Wanted
+from tests.cuckoo_filters import SEED, cuckoo_filter
 from tests.examples import examples
 from upstream.geyser.request_filters import Filters
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
@@ -42,9 +43,16 @@ def given_only(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+# Of one bucket, and of several.
+cuckoos = st.builds(
+    cuckoo_filter, st.lists(keys, max_size=2), st.sampled_from([0, SEED]), st.sampled_from([1, 4])
+)
+maybe_cuckoos = st.one_of(st.none(), st.none(), cuckoos)
+
 account_filters = st.builds(
     given_only,
     account=texts,
+    cuckoo_accounts_filter=maybe_cuckoos,
     owner=texts,
     filters=st.lists(states, max_size=1).filter(
         lambda found: sum("datasize" in each for each in found) < 2
@@ -58,10 +66,15 @@ transaction_filters = st.builds(
     account_include=texts,
     account_exclude=texts,
     account_required=texts,
+    cuckoo_account_include=maybe_cuckoos,
     token_accounts=st.sampled_from([None, None, 0, 1]),
 )
 block_filters = st.builds(
-    given_only, account_include=texts, include_transactions=flags, include_accounts=flags
+    given_only,
+    account_include=texts,
+    cuckoo_account_include=maybe_cuckoos,
+    include_transactions=flags,
+    include_accounts=flags,
 )
 
 
@@ -161,14 +174,15 @@ def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part) -> No
     found = updates(filters, selected)
     assert found == updates(filters, whole)
     # The same without any index.
-    by_name: dict[str, set[bytes]] = {}
-    for name, each in filters.accounts:
-        by_name[name] = {m.write.pubkey for m in whole.accounts if each.matches(m.write)}
     parsed = [schema.SubscribeUpdate.FromString(each) for each in found]
-    for name, expected in by_name.items():
-        sent = {
-            bytes(each.account.account.pubkey)
-            for each in parsed
-            if each.HasField("account") and name in each.filters
-        }
-        assert sent == expected
+    for name, each in filters.accounts:
+        expected = {m.write.pubkey for m in whole.accounts if each.matches(m.write)}
+        assert sent(parsed, name, "account", lambda a: a.account.pubkey) == expected
+    for name, wanted in filters.transactions:
+        expected = {m.signature for m in whole.transactions if wanted.matches(m)}
+        assert sent(parsed, name, "transaction", lambda t: t.transaction.signature) == expected
+
+
+def sent(parsed: Any, name: str, sort: str, what: Any) -> set[bytes]:
+    of_sort = (each for each in parsed if each.HasField(sort) and name in each.filters)
+    return {bytes(what(getattr(each, sort))) for each in of_sort}

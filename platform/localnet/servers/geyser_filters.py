@@ -11,7 +11,7 @@ from localnet.servers.geyser_messages import (
     SlotMessage,
     TransactionMessage,
 )
-from upstream.geyser.request_filters import BlockFilter, Filters, Slices, named
+from upstream.geyser.request_filters import Filters, named
 
 
 def updates(filters: Filters, message: Message) -> Iterator[tuple[bytes, bytes]]:
@@ -41,17 +41,7 @@ def updates(filters: Filters, message: Message) -> Iterator[tuple[bytes, bytes]]
                 yield named(*(name for name, _ in filters.entries)), message.body
         case BlockMessage():
             for name, each in filters.blocks:
-                yield named(name), _block(message, each, filters.slices)
+                yield named(name), message.body(each, filters.slices)
         case BlockMetaMessage():
             if filters.blocks_meta:
                 yield named(*(name for name, _ in filters.blocks_meta)), message.body
-
-
-def _block(message: BlockMessage, wanted: BlockFilter, slices: Slices) -> bytes:
-    return message.body(
-        include=wanted.include,
-        transactions=wanted.transactions,
-        accounts=wanted.accounts,
-        entries=wanted.entries,
-        slices=slices,
-    )

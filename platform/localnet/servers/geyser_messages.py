@@ -14,7 +14,7 @@ from chain.transactions import Wire, decode_wire
 from chain.units import Slot
 from localnet.feed import EntryMade, SlotChanged, TransactionRan
 from upstream.geyser.messages import account_info, block, block_meta, transaction_info
-from upstream.geyser.request_filters import Slices
+from upstream.geyser.request_filters import BlockFilter, Slices
 from upstream.protobuf import geyser_pb2 as schema
 
 
@@ -213,40 +213,25 @@ class BlockMessage:
     entries: list[EntryMessage]
     _bodies: dict[object, bytes] = field(default_factory=dict)
 
-    def body(
-        self,
-        *,
-        include: frozenset[bytes],
-        transactions: bool,
-        accounts: bool,
-        entries: bool,
-        slices: Slices,
-    ) -> bytes:
-        """The update with the parts wanted, without filters and created_at. With `include` only
-        transactions that name one of the accounts, and writes of these.
-        """
-        wanted = (include, transactions, accounts, entries, slices)
-        body = self._bodies.get(wanted)
+    def body(self, wanted: BlockFilter, slices: Slices) -> bytes:
+        """The update with the parts wanted, without filters and created_at."""
+        body = self._bodies.get((wanted, slices))
         if body is not None:
             return body
         update = schema.SubscribeUpdate()
         message = update.block
         message.CopyFrom(block(self.record, entry_count=self.entry_count))
-        if transactions:
+        if wanted.transactions:
             message.transactions.extend(
-                each.info
-                for each in self.transactions
-                if not include or include & each.account_keys
+                each.info for each in self.transactions if wanted.includes(each.account_keys)
             )
-        if accounts:
+        if wanted.accounts:
             message.accounts.extend(
-                each.info(slices)
-                for each in self.accounts
-                if not include or each.write.pubkey in include
+                each.info(slices) for each in self.accounts if wanted.includes((each.write.pubkey,))
             )
-        if entries:
+        if wanted.entries:
             message.entries.extend(each.info for each in self.entries)
-        body = self._bodies[wanted] = bytes(update.SerializeToString())
+        body = self._bodies[wanted, slices] = bytes(update.SerializeToString())
         return body
 
 

@@ -1,6 +1,6 @@
 """Filters of a SubscribeRequest, for servers: validated, and compiled for matching."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -10,6 +10,7 @@ from solders.signature import Signature
 from chain.accounts import AccountWrite
 from chain.commitment import Commitment
 from chain.encodings import b58decode, b64decode
+from upstream.geyser.cuckoo import BadCuckooFilter, CuckooFilter
 from upstream.protobuf import geyser_pb2 as schema
 
 _LONGEST_NAME = 128
@@ -61,7 +62,9 @@ class BadFilter(ValueError):
 
 
 class AccountFilter(NamedTuple):
-    """Writes of these accounts and of these owners' accounts, in these states."""
+    """Writes of these accounts, or of those `within`, and of these owners' accounts, in these
+    states.
+    """
 
     accounts: frozenset[bytes]
     owners: frozenset[bytes]
@@ -70,11 +73,20 @@ class AccountFilter(NamedTuple):
     # What of the states a source can select by: the data's length, or an offset and what is there,
     # or none of these for a token account.
     selections: tuple[tuple[int | None, int, bytes | None], ...] = ()
+    within: CuckooFilter | None = None
 
     def matches(self, write: AccountWrite) -> bool:
+        return self.names(write.pubkey) and self.fits(write)
+
+    def names(self, pubkey: bytes) -> bool:
+        if pubkey in self.accounts:
+            return True
+        return not self.accounts if self.within is None else pubkey in self.within
+
+    def fits(self, write: AccountWrite) -> bool:
+        """Whether it matches, if it is of an account that the filter names."""
         return (
-            (not self.accounts or write.pubkey in self.accounts)
-            and (not self.owners or write.owner in self.owners)
+            (not self.owners or write.owner in self.owners)
             and self.nonempty_txn_signature in (None, write.signature is not None)
             and all(state(write) for state in self.states)
         )
@@ -94,7 +106,9 @@ class SlotFilter(NamedTuple):
 
 
 class TransactionFilter(NamedTuple):
-    """Transactions by sort, outcome, signature and the accounts that they name."""
+    """Transactions by sort, outcome, signature and the accounts that they name. `within` includes
+    accounts as `include` does.
+    """
 
     vote: bool | None
     failed: bool | None
@@ -103,35 +117,48 @@ class TransactionFilter(NamedTuple):
     exclude: frozenset[bytes]
     required: frozenset[bytes]
     token_accounts: int | None
+    within: CuckooFilter | None = None
 
-    def matches(self, message: Transaction) -> bool:
+    def matches(self, message: Transaction, among: Collection[bytes] | None = None) -> bool:
+        """`among` are the keys that are `within`, at least those of the message; looked for unless
+        they are given.
+        """
         if self.vote is not None and self.vote != message.is_vote:
             return False
         if self.failed is not None and self.failed != message.has_failed:
             return False
         if self.signature is not None and self.signature != message.signature:
             return False
-        if not (self.include or self.exclude or self.required):
+        if not (self.include or self.exclude or self.required or self.within is not None):
             return True
-        keys = message.account_keys
+        keys = self.keys_of(message)
+        if not (self.required <= keys and self.exclude.isdisjoint(keys)):
+            return False
+        return _includes(self.include, self.within, keys, among)
+
+    def keys_of(self, message: Transaction) -> frozenset[bytes]:
+        """What the message names, for this filter."""
+        if self.token_accounts is None:
+            return message.account_keys
         if self.token_accounts == schema.TokenAccountExpansionControlFlag.ALL:
-            keys |= message.token_owners
-        elif self.token_accounts is not None:
-            keys |= message.changed_token_owners
-        return (
-            self.required <= keys
-            and (not self.include or not self.include.isdisjoint(keys))
-            and self.exclude.isdisjoint(keys)
-        )
+            return message.account_keys | message.token_owners
+        return message.account_keys | message.changed_token_owners
 
 
 class BlockFilter(NamedTuple):
-    """Blocks with these of their parts."""
+    """Blocks with these of their parts; `within` includes accounts as `include` does."""
 
     include: frozenset[bytes]
     transactions: bool
     accounts: bool
     entries: bool
+    within: CuckooFilter | None = None
+
+    def includes(self, keys: Iterable[bytes], among: Collection[bytes] | None = None) -> bool:
+        """Whether a transaction with these keys is included, or an account with this one; `among`
+        as for a TransactionFilter.
+        """
+        return _includes(self.include, self.within, keys, among)
 
 
 class Filters:
@@ -149,6 +176,18 @@ class Filters:
         self.blocks = _each("blocks", request.blocks, _block_filter)
         self.blocks_meta = _each("blocks_meta", request.blocks_meta, lambda _: None)
         self.entries = _each("entry", request.entry, lambda _: None)
+
+
+def _includes(
+    include: frozenset[bytes],
+    within: CuckooFilter | None,
+    keys: Iterable[bytes],
+    among: Collection[bytes] | None,
+) -> bool:
+    if within is None:
+        return not include or not include.isdisjoint(keys)
+    found = within if among is None else among
+    return any(key in include or key in found for key in keys)
 
 
 @lru_cache(maxsize=4096)
@@ -191,8 +230,6 @@ def _slices(asked: Iterable[Any]) -> Slices:
 
 
 def _account_filter(asked: Any) -> AccountFilter:
-    if asked.HasField("cuckoo_accounts_filter"):
-        raise BadFilter("cuckoo filters are not served here")
     if len(asked.filters) > _MOST_STATE_FILTERS:
         raise BadFilter(f"at most {_MOST_STATE_FILTERS} filters are served")
     sizes = sum(each.WhichOneof("filter") == "datasize" for each in asked.filters)
@@ -204,6 +241,7 @@ def _account_filter(asked: Any) -> AccountFilter:
         states=tuple(_state(each) for each in asked.filters),
         nonempty_txn_signature=_or_none(asked, "nonempty_txn_signature"),
         selections=tuple(_selections(asked.filters)),
+        within=_cuckoo(asked, "cuckoo_accounts_filter"),
     )
 
 
@@ -284,8 +322,6 @@ def _slot_filter(asked: Any) -> SlotFilter:
 
 
 def _transaction_filter(asked: Any) -> TransactionFilter:
-    if asked.HasField("cuckoo_account_include"):
-        raise BadFilter("cuckoo filters are not served here")
     mode = _or_none(asked, "token_accounts")
     if mode is not None and mode not in schema.TokenAccountExpansionControlFlag.values():
         raise BadFilter(f"no token_accounts mode has the number {mode}")
@@ -303,19 +339,28 @@ def _transaction_filter(asked: Any) -> TransactionFilter:
         exclude=_keys("account_exclude", asked.account_exclude),
         required=_keys("account_required", asked.account_required),
         token_accounts=mode,
+        within=_cuckoo(asked, "cuckoo_account_include"),
     )
 
 
 def _block_filter(asked: Any) -> BlockFilter:
-    if asked.HasField("cuckoo_account_include"):
-        raise BadFilter("cuckoo filters are not served here")
     return BlockFilter(
         include=_keys("account_include", asked.account_include),
         # The only part that comes unasked.
         transactions=_or_none(asked, "include_transactions") is not False,
         accounts=asked.include_accounts,
         entries=asked.include_entries,
+        within=_cuckoo(asked, "cuckoo_account_include"),
     )
+
+
+def _cuckoo(asked: Any, field: str) -> CuckooFilter | None:
+    if not asked.HasField(field):
+        return None
+    try:
+        return CuckooFilter.read(getattr(asked, field))
+    except BadCuckooFilter as error:
+        raise BadFilter(f"{field}: {error}") from None
 
 
 def _keys(field: str, texts: Iterable[str]) -> frozenset[bytes]:
