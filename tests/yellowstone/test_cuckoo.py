@@ -113,7 +113,13 @@ def test_a_key_has_so_many_bytes_of_them(geyser: Geyser) -> None:
         next(iter(first))
         with geyser.subscribed(more) as second:
             assert refused(second.refusal()) == ("RESOURCE_EXHAUSTED", "too_many_cuckoo_filters")
-        # The same stream may exchange its own.
-        first.send(request)
-        assert not first.call.done()
+        # The same stream may exchange its own: for sixteen small ones, and no more.
+        first.send(small(16))
         next(iter(first))
+        first.send(small(17))
+        assert refused(first.refusal()) == ("RESOURCE_EXHAUSTED", "too_many_cuckoo_filters")
+
+
+def small(count: int) -> Any:
+    names = {str(n): {"cuckoo_accounts_filter": cuckoo_filter(OTHERS[:1], n)} for n in range(count)}
+    return Request(accounts=names, slots={"s": {}})
