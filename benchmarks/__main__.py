@@ -22,7 +22,7 @@ PARTS = (
     *("nonces", "baselines", "proof", "proof_beside"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "overload", "open_streams", "subscriptions"),
-    *("program_stream", "past_programs", "yellowstone"),
+    *("program_stream", "past_programs", "yellowstone", "cuckoo"),
     *("ingest", "admin_pages"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )

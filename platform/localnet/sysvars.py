@@ -7,7 +7,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.rent import LAMPORTS_PER_BYTE, rent_exempt
-from chain.units import U64_MAX, Epoch, Slot, UnixTimestamp
+from chain.units import Epoch, Slot, UnixTimestamp
 
 CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
 EPOCH_SCHEDULE = Pubkey.from_string("SysvarEpochSchedu1e111111111111111111111111")
@@ -18,6 +18,8 @@ SLOT_HASHES = Pubkey.from_string("SysvarS1otHashes111111111111111111111111111")
 SLOT_HISTORY = Pubkey.from_string("SysvarS1otHistory11111111111111111111111111")
 STAKE_HISTORY = Pubkey.from_string("SysvarStakeHistory1111111111111111111111111")
 OWNER = Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
+# A sysvar keeps the rent epoch with which a bank first made it (Agave's INITIAL_RENT_EPOCH).
+_RENT_EPOCH = 0
 
 LAMPORTS_PER_SIGNATURE = 5_000
 
@@ -32,7 +34,7 @@ _NO_HISTORY = b"\x01" + struct.pack("<Q", _HISTORY_BITS // 64)
 
 def sysvar(data: bytes) -> Account:
     """A sysvar account with these bytes."""
-    return Account(rent_exempt(len(data)), data, OWNER, False, U64_MAX)
+    return Account(rent_exempt(len(data)), data, OWNER, False, _RENT_EPOCH)
 
 
 def clock(

@@ -29,6 +29,7 @@ _MOVES: dict[str, int] = {
     "createdBank": SlotStatus.SLOT_CREATED_BANK,
     "dead": SlotStatus.SLOT_DEAD,
 }
+_LEAST_CUCKOO_BYTES = 128 * 1_024
 HEADERS = [Want(Kind.HEADER, level) for level in Level]
 
 
@@ -123,13 +124,15 @@ def accounts_of(filters: Filters) -> WrittenAccounts:
 
 
 def cuckoo_bytes(filters: Filters) -> int:
-    """The size of all cuckoo filters among them."""
+    """The size of all cuckoo filters among them; a small one counts as one of 128 KiB, for each may
+    have a seed of its own, for which the follower hashes all keys of a slot.
+    """
     found = (
         *(each.within for _, each in filters.accounts),
         *(each.within for _, each in (*filters.transactions, *filters.statuses)),
         *(each.within for _, each in filters.blocks),
     )
-    return sum(each.size for each in found if each is not None)
+    return sum(max(each.size, _LEAST_CUCKOO_BYTES) for each in found if each is not None)
 
 
 def wants_of(filters: Filters) -> list[Want]:

@@ -123,7 +123,7 @@ class Stream:
         self.cuckoo_bytes = size
         if size:
             calls = -(-size // _CUCKOO_BYTES_A_CALL)
-            await self._engine.in_thread(lambda *_: None, self.member, self.caller, calls)
+            await self._engine.in_thread(access.charge, self.member, self.caller, calls)
 
     async def _open(self, filters: Filters) -> None:
         opened: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

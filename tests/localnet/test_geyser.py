@@ -212,6 +212,39 @@ def test_a_replay_starts_at_the_slot_asked_for_and_goes_over_into_the_present(
     assert live == [each.replace(" 3", " 4") for each in past[11:]]
 
 
+def test_a_replay_has_a_slots_statuses_behind_all_that_happened_in_it(service: Service) -> None:
+    """As a plugin's: a slot that is whole is not said again to have begun."""
+    service.publish(*a_slot(1), status(1, SlotStatus.CONFIRMED), *a_slot(2)[:5])
+    request = everything(from_slot=1)
+    request.slots["slots"].interslot_updates = True
+    with client_of(service) as client:
+        client.send(request)
+        past = kinds(client.rest())
+    of_first = [each for each in past if each.split()[1].startswith("1")]
+    assert of_first[-4:] == ["block 1", "block_meta 1", "slot 1 PROCESSED", "slot 1 CONFIRMED"]
+    assert not any(each.startswith("slot") for each in of_first[:-2])
+    of_second = past[len(of_first) :]
+    assert of_second[:2] == ["slot 2 FIRST_SHRED_RECEIVED", "slot 2 CREATED_BANK"]
+    assert len(of_second) == 5
+
+
+def test_a_slot_that_died_is_replayed_as_it_was(service: Service) -> None:
+    service.publish(*a_slot(1)[:-2], status(1, SlotStatus.DEAD, "dead"), *a_slot(2))
+    request = everything(from_slot=1)
+    request.slots["slots"].interslot_updates = True
+    with client_of(service) as client:
+        client.send(request)
+        past = kinds(client.rest())
+    statuses = [each for each in past if each.startswith("slot 1")]
+    assert [each.split()[2] for each in statuses] == [
+        "FIRST_SHRED_RECEIVED",
+        "CREATED_BANK",
+        "COMPLETED",
+        "DEAD",
+    ]
+    assert past[:2] == statuses[:2]
+
+
 def test_a_replay_can_have_the_last_writes_alone(service: Service) -> None:
     service.faults.replay_last_writes = True
     service.publish(*a_slot(1))

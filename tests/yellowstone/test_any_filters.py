@@ -8,8 +8,8 @@ from solders.pubkey import Pubkey
 
 from livefeed.messages import Level, Reached
 from livefeed.parts import Part
-from livefeed.wanted import Wanted
-from tests.cuckoo_filters import SEED, cuckoo_filter
+from livefeed.wanted import Wanted, account_keys
+from tests.cuckoo_filters import SEED, cuckoo_filter, has
 from tests.examples import examples
 from upstream.geyser.request_filters import Filters
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
@@ -181,6 +181,17 @@ def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part) -> No
     for name, wanted in filters.transactions:
         expected = {m.signature for m in whole.transactions if wanted.matches(m)}
         assert sent(parsed, name, "transaction", lambda t: t.transaction.signature) == expected
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(cuckoos, slots())
+def test_transactions_within_a_cuckoo_filter_are_selected(asked: Any, part: Part) -> None:
+    request = schema.SubscribeRequest(transactions={"a": {"cuckoo_account_include": asked}})
+    wanted = Wanted()
+    wanted.add("here", wants_of(Filters(request)))
+    picked = wanted.of_slot(part, Level.PROCESSED)["here"].transactions
+    for index, update in part.transactions.items():
+        assert (index in picked) == any(has(asked, key) for key in account_keys(update.packed))
 
 
 def sent(parsed: Any, name: str, sort: str, what: Any) -> set[bytes]:

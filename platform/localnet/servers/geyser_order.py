@@ -1,7 +1,8 @@
 """When updates are delivered, by commitment: as they happen, or slot by slot later."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from chain.commitment import Commitment
 from chain.units import Slot
@@ -14,6 +15,7 @@ from localnet.feed import (
     SlotChanged,
     SlotStatus,
     TransactionRan,
+    slot_of,
 )
 from localnet.servers.geyser_messages import (
     AccountMessage,
@@ -25,8 +27,9 @@ from localnet.servers.geyser_messages import (
     TransactionMessage,
 )
 
-# Statuses that are of no bank.
+# Statuses that are of no bank, and those of them that name no parent: shreds alone are known then.
 _OF_THE_SLOT = (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.COMPLETED, SlotStatus.DEAD)
+_OF_SHREDS = (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.COMPLETED)
 _REACHED = {
     SlotStatus.CONFIRMED: Commitment.CONFIRMED,
     SlotStatus.FINALIZED: Commitment.FINALIZED,
@@ -112,13 +115,31 @@ class Order:
             for message in known.messages():
                 yield reached, message
         is_slots = changed.status in _OF_THE_SLOT
-        yield None, SlotMessage(changed, 0 if is_slots else self._named(changed.bank))
+        shown = replace(changed, parent=None) if changed.status in _OF_SHREDS else changed
+        yield None, SlotMessage(shown, 0 if is_slots else self._named(changed.bank))
         if changed.status is SlotStatus.FINALIZED:
             # What is older and was never finalized was on a fork, or in a dropped bank.
             for key in [key for key in self._slots if key[0] <= changed.slot]:
                 del self._slots[key]
         elif changed.status is SlotStatus.DEAD:
             self._slots.pop((changed.slot, changed.bank), None)
+
+
+def replayed(events: Iterable[ChainEvent]) -> Iterator[ChainEvent]:
+    """The events of some slots, slot by slot, as a plugin replays them: all that happened in the
+    slot, then that it was processed, confirmed and finalized. It does not say again what else a
+    slot goes through. A slot that is not whole yet, died or has two banks is as it was.
+    """
+    for _, group in groupby(events, key=slot_of):
+        found = list(group)
+        statuses = [each for each in found if isinstance(each, SlotChanged)]
+        made = [each for each in found if isinstance(each, BlockMade)]
+        is_dead = any(each.status is SlotStatus.DEAD for each in statuses)
+        if is_dead or len(made) != 1 or len({each.bank for each in statuses}) > 1:
+            yield from found
+        else:
+            yield from (each for each in found if not isinstance(each, SlotChanged))
+            yield from (each for each in statuses if each.status <= SlotStatus.FINALIZED)
 
 
 def last_writes(events: Iterable[ChainEvent]) -> list[ChainEvent]:

@@ -17,7 +17,7 @@ from localnet.faults import Faults
 from localnet.feed import ChainEvent, Feed
 from localnet.servers.geyser_filters import updates
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
-from localnet.servers.geyser_order import Order, last_writes
+from localnet.servers.geyser_order import Order, last_writes, replayed
 from upstream.geyser.request_filters import Filters
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -206,7 +206,7 @@ class Broadcast:
                 return
         stream.filters = filters
         if from_slot is not None:
-            past = self._feed.replay(from_slot)
+            past = list(replayed(self._feed.replay(from_slot)))
             stream.replay(last_writes(past) if self._faults.replay_last_writes else past)
 
     def _hand_on(self, events: list[ChainEvent]) -> None:
