@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from eventloop.calls import LoopCalls, WouldWait, current_call
+from webserver.accepting import Accepting
 from webserver.admission import Admission
 from webserver.application import (
     AnswerQuickly,
@@ -34,7 +35,7 @@ from webserver.memory import Memory, leave
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
-from webserver.responses import Refuse, Refused, Response, plain_refusal, turn_away
+from webserver.responses import Refuse, Refused, Response, plain_refusal
 from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
@@ -50,8 +51,6 @@ _IDLE_SECONDS = 0.25
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
 _MOST_ON_LOOP = 1_000
-# How long a process that holds more connections than another leaves a new one to that.
-_YIELD_SECONDS = 0.003
 
 
 class Worker:
@@ -91,11 +90,9 @@ class Worker:
         self._calls: LoopCalls | None = None
         self._on_loop = 0  # calls that are on the loop, and wait there
         self._on_progress = on_progress
-        self._load = load
         self._large = large
         self.large_maximum = 0 if large is None else large.maximum
-        self._yields = False
-        self._beginning = 0  # connections that were accepted and are not served yet
+        self._accepting = Accepting(self, load)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped: asyncio.Event | None = None
 
@@ -248,17 +245,14 @@ class Worker:
         self.limits = self.admission.limits = self.limits.fitting(raised_file_limit())
         for each in sockets:
             each.setblocking(False)
-            loop.add_reader(each.fileno(), self._accept, each)
+            self._accepting.begin(each)
         sweeping = loop.create_task(self._sweep())
         try:
             await self._stopped.wait()
         finally:
             self.is_stopping = True
             for each in sockets:
-                loop.remove_reader(each.fileno())
-                while self._take_next(each):
-                    pass  # closing the socket would reset connections that wait in its queue
-                each.close()
+                self._accepting.end(each)
             await self._end()
             sweeping.cancel()
             if at_end is not None:
@@ -272,68 +266,6 @@ class Worker:
         """Called on the loop: ends `serve` in order."""
         if self._stopped is not None:
             self._stopped.set()
-
-    def _accept(self, listening: socket.socket) -> None:
-        """Takes one connection, unless another process has fewer: that gets a moment's lead."""
-        loop = self._loop
-        assert loop is not None
-        if self._load is not None:
-            self._report_load(self._load)
-            if not self._yields and self._load.is_above_others():
-                self._yields = True
-                self._rest(listening, _YIELD_SECONDS)
-                return
-        self._yields = False
-        self._take_next(listening)
-
-    def _take_next(self, listening: socket.socket) -> bool:
-        """Takes or refuses the next connection; whether there was one."""
-        try:
-            accepted, address = listening.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return False
-        except OSError as error:
-            log.error("a connection could not be accepted: %s", error)
-            # One that waits gives its descriptor back.
-            self._rest(listening, 0.0 if self.admission.makes_room() else _SWEEP_SECONDS)
-            return False
-        peer = (str(address[0]), int(address[1]))
-        if not self.admission.admits(peer[0]):
-            turn_away(accepted, self.refuse)
-            return True
-        accepted.setblocking(False)
-        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._beginning += 1
-        if self._load is not None:
-            self._report_load(self._load)
-        asyncio.get_running_loop().create_task(self._take(accepted, peer))
-        return True
-
-    def _report_load(self, load: Load) -> None:
-        load.report(len(self.admission.connections) + self._beginning)
-
-    async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
-        loop = self._loop
-        assert loop is not None
-        try:
-            await loop.connect_accepted_socket(lambda: Connection(self, peer), accepted)
-        except OSError:
-            accepted.close()
-            self.admission.give_back(peer[0])
-        finally:
-            self._beginning -= 1
-
-    def _rest(self, listening: socket.socket, seconds: float) -> None:
-        """A pause in which others accept, or in which descriptors are given back."""
-        loop = self._loop
-        assert loop is not None
-        loop.remove_reader(listening.fileno())
-
-        def again() -> None:
-            if not self.is_stopping:
-                loop.add_reader(listening.fileno(), self._accept, listening)
-
-        loop.call_later(seconds, again)
 
     # --- late connections -------------------------------------------------------------------------
 
@@ -366,7 +298,9 @@ class Worker:
     async def _end(self) -> None:
         # Requests may be under way on idle connections: they are answered with `Connection: close`.
         deadline = time.monotonic() + _IDLE_SECONDS
-        while time.monotonic() < deadline and (self._beginning or self.admission.has_idle):
+        while time.monotonic() < deadline and (
+            self._accepting.beginning or self.admission.has_idle
+        ):
             await asyncio.sleep(0.01)
         for connection in list(self.admission.connections):
             connection.stop()
