@@ -26,6 +26,15 @@ from webserver.application import (
     nothing_at_once,
     nothing_quickly,
 )
+from webserver.charges import (
+    BY_SERVER,
+    LONGEST_WAIT,
+    ON_LOOP,
+    Charges,
+    ClientOf,
+    is_admitted,
+    peer,
+)
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
@@ -34,7 +43,7 @@ from webserver.load import Load
 from webserver.memory import Memory, leave
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
-from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
+from webserver.requests import CONTINUE, KNOWN, LATER, SENT, UPGRADE, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
 from webserver.unsent import Unsent
 
@@ -70,10 +79,12 @@ class Worker:
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
         large: LargeBodies | None = None,
+        client_of: ClientOf = peer,
     ) -> None:
         self.limits = limits or Limits()
         self.refuse = refuse
         self.admission = Admission(self.limits)
+        self.charges = Charges(lambda address: self.limits.is_proxy(address), client_of)
         self.unsent = Unsent(self.admission, self.limits)
         self.lane_of = lane_of
         self.lanes: set[Lane] = set()
@@ -99,10 +110,28 @@ class Worker:
     # --- running ----------------------------------------------------------------------------------
 
     def run(self, connection: Connection, request: Request) -> None:
+        """Answers the request, or lets it wait while its address has used up its share."""
+        waits = self.charges.begin(connection, request)
+        if waits and self._loop is not None:
+            then = self._run if waits < LONGEST_WAIT else self._refuse_late
+            self._loop.call_later(min(waits, LONGEST_WAIT), then, connection, request)
+        else:
+            self._run(connection, request)
+
+    def _refuse_late(self, connection: Connection, request: Request) -> None:
+        self.charges.settle(connection, request, BY_SERVER)
+        if not connection.is_lost:
+            connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
+
+    def _run(self, connection: Connection, request: Request) -> None:
         """Answers the request: here at once, or in a thread."""
+        if connection.is_lost:
+            self.charges.settle(connection, request, 0.0)
+            return
         try:
             response = self._at_once(request)
             if response is not None:
+                self.charges.settle(connection, request, BY_SERVER)
                 connection.respond(request, response)
                 return
             helping = self._runs_on_loop(request) if self._on_loop < _MOST_ON_LOOP else None
@@ -127,9 +156,13 @@ class Worker:
         call = current_call()
         try:
             response = self._answer_quickly(request, connection.peer)
-            if response is None:
+            if response is not None:
+                if request.share is not None:
+                    self.charges.settle(connection, request, 0.0, is_known=True)
+            else:
                 request.done = None if call is None else call.done
                 response, pipe = self._response_to(connection, request)
+                self.charges.settle(connection, request, ON_LOOP, is_known=response.is_known)
         except WouldWait:
             request.done = None if call is None else call.done
             self._submit(connection, request, *self.lane_of(request, connection.peer[0]))
@@ -145,8 +178,10 @@ class Worker:
     def _submit(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         self.lanes.add(lane)
         if not lane.has_room():
+            self.charges.settle(connection, request, BY_SERVER)
             connection.refuse_current(request, Refused.OVERLOADED)
         elif not lane.has_room_for(holder):
+            self.charges.settle(connection, request, BY_SERVER)
             connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
         else:
             lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
@@ -168,9 +203,11 @@ class Worker:
         """In a thread: runs the application, and hands what it answers to the loop."""
         loop = self._loop
         assert loop is not None
-        response, pipe = None, None
+        response, pipe, is_known = None, None, False
+        began = time.thread_time()
         if not connection.is_lost:
             response, pipe = self._response_to(connection, request)
+            is_known = response.is_known
         with contextlib.suppress(RuntimeError):  # the loop is closed: the process stops
             if pipe is not None and response is not None:
                 loop.call_soon_threadsafe(self._respond, connection, request, response)
@@ -181,7 +218,11 @@ class Worker:
                     pass
                 except Exception:
                     log.exception("the application failed within a response")
-            loop.call_soon_threadsafe(self._done, connection, request, response, lane, holder)
+            took = time.thread_time() - began
+            settle = partial(self.charges.settle, connection, request, took, is_known=is_known)
+            loop.call_soon_threadsafe(
+                self._done, connection, request, response, lane, holder, settle
+            )
 
     def _done(
         self,
@@ -190,8 +231,10 @@ class Worker:
         response: Response | None,
         lane: Lane,
         holder: bytes,
+        settle: Callable[[], None],
     ) -> None:
         lane.done(holder)
+        settle()
         if response is not None:
             self._respond(connection, request, response)
 
@@ -222,6 +265,7 @@ class Worker:
             proceed = environ.get(CONTINUE) if pipe is None else pipe.proceed
             sent, later, upgrade = (environ.get(name) for name in (SENT, LATER, UPGRADE))
             made = Response(status, headers, answered, proceed, sent, later=later, upgrade=upgrade)
+            made.is_known = is_admitted(KNOWN in environ, status)
             return made, pipe
         except Exception:
             log.exception("the application failed")
