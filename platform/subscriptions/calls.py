@@ -41,3 +41,11 @@ class Batch:
         if not self._missing:
             joined = b",".join(self._answers)
             self._send(b"[" + joined + b"]" if self._is_batch else joined)
+
+
+def is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -20,13 +20,13 @@ from jsonrpc.errors import InternalError, MethodNotFound, RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import encode
 from livefeed.messages import Answer
-from subscriptions.calls import Batch, is_notice
+from subscriptions.calls import Batch, is_notice, is_utf8
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
 from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
 from subscriptions.signature_kind import SignatureSubscription
-from webserver.paced_input import PacedInput, Share
+from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 from webserver.upgrades import Channel
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ MOST_MESSAGE = 65_536
 # What waits for a client that does not read: above it the client is disconnected.
 MOST_WAITING = 20_000
 MOST_WAITING_BYTES = 4 * 1_048_576
+# Above it what the client sends is not read: pings are answered whether it reads or not.
+_MOST_UNSENT = 1_048_576
 # The system's own buffer, which would take megabytes more.
 _BUFFER_BYTES = 262_144
 # A client that was silent for so long is asked whether it is there, and is gone after so long.
@@ -65,9 +67,9 @@ class Connection:
     """Used on the event loop: the handler of an upgraded connection."""
 
     __slots__ = (
-        *("_asked_at", "_begun_at", "_bytes", "_calls", "_channel", "_ending", "_heard_at", "_hub"),
-        *("_input", "_is_text", "_pieces", "_protocol", "_queue", "_waiters"),
-        *("caller", "is_ended", "member", "methods", "open"),
+        *("_asked_at", "_begun_at", "_calls", "_channel", "_ending", "_heard_at", "_hub"),
+        *("_input", "_is_held", "_is_text", "_pieces", "_protocol", "_queue", "_waiters"),
+        *("caller", "is_ended", "member", "methods", "open", "unread_bytes"),
     )
 
     def __init__(
@@ -82,7 +84,7 @@ class Connection:
         self._hub = hub
         self._protocol = Protocol(Side.SERVER, state=State.OPEN, max_size=MOST_MESSAGE)
         self._queue: deque[bytes] = deque()
-        self._bytes = 0
+        self.unread_bytes = 0
         # The frames of a message that was begun, since when, and whether it is text.
         self._pieces: list[bytes] = []
         self._begun_at = 0.0
@@ -94,7 +96,9 @@ class Connection:
             hub.members.share(member, now),
             read=self._read,
             is_over=lambda: self._protocol.state is not State.OPEN,
+            size=FIRST_FRAMES,
         )
+        self._is_held = False
         self._asked_at = 0.0
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
@@ -121,14 +125,21 @@ class Connection:
         if protocol.state is not State.OPEN and not self.is_ended:
             # It said goodbye, or what it sent is no WebSocket: the library has answered.
             self._finish()
+        if not self._is_held and self._channel.unsent > _MOST_UNSENT:
+            self._is_held = True
+            self._input.hold()
 
     def resume_writing(self) -> None:
         while self._queue and not self._channel.is_paused:
             message = self._queue.popleft()
-            self._bytes -= len(message)
+            self._waits(-len(message))
             self._channel.write(message)
-        if not self._queue and not self._channel.is_paused:
-            self._wake()
+        if self._channel.is_paused:
+            return
+        self._wake()
+        if self._is_held:
+            self._is_held = False
+            self._input.release()
 
     def connection_lost(self) -> None:
         self._input.stop()
@@ -193,16 +204,21 @@ class Connection:
             self._channel.write(frame)
             return
         self._queue.append(frame)
-        self._bytes += len(frame)
-        if len(self._queue) > MOST_WAITING or self._bytes > MOST_WAITING_BYTES:
+        self._waits(len(frame))
+        if len(self._queue) > MOST_WAITING or self.unread_bytes > MOST_WAITING_BYTES:
             self.end("too_slow")
+
+    def _waits(self, size: int) -> None:
+        """So many bytes more wait for the client, which may be ended for that."""
+        self.unread_bytes += size
+        self._hub.members.waits(self.member, size)
 
     def end(self, why: str) -> None:
         """Disconnects the client, with a notice that says why."""
         if self.is_ended:
             return
         self._queue.clear()
-        self._bytes = 0
+        self._waits(-self.unread_bytes)
         notice = {"jsonrpc": "2.0", "method": "endNotification", "params": {"reason": why}}
         self._channel.write(Frame(Opcode.TEXT, encode(notice)).serialize(mask=False))
         self._count("subscriptions", why)
@@ -215,6 +231,8 @@ class Connection:
         if self.is_ended:
             return
         self.is_ended = True
+        self._queue.clear()
+        self._waits(-self.unread_bytes)
         for subscription in list(self.open.values()):
             self._close(subscription)
         self._hub.members.discard(self)
@@ -267,7 +285,7 @@ class Connection:
         if frame.fin:
             body = b"".join(self._pieces)
             self._pieces = []
-            if self._is_text and not _is_utf8(body):
+            if self._is_text and not is_utf8(body):
                 self._break_off(CloseCode.INVALID_DATA, "text that is not UTF-8")
                 return
             self._pay()
@@ -378,11 +396,3 @@ class Connection:
             address=self.member.address,
             error=error,
         )
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
