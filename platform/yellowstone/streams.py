@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from google.protobuf.message import DecodeError
@@ -71,6 +71,25 @@ class Stream:
             self._end_replay()
 
     async def _take(self, data: bytes) -> None:
+        began = time.thread_time()
+        try:
+            request, filters = self._read(data)
+        finally:
+            self._call.charge(time.thread_time() - began)
+        if filters is None:
+            return
+        access.count(self.member.key_id, "Filters", "ok", self.member.address)
+        self._end_replay()
+        if request.HasField("from_slot"):
+            self._engine.unwant(self)
+            self.filters = None
+            self.replay = Replay(self, self._engine, filters, request.from_slot)
+            self._replaying = asyncio.create_task(self.replay.run())
+        else:
+            await self._open(filters)
+
+    def _read(self, data: bytes) -> tuple[Any, Filters | None]:
+        """The request and its filters; None for a ping, which is answered."""
         try:
             request = schema.SubscribeRequest.FromString(data)
         except DecodeError:
@@ -78,7 +97,7 @@ class Stream:
         if request.HasField("ping"):
             pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
             self._send([pong.SerializeToString() + created_now()])
-            return
+            return request, None
         # Counted before they are read: compiling hundreds of thousands takes seconds.
         most = self.caller.stream_subscriptions
         if count_of(request) > most:
@@ -89,15 +108,7 @@ class Stream:
             require_served(filters, entries=settings.FOLLOW_ENTRIES)
         except BadFilter as error:
             raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
-        access.count(self.member.key_id, "Filters", "ok", self.member.address)
-        self._end_replay()
-        if request.HasField("from_slot"):
-            self._engine.unwant(self)
-            self.filters = None
-            self.replay = Replay(self, self._engine, filters, request.from_slot)
-            self._replaying = asyncio.create_task(self.replay.run())
-        else:
-            await self._open(filters)
+        return request, filters
 
     async def _open(self, filters: Filters) -> None:
         opened: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
