@@ -24,6 +24,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # A client that was refused while it still sends is read up to so much, or it would see a reset
 # connection in place of its refusal.
 _LINGER_BYTES = 1_048_576
+_OF_HEADS = frozenset({Refused.MALFORMED, Refused.HOST_REQUIRED, Refused.HEAD_TOO_LARGE})
 
 _monotonic = time.monotonic
 
@@ -166,7 +167,9 @@ class Reader(asyncio.Protocol):
         while not self.is_lost:
             if self._error is not None or self._is_last or self._ignores:
                 self._discarded += len(rest)
-                if self._discarded > _LINGER_BYTES + self._worker.large_maximum:
+                # A refused body may be a large one; behind a refused head nothing is meant.
+                large = 0 if self._error in _OF_HEADS else self._worker.large_maximum
+                if self._discarded > _LINGER_BYTES + large:
                     self.abort()
                 return
             self._took = False
