@@ -23,7 +23,7 @@ PARTS = (
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "overload", "open_streams", "subscriptions"),
     *("program_stream", "past_programs", "yellowstone", "cuckoo"),
-    *("ingest", "admin_pages"),
+    *("ingest", "admin_pages", "attacks"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from embedded.servers import start_servers, stop_servers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,6 +150,20 @@ def _wait_for(process: "subprocess.Popen[bytes]", port: int) -> None:
             return
         time.sleep(0.05)
     raise RuntimeError(f"{process.args!r} does not listen on {port}")
+
+
+def processes_on(port: int) -> list[psutil.Process]:
+    """The processes that serve the port, without their master."""
+    found = []
+    for each in psutil.process_iter(["pid"]):
+        try:
+            connections = each.net_connections(kind="tcp")
+        except psutil.Error:
+            continue
+        if any(c.status == "LISTEN" and c.laddr.port == port for c in connections):
+            found.append(each)
+    parents = {each.ppid() for each in found}
+    return [each for each in found if each.pid not in parents]
 
 
 def rpc_request(

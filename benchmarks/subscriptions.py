@@ -15,7 +15,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-import psutil  # noqa: E402
 from solders.hash import Hash  # noqa: E402
 from solders.keypair import Keypair  # noqa: E402
 from solders.message import Message  # noqa: E402
@@ -23,6 +22,7 @@ from solders.pubkey import Pubkey  # noqa: E402
 from solders.system_program import TransferParams, transfer  # noqa: E402
 from solders.transaction import Transaction  # noqa: E402
 
+from benchmarks.service import processes_on  # noqa: E402
 from benchmarks.websocket_clients import WebSocket  # noqa: E402
 
 # Each with a subscription to an account and one to a signature.
@@ -261,26 +261,12 @@ def _payment(payer: Keypair, to: Pubkey, lamports: int, blockhash: Hash) -> Tran
     return Transaction([payer], message, blockhash)
 
 
-def _processes(port: int) -> list[psutil.Process]:
-    """The web processes of the service, without their master."""
-    found = []
-    for each in psutil.process_iter(["pid"]):
-        try:
-            connections = each.net_connections(kind="tcp")
-        except psutil.Error:
-            continue
-        if any(c.status == "LISTEN" and c.laddr.port == port for c in connections):
-            found.append(each)
-    parents = {each.ppid() for each in found}
-    return [each for each in found if each.pid not in parents]
-
-
 def _memory(port: int) -> int:
-    return sum(each.memory_full_info().uss for each in _processes(port))
+    return sum(each.memory_full_info().uss for each in processes_on(port))
 
 
 def _cpu_times(port: int) -> list[float]:
-    times = [each.cpu_times() for each in _processes(port)]
+    times = [each.cpu_times() for each in processes_on(port)]
     return [each.user + each.system for each in times]
 
 

@@ -12,6 +12,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.module_loading import import_string
 
 from gateway.addresses import client_address
+from webserver.requests import KNOWN
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -58,7 +59,11 @@ class AdminMiddleware:
         if request.path_info.startswith(self._paths):
             # For the audit log, which stands below the floor that knows the trusted proxies.
             request.client_address = client_address(request.META)  # type: ignore[attr-defined]
-            return self._dressed(request)
+            response = self._dressed(request)
+            user = request.__dict__.get("_cached_user")  # of a page that has looked
+            if user is not None and user.is_authenticated:
+                request.META[KNOWN] = True
+            return response
         return self._straight(request)
 
     def process_view(

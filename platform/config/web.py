@@ -51,6 +51,7 @@ def worker(
         on_progress=progress,
         load=load,
         large=edge.large_bodies(lanes, _uploads()),
+        client_of=edge.client_of,
     )
 
 

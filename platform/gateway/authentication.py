@@ -10,6 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 
 from access.callers import Caller
 from access.services import keys
+from webserver.requests import KNOWN
 
 CHALLENGE = 'Bearer realm="tidemark"'
 # The paths that clients of a block engine call.
@@ -21,7 +22,10 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Any) -> tuple[Caller, None]:
         """Raises KeyRefused for a key that is not valid, also where none is required."""
-        return caller_of(request.META, now=datetime.now(UTC)), None
+        caller = caller_of(request.META, now=datetime.now(UTC))
+        if caller.key_id is not None:
+            request.META[KNOWN] = True
+        return caller, None
 
     def authenticate_header(self, request: Any) -> str:
         return CHALLENGE

@@ -290,10 +290,15 @@ def _holder(request: Request, address: str) -> bytes:
     key = request.header(b"authorization")
     if key or b"api_key" in request.query.encode():
         return key or request.query.encode("latin-1")
+    return client_of(request, address).encode()
+
+
+def client_of(request: Request, address: str) -> str:
+    """The address of the request's client, which a trusted proxy at `address` names."""
     try:
-        return client_address(request.environ((address, 0), _ADDRESS)).encode()
+        return client_address(request.environ((address, 0), _ADDRESS))
     except Refusal:  # the application refuses it
-        return address.encode()
+        return address
 
 
 @cache

@@ -200,7 +200,9 @@ class Overloaded(Refusal):
 
 
 class TooManyAtOnce(Refusal):
-    """The maximum of expensive calls of this key, or of this address without one, already waits."""
+    """The maximum of expensive calls of this key, or of this address without one, already waits; or
+    so many requests without a key that another would wait for more than 10 s.
+    """
 
     status = 429
     code = -32005

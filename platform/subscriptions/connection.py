@@ -119,6 +119,11 @@ class Connection(WebSocket):
         notice = {"jsonrpc": "2.0", "method": "endNotification", "params": {"reason": why}}
         self._say_goodbye(why, _CODES.get(why, CloseCode.POLICY_VIOLATION), encode(notice))
 
+    def _waits(self, size: int) -> None:
+        """Its key's, and the process's, are bounded too; it may be ended for that."""
+        super()._waits(size)
+        self._hub.members.waits(self.member, size)
+
     def _on_end(self) -> None:
         for subscription in list(self.open.values()):
             self._close(subscription)

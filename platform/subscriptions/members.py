@@ -37,6 +37,9 @@ _TRUSTED_SECONDS = 60.0
 _FORGOTTEN_SECONDS = 15
 _RATE_SECONDS = 10
 _BYTES_DAYS = 40
+# Bytes that wait for a process's WebSockets that are not read: of one key or address, and of all.
+MOST_UNREAD_OF_HOLDER = 64 * 1_048_576
+MOST_UNREAD = 256 * 1_048_576
 
 # {process: count|until} of one holder; counts one more unless there are too many.
 _ENTER = """
@@ -89,6 +92,10 @@ class Connection(Protocol):
     def hears_chain(self) -> bool:
         """Whether it is sent what happens on the chain."""
 
+    @property
+    def unread_bytes(self) -> int:
+        """What waits for the client."""
+
     def end(self, why: str) -> None:
         """Disconnects the client, with the reason."""
 
@@ -104,6 +111,8 @@ class Members:
         self.connections: dict[Member, set[Connection]] = defaultdict(set)
         self._in_thread = in_thread
         self._counts: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+        self._all_unread = 0
         # What was sent since the last look: {(member, method): (notifications, bytes)}.
         self._sent: dict[tuple[Member, str], list[int]] = {}
         self._callers: dict[Member, Caller] = {}
@@ -179,6 +188,36 @@ class Members:
         if not found:
             del self.connections[connection.member]
             self._callers.pop(connection.member, None)
+
+    def waits(self, member: Member, size: int) -> None:
+        """So many bytes more wait for a WebSocket of the member, or fewer."""
+        holder = member.holder
+        self._all_unread += size
+        self._unread[holder] += size
+        if not self._unread[holder]:
+            del self._unread[holder]
+        too_many = self._all_unread > MOST_UNREAD or self._unread[holder] > MOST_UNREAD_OF_HOLDER
+        if size > 0 and too_many:
+            self.relieve(MOST_UNREAD, MOST_UNREAD_OF_HOLDER)
+
+    def relieve(self, most: int, most_of_holder: int) -> None:
+        """Where more bytes wait than may for all clients, or for those of one holder, the slowest
+        of the holder for which most waits is ended, and the next.
+        """
+        unread: dict[str, dict[Connection, int]] = defaultdict(dict)
+        for member, found in self.connections.items():
+            for connection in found:
+                unread[member.holder][connection] = connection.unread_bytes
+        sizes = Counter({holder: sum(found.values()) for holder, found in unread.items()})
+        while sizes:
+            ((holder, size),) = sizes.most_common(1)
+            if size <= most_of_holder and sizes.total() <= most:
+                return
+            slowest = max(unread[holder], key=unread[holder].__getitem__)
+            sizes[holder] -= unread[holder].pop(slowest)
+            if not unread[holder]:
+                del sizes[holder]
+            slowest.end("too_slow")
 
     def count(self, member: Member, method: str, size: int, notifications: int = 1) -> None:
         """Notifications were sent, of so many bytes in all."""

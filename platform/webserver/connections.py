@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from webserver.paced_input import PacedInput
 from webserver.reading import Reader
 from webserver.requests import Request
 from webserver.responses import Refused, Response, clock, head_of, write
@@ -23,6 +24,8 @@ _NEVER = float("inf")
 _LINGER_SECONDS = 3.0
 # Requests that may have been read ahead of the one that is being answered.
 _MOST_AHEAD = 16
+# Bytes that are read at once of a new connection: usual requests are whole with them.
+_FIRST_SLICE = 4_096
 
 _monotonic = time.monotonic
 
@@ -49,6 +52,14 @@ class Connection(Reader):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
+        self._input = PacedInput(
+            self.transport,
+            self._worker.charges.share_of(self.peer[0]),
+            read=self._read,
+            is_over=lambda: self.is_lost,
+            then=self._answer_what_came,
+            size=_FIRST_SLICE,
+        )
         self._worker.admission.add(self)
 
     def connection_lost(self, _error: Exception | None) -> None:
@@ -57,6 +68,7 @@ class Connection(Reader):
         self._call_sent()
         self._ahead.clear()
         self._pieces, self._reading = [], None  # with the room that a large body has
+        self._input.stop()
         if self._stream is not None:
             self._stream.end()
         if self._handler is not None:
@@ -112,12 +124,19 @@ class Connection(Reader):
         self._ahead.append(item)
         if isinstance(item, Request):
             self._ahead_bytes += len(item.body)
-        if self._current is None and not self.is_paused:
+        # A request that is read with others is answered when that is paid for.
+        waits = self._is_reading and (len(self._ahead) > 1 or isinstance(item, Request))
+        if not waits and self._current is None and not self.is_paused:
             self._begin_next()
             return
         is_much = self._ahead_bytes > self._worker.limits.body
         if is_much or len(self._ahead) >= _MOST_AHEAD or self.is_paused:
-            self.transport.pause_reading()
+            self._hold()
+
+    def _answer_what_came(self) -> None:
+        """Behind each slice of what the client sends."""
+        if self._ahead and self._current is None:
+            self._begin_next()
 
     def _received(self, size: int) -> None:
         self._worker.admission.receives(self, size)
@@ -135,7 +154,7 @@ class Connection(Reader):
                 return
             self._wait_for_more()
             if not self._is_asking:
-                self.transport.resume_reading()
+                self._go_on()
             return
         item = self._ahead.popleft()
         if isinstance(item, Refused):
@@ -170,7 +189,7 @@ class Connection(Reader):
         self._lingers = True
         self.deadline = _monotonic() + _LINGER_SECONDS
         self._worker.admission.is_idle(self)
-        self.transport.resume_reading()
+        self._go_on()
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
@@ -230,20 +249,17 @@ class Connection(Reader):
         self.transport.write(switching_head(list(response.headers), clock.date()))
         self.deadline = _NEVER
         self._handler = upgrade(Channel(self))
-        behind, self._behind = self._behind, b""
+        behind = self._input.stop()
         self._forget_http()
-        if behind:
-            self._handler.data_received(behind)
         if not self.is_lost:
             self.transport.resume_reading()
+        if behind:
+            self._handler.data_received(behind)
 
     def _end_response(self, keeps: bool) -> None:
         if self._upgrading is not None and self._upgrading is self._current:
             # It stays with HTTP, and what came behind the request is the next one.
-            self._upgrading, behind = None, self._behind
-            self._behind = b""
-            if behind and keeps:
-                asyncio.get_running_loop().call_soon(self.data_received, behind)
+            self._upgrading = None
         self._current = None
         if not keeps:
             self._is_closing = True

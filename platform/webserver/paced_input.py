@@ -13,12 +13,16 @@ from typing import Protocol
 
 # Seconds of the loop a second, and at once.
 SHARE = 0.2
-_AT_ONCE = 0.5
+_AT_ONCE = 0.02
 # A slice that takes longer than the first is halved, one that takes less than the second doubled.
-_LONG, _SHORT = 0.002, 0.000_4
+_LONG, _SHORT = 0.001, 0.000_2
+_FIRST = 1_024
+# What a new connection costs, and a byte that is received.
+_OPENING_SECONDS = 0.000_2
+_BYTE_SECONDS = 2e-9
+# Of protocols with frames of a few bytes.
+FIRST_FRAMES = 256
 _LEAST, _MOST = 256, 65_536
-# Shares that were not used for so long are full again.
-_FULL_SECONDS = _AT_ONCE / SHARE
 _MOST_HOLDERS = 4_096
 
 
@@ -42,14 +46,16 @@ class Share:
         return max(0.0, -self._left / self._rate)
 
     def is_full(self, now: float) -> bool:
-        return now - self._paid_at > _FULL_SECONDS
+        return now - self._paid_at > self._at_once / self._rate
 
 
 class Shares:
-    """The shares of a process, by holder. Used on one loop."""
+    """The shares of a process, by holder, each with this rate. Used on one loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, rate: float = SHARE, at_once: float = _AT_ONCE) -> None:
         self._shares: dict[str, Share] = {}
+        self._rate = rate
+        self._at_once = at_once
 
     def __len__(self) -> int:
         return len(self._shares)
@@ -61,8 +67,12 @@ class Shares:
             if len(self._shares) >= _MOST_HOLDERS:
                 for name in [name for name, each in self._shares.items() if each.is_full(now)]:
                     del self._shares[name]
-            share = self._shares[holder] = Share(now)
+            share = self._shares[holder] = self.new(now)
         return share
+
+    def new(self, now: float) -> Share:
+        """A share of its own."""
+        return Share(now, rate=self._rate, at_once=self._at_once)
 
 
 class Pausable(Protocol):
@@ -73,13 +83,14 @@ class Pausable(Protocol):
 class PacedInput:
     """Passes a connection's bytes on in slices, and pauses its reading meanwhile.
 
-    `read` takes a slice; `is_over` says that no more bytes are wanted. `hold` and `release` pause
-    and resume for another reason, such as output that the client does not read.
+    `read` takes a slice, which is charged; what `then` does behind each is not. `is_over` says that
+    no more bytes are wanted. `hold` and `release` pause and resume for another reason, such as
+    output that the client does not read.
     """
 
     __slots__ = (
-        *("_data", "_is_over", "_is_paused", "_read", "_reasons", "_share", "_size"),
-        *("_timer", "_transport"),
+        *("_at", "_data", "_is_new", "_is_over", "_is_paused", "_read", "_reasons"),
+        *("_share", "_size", "_then", "_timer", "_transport"),
     )
 
     def __init__(
@@ -89,22 +100,46 @@ class PacedInput:
         *,
         read: Callable[[bytes], None],
         is_over: Callable[[], bool],
+        then: Callable[[], None] | None = None,
+        size: int = _FIRST,
     ) -> None:
         self._transport = transport
         self._share = share
         self._read = read
         self._is_over = is_over
+        self._then = then
+        # What was received, of which so much was passed on.
         self._data = b""
-        self._size = 1_024
+        self._at = 0
+        self._size = size
+        self._is_new = True
         self._reasons = 0
         self._is_paused = False
         self._timer: asyncio.Handle | None = None
 
     def received(self, data: bytes) -> None:
         """Bytes from the client, in order."""
-        self._data = self._data + data if self._data else data
+        if self._is_new:  # not before: a transport that is new cannot be paused yet
+            self._is_new = False
+            self.charge(_OPENING_SECONDS)
+        self._data = self._rest() + data if self._data else data
         if self._timer is None and not self._reasons:
             self._go_on()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether bytes that come now would be passed on at once."""
+        return self._timer is None and not self._reasons and not self._data
+
+    def put_back(self, data: bytes) -> None:
+        """What `read` was given and did not want yet: it comes first again."""
+        self._data = data + self._rest()
+
+    def _rest(self) -> bytes:
+        """What was not passed on; it is forgotten here."""
+        rest = self._data[self._at :] if self._at else self._data
+        self._data, self._at = b"", 0
+        return rest
 
     def hold(self) -> None:
         """Passes nothing on until as many calls of `release`."""
@@ -116,12 +151,20 @@ class PacedInput:
         if not self._reasons and self._timer is None:
             self._go_on()
 
-    def stop(self) -> None:
-        """The connection is lost."""
+    def charge(self, seconds: float) -> None:
+        """Charges something else than reading: nothing is read until that is paid."""
+        waits = self._share.charge(seconds, time.monotonic())
+        if waits:
+            self.hold()
+            asyncio.get_running_loop().call_later(waits, self.release)
+
+    def stop(self) -> bytes:
+        """Passes nothing on any more. Returns what was not passed on."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._data = b""
+        self._reasons += 1
+        return self._rest()
 
     def _go_on(self) -> None:
         """Passes one slice on, and arranges for the next one."""
@@ -129,14 +172,18 @@ class PacedInput:
         if self._reasons:
             return
         if self._is_over():
-            self._data = b""
+            self._rest()
         elif self._data:
-            slice_, self._data = self._data[: self._size], self._data[self._size :]
+            slice_ = self._data[self._at : self._at + self._size]
+            self._at += len(slice_)
+            if self._at == len(self._data):
+                self._rest()
             before = time.thread_time()
             self._read(slice_)
             took = time.thread_time() - before
             self._resize(len(slice_), took)
-            waits = self._share.charge(took, time.monotonic())
+            cost = took + len(slice_) * _BYTE_SECONDS
+            waits = self._share.charge(cost, time.monotonic())
             if waits or self._data:
                 self._pause()
                 loop = asyncio.get_running_loop()
@@ -144,8 +191,9 @@ class PacedInput:
                     self._timer = loop.call_later(waits, self._go_on)
                 else:
                     self._timer = loop.call_soon(self._go_on)
-                return
-        if not self._reasons:
+            if self._then is not None:
+                self._then()
+        if not self._reasons and self._timer is None:
             self._resume()
 
     def _resize(self, length: int, took: float) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import httptools
 
 from webserver.heads import LINE_END, body_head, end_of_chunks, end_of_head, judge
+from webserver.paced_input import PacedInput
 from webserver.repeated_heads import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
@@ -23,6 +24,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # A client that was refused while it still sends is read up to so much, or it would see a reset
 # connection in place of its refusal.
 _LINGER_BYTES = 1_048_576
+_OF_HEADS = frozenset({Refused.MALFORMED, Refused.HOST_REQUIRED, Refused.HEAD_TOO_LARGE})
 
 _monotonic = time.monotonic
 
@@ -36,15 +38,17 @@ class Reader(asyncio.Protocol):
 
     __slots__ = (
         "_ahead",
-        "_behind",
         "_completed",
         "_current",
         "_discarded",
         "_error",
         "_head_bytes",
         "_ignores",
+        "_input",
         "_is_asking",
+        "_is_held",
         "_is_last",
+        "_is_reading",
         "_line",
         "_most",
         "_owes_continue",
@@ -70,6 +74,9 @@ class Reader(asyncio.Protocol):
         self._worker = worker
         self.peer = peer
         self.transport: asyncio.Transport = cast(asyncio.Transport, None)
+        self._input: PacedInput = cast(PacedInput, None)
+        self._is_held = False  # its bytes are not read now
+        self._is_reading = False
         self.is_lost = False
         self.phase = Refused.HEAD_TIMEOUT  # why a request that is not whole by then is refused
         self.deadline = _monotonic() + worker.limits.first_seconds
@@ -92,9 +99,8 @@ class Reader(asyncio.Protocol):
         self._discarded = 0
         self._completed: Request | None = None  # by the data that are being read
         self._repeats = Repeats()
-        # A request for another protocol that is not answered yet, and what came behind it.
+        # A request for another protocol that is not answered yet: what came behind it is not read.
         self._upgrading: Request | None = None
-        self._behind = b""
         # The request that is being answered, and what came behind it.
         self._current: Request | None = None
         self._ahead: deque[Request | Refused] = deque()
@@ -118,27 +124,39 @@ class Reader(asyncio.Protocol):
         raise NotImplementedError
 
     def data_received(self, data: bytes) -> None:
-        if self._upgrading is not None:
-            self._keep_behind(data)
-            return
-        is_new = self._reading is None
-        if is_new and self._takes_requests():
+        if self._reading is None and self._input.is_idle and self._takes_requests():
             request = self._repeats.read(data)
             if request is not None:
                 self._is_busy()
                 self._put(request)
                 return
+        self._input.received(data)
+
+    def _read(self, data: bytes) -> None:
+        """Reads a slice of what came. What is whole with it is answered behind it."""
+        self._is_reading = True
+        try:
+            self._read_slice(data)
+        finally:
+            self._is_reading = False
+
+    def _read_slice(self, data: bytes) -> None:
+        is_new = self._reading is None
         self._feed(data)
         request, self._completed = self._completed, None
         if is_new and request is not None:
             self._repeats.keep(data, request)
 
-    def _keep_behind(self, data: bytes) -> None:
-        """Of a protocol that is not agreed on yet."""
-        self._behind += data
-        self.transport.pause_reading()
-        if len(self._behind) > self._worker.limits.head:
-            self.abort()
+    def _hold(self) -> None:
+        """Reads nothing until `_go_on`."""
+        if not self._is_held:
+            self._is_held = True
+            self._input.hold()
+
+    def _go_on(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._input.release()
 
     def _takes_requests(self) -> bool:
         return not (self._error is not None or self._is_last or self._ignores or self.is_lost)
@@ -148,7 +166,9 @@ class Reader(asyncio.Protocol):
         while not self.is_lost:
             if self._error is not None or self._is_last or self._ignores:
                 self._discarded += len(data) - begin
-                if self._discarded > _LINGER_BYTES + self._worker.large_maximum:
+                # A refused body may be a large one; behind a refused head nothing is meant.
+                large = 0 if self._error in _OF_HEADS else self._worker.large_maximum
+                if self._discarded > _LINGER_BYTES + large:
                     self.abort()
                 return
             if begin == len(data):
@@ -167,8 +187,9 @@ class Reader(asyncio.Protocol):
                 # Nothing else is spoken here: what follows is HTTP/1.1 as well.
                 self._parser = httptools.HttpRequestParser(self)
                 begin += upgrade.args[0]
-                if self._upgrading is not None:
-                    self._keep_behind(data[begin:])
+                if self._upgrading is not None:  # of a protocol that is not agreed on yet
+                    self._input.put_back(data[begin:])
+                    self._hold()
                     return
                 if self._resumed:
                     self._resume()
@@ -307,7 +328,7 @@ class Reader(asyncio.Protocol):
         why = self._worker.ask_for_large(self, request)
         if why is None:
             self._is_asking, self._most = True, request.length
-            self.transport.pause_reading()
+            self._hold()
         return why
 
     def may_send(self, request: Request, why: Refused | None) -> None:
@@ -320,7 +341,7 @@ class Reader(asyncio.Protocol):
         elif self._current is None and self._error is None:
             if request is self._reading:
                 self._wait_for_more()
-            self.transport.resume_reading()
+            self._go_on()
 
     def _continue(self) -> None:
         """Asks the client for the body that it holds back."""

@@ -9,6 +9,8 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
+from webserver.paced_input import Share
+
 # WSGI's own names for headers, by the bytes that clients send. Names are clients' to invent: what
 # is above the maximum is translated each time.
 _MOST_NAMES = 1_000
@@ -31,32 +33,36 @@ _COMMON: dict[str, Any] = {
 # What it puts under SENT is called, on the loop, when the response has left this process or never
 # will. Where its status is 101, a function under UPGRADE makes the connection's handler from then
 # on (webserver.upgrades). Under WORKER it finds the Worker that serves it, under DONE what the
-# LoopCall of the same request had done before it had to begin again here.
+# LoopCall of the same request had done before it had to begin again here. It puts True under KNOWN
+# if it knows who sent the request and limits them; what others take is charged to their address.
 CONTINUE = "webserver.continue"
 LATER = "webserver.later"
 SENT = "webserver.sent"
 WORKER = "webserver.worker"
 UPGRADE = "webserver.upgrade"
 DONE = "webserver.done"
+KNOWN = "webserver.known"
 
 
 class Shared:
     """What requests of one connection with the same head have in common. `known` is what the
-    application keeps of it.
+    application keeps of it; `is_known`: it knew who sent the last of them.
     """
 
-    __slots__ = ("environ", "known")
+    __slots__ = ("environ", "is_known", "known")
 
     def __init__(self) -> None:
         self.environ: dict[str, Any] | None = None
         self.known: object = None
+        self.is_known = False
 
 
 @dataclass(slots=True)
 class Request:
     """One request. `path` and `query` are the two parts of the target, as they came. `length` is
     the body's as it was announced, -1 where it was not. `held` is the room of a large body: it is
-    given back with the request. `upgrades`: it asks for WebSocket.
+    given back with the request. `upgrades`: it asks for WebSocket. `share` is what was charged for
+    it in advance.
     """
 
     method: str = ""
@@ -71,6 +77,7 @@ class Request:
     upgrades: bool = False
     done: object = None
     shared: Shared | None = None
+    share: Share | None = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""

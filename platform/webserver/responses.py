@@ -61,7 +61,8 @@ class Response:
     """What an application answered: `chunks` are sent as they are, `proceed` goes on with the
     connection on the loop; behind it the connection ends unless it `goes_on`. `later` makes the
     response to send in place of this one. `lines` are all headers as bytes, in place of `headers`.
-    With status 101 `upgrade` makes the handler of the connection.
+    With status 101 `upgrade` makes the handler of the connection. `is_known`: the application knew
+    who sent the request, and admitted them.
     """
 
     status: int
@@ -74,6 +75,7 @@ class Response:
     later: Callable[[], Coroutine[Any, Any, "Response"]] | None = None
     lines: bytes | None = None
     upgrade: Upgrade | None = None
+    is_known: bool = False
 
     @property
     def size(self) -> int:

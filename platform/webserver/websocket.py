@@ -11,12 +11,14 @@ from collections import deque
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
-from webserver.paced_input import PacedInput, Share
+from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 from webserver.upgrades import Channel
 
 # What waits for a client that does not read: above it the client is disconnected.
 MOST_WAITING = 20_000
 MOST_WAITING_BYTES = 4 * 1_048_576
+# Above it what the client sends is not read: pings are answered whether it reads or not.
+_MOST_UNSENT = 1_048_576
 # The system's own buffer, which would take megabytes more.
 _BUFFER_BYTES = 262_144
 # A client that was silent for so long is asked whether it is there, and is gone after so long.
@@ -95,8 +97,8 @@ class WebSocket:
     most_frames = 1_024
 
     __slots__ = (
-        *("_asked_at", "_bytes", "_channel", "_ending", "_heard_at", "_input", "_protocol"),
-        *("_queue", "_waiters", "is_ended"),
+        *("_asked_at", "_channel", "_ending", "_heard_at", "_input", "_is_held", "_protocol"),
+        *("_queue", "_waiters", "is_ended", "unread_bytes"),
     )
 
     def __init__(self, channel: Channel, share: Share) -> None:
@@ -104,14 +106,16 @@ class WebSocket:
         self._channel = channel
         self._protocol = _Reader(self.most_bytes, self.most_frames)
         self._queue: deque[bytes] = deque()
-        self._bytes = 0
+        self.unread_bytes = 0
         self._heard_at = time.monotonic()
         self._input = PacedInput(
             channel,
             share,
             read=self._read,
             is_over=lambda: self._protocol.state is not State.OPEN,
+            size=FIRST_FRAMES,
         )
+        self._is_held = False
         self._asked_at = 0.0
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
@@ -151,14 +155,21 @@ class WebSocket:
         if last:
             # It said goodbye, or what it sent is no WebSocket: the library has answered.
             self._finish()
+        if not self._is_held and self._channel.unsent > _MOST_UNSENT:
+            self._is_held = True
+            self._input.hold()
 
     def resume_writing(self) -> None:
         while self._queue and not self._channel.is_paused:
             message = self._queue.popleft()
-            self._bytes -= len(message)
+            self._waits(-len(message))
             self._channel.write(message)
-        if not self._queue and not self._channel.is_paused:
-            self._wake()
+        if self._channel.is_paused:
+            return
+        self._wake()
+        if self._is_held:
+            self._is_held = False
+            self._input.release()
 
     def connection_lost(self) -> None:
         self._input.stop()
@@ -180,9 +191,13 @@ class WebSocket:
             self._channel.write(frame)
             return
         self._queue.append(frame)
-        self._bytes += len(frame)
-        if len(self._queue) > MOST_WAITING or self._bytes > MOST_WAITING_BYTES:
+        self._waits(len(frame))
+        if len(self._queue) > MOST_WAITING or self.unread_bytes > MOST_WAITING_BYTES:
             self.end("too_slow")
+
+    def _waits(self, size: int) -> None:
+        """So many bytes more wait for the client, or fewer."""
+        self.unread_bytes += size
 
     async def drained(self) -> None:
         """Returns when the client has taken what was sent, or is gone."""
@@ -200,7 +215,7 @@ class WebSocket:
         if not self.is_open:
             return
         self._queue.clear()
-        self._bytes = 0
+        self._waits(-self.unread_bytes)
         if notice:
             self._channel.write(Frame(Opcode.TEXT, notice).serialize(mask=False))
         self._protocol.send_close(code, why)
@@ -212,6 +227,8 @@ class WebSocket:
         if self.is_ended:
             return
         self.is_ended = True
+        self._queue.clear()
+        self._waits(-self.unread_bytes)
         self._on_end()
         self._wake()
         if not self._channel.is_lost:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from eventloop.calls import LoopCalls, WouldWait, current_call
+from webserver.accepting import Accepting
 from webserver.admission import Admission
 from webserver.application import (
     AnswerQuickly,
@@ -25,6 +26,15 @@ from webserver.application import (
     nothing_at_once,
     nothing_quickly,
 )
+from webserver.charges import (
+    BY_SERVER,
+    LONGEST_WAIT,
+    ON_LOOP,
+    Charges,
+    ClientOf,
+    is_admitted,
+    peer,
+)
 from webserver.connections import Connection
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
@@ -33,8 +43,8 @@ from webserver.load import Load
 from webserver.memory import Memory, leave
 from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
-from webserver.requests import CONTINUE, LATER, SENT, UPGRADE, WORKER, Request
-from webserver.responses import Refuse, Refused, Response, plain_refusal, turn_away
+from webserver.requests import CONTINUE, KNOWN, LATER, SENT, UPGRADE, WORKER, Request
+from webserver.responses import Refuse, Refused, Response, plain_refusal
 from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
@@ -50,8 +60,6 @@ _IDLE_SECONDS = 0.25
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
 _MOST_ON_LOOP = 1_000
-# How long a process that holds more connections than another leaves a new one to that.
-_YIELD_SECONDS = 0.003
 
 
 class Worker:
@@ -71,10 +79,12 @@ class Worker:
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
         large: LargeBodies | None = None,
+        client_of: ClientOf = peer,
     ) -> None:
         self.limits = limits or Limits()
         self.refuse = refuse
         self.admission = Admission(self.limits)
+        self.charges = Charges(lambda address: self.limits.is_proxy(address), client_of)
         self.unsent = Unsent(self.admission, self.limits)
         self.lane_of = lane_of
         self.lanes: set[Lane] = set()
@@ -91,21 +101,37 @@ class Worker:
         self._calls: LoopCalls | None = None
         self._on_loop = 0  # calls that are on the loop, and wait there
         self._on_progress = on_progress
-        self._load = load
         self._large = large
         self.large_maximum = 0 if large is None else large.maximum
-        self._yields = False
-        self._beginning = 0  # connections that were accepted and are not served yet
+        self._accepting = Accepting(self, load)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped: asyncio.Event | None = None
 
     # --- running ----------------------------------------------------------------------------------
 
     def run(self, connection: Connection, request: Request) -> None:
+        """Answers the request, or lets it wait while its address has used up its share."""
+        waits = self.charges.begin(connection, request)
+        if waits and self._loop is not None:
+            then = self._run if waits < LONGEST_WAIT else self._refuse_late
+            self._loop.call_later(min(waits, LONGEST_WAIT), then, connection, request)
+        else:
+            self._run(connection, request)
+
+    def _refuse_late(self, connection: Connection, request: Request) -> None:
+        self.charges.settle(connection, request, BY_SERVER)
+        if not connection.is_lost:
+            connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
+
+    def _run(self, connection: Connection, request: Request) -> None:
         """Answers the request: here at once, or in a thread."""
+        if connection.is_lost:
+            self.charges.settle(connection, request, 0.0)
+            return
         try:
             response = self._at_once(request)
             if response is not None:
+                self.charges.settle(connection, request, BY_SERVER)
                 connection.respond(request, response)
                 return
             helping = self._runs_on_loop(request) if self._on_loop < _MOST_ON_LOOP else None
@@ -130,9 +156,13 @@ class Worker:
         call = current_call()
         try:
             response = self._answer_quickly(request, connection.peer)
-            if response is None:
+            if response is not None:
+                if request.share is not None:
+                    self.charges.settle(connection, request, 0.0, is_known=True)
+            else:
                 request.done = None if call is None else call.done
                 response, pipe = self._response_to(connection, request)
+                self.charges.settle(connection, request, ON_LOOP, is_known=response.is_known)
         except WouldWait:
             request.done = None if call is None else call.done
             self._submit(connection, request, *self.lane_of(request, connection.peer[0]))
@@ -148,8 +178,10 @@ class Worker:
     def _submit(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         self.lanes.add(lane)
         if not lane.has_room():
+            self.charges.settle(connection, request, BY_SERVER)
             connection.refuse_current(request, Refused.OVERLOADED)
         elif not lane.has_room_for(holder):
+            self.charges.settle(connection, request, BY_SERVER)
             connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
         else:
             lane.submit(lambda: self._answer(connection, request, lane, holder), holder)
@@ -171,9 +203,11 @@ class Worker:
         """In a thread: runs the application, and hands what it answers to the loop."""
         loop = self._loop
         assert loop is not None
-        response, pipe = None, None
+        response, pipe, is_known = None, None, False
+        began = time.thread_time()
         if not connection.is_lost:
             response, pipe = self._response_to(connection, request)
+            is_known = response.is_known
         with contextlib.suppress(RuntimeError):  # the loop is closed: the process stops
             if pipe is not None and response is not None:
                 loop.call_soon_threadsafe(self._respond, connection, request, response)
@@ -184,7 +218,11 @@ class Worker:
                     pass
                 except Exception:
                     log.exception("the application failed within a response")
-            loop.call_soon_threadsafe(self._done, connection, request, response, lane, holder)
+            took = time.thread_time() - began
+            settle = partial(self.charges.settle, connection, request, took, is_known=is_known)
+            loop.call_soon_threadsafe(
+                self._done, connection, request, response, lane, holder, settle
+            )
 
     def _done(
         self,
@@ -193,8 +231,10 @@ class Worker:
         response: Response | None,
         lane: Lane,
         holder: bytes,
+        settle: Callable[[], None],
     ) -> None:
         lane.done(holder)
+        settle()
         if response is not None:
             self._respond(connection, request, response)
 
@@ -225,6 +265,7 @@ class Worker:
             proceed = environ.get(CONTINUE) if pipe is None else pipe.proceed
             sent, later, upgrade = (environ.get(name) for name in (SENT, LATER, UPGRADE))
             made = Response(status, headers, answered, proceed, sent, later=later, upgrade=upgrade)
+            made.is_known = is_admitted(KNOWN in environ, status)
             return made, pipe
         except Exception:
             log.exception("the application failed")
@@ -248,17 +289,14 @@ class Worker:
         self.limits = self.admission.limits = self.limits.fitting(raised_file_limit())
         for each in sockets:
             each.setblocking(False)
-            loop.add_reader(each.fileno(), self._accept, each)
+            self._accepting.begin(each)
         sweeping = loop.create_task(self._sweep())
         try:
             await self._stopped.wait()
         finally:
             self.is_stopping = True
             for each in sockets:
-                loop.remove_reader(each.fileno())
-                while self._take_next(each):
-                    pass  # closing the socket would reset connections that wait in its queue
-                each.close()
+                self._accepting.end(each)
             await self._end()
             sweeping.cancel()
             if at_end is not None:
@@ -272,68 +310,6 @@ class Worker:
         """Called on the loop: ends `serve` in order."""
         if self._stopped is not None:
             self._stopped.set()
-
-    def _accept(self, listening: socket.socket) -> None:
-        """Takes one connection, unless another process has fewer: that gets a moment's lead."""
-        loop = self._loop
-        assert loop is not None
-        if self._load is not None:
-            self._report_load(self._load)
-            if not self._yields and self._load.is_above_others():
-                self._yields = True
-                self._rest(listening, _YIELD_SECONDS)
-                return
-        self._yields = False
-        self._take_next(listening)
-
-    def _take_next(self, listening: socket.socket) -> bool:
-        """Takes or refuses the next connection; whether there was one."""
-        try:
-            accepted, address = listening.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return False
-        except OSError as error:
-            log.error("a connection could not be accepted: %s", error)
-            # One that waits gives its descriptor back.
-            self._rest(listening, 0.0 if self.admission.makes_room() else _SWEEP_SECONDS)
-            return False
-        peer = (str(address[0]), int(address[1]))
-        if not self.admission.admits(peer[0]):
-            turn_away(accepted, self.refuse)
-            return True
-        accepted.setblocking(False)
-        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._beginning += 1
-        if self._load is not None:
-            self._report_load(self._load)
-        asyncio.get_running_loop().create_task(self._take(accepted, peer))
-        return True
-
-    def _report_load(self, load: Load) -> None:
-        load.report(len(self.admission.connections) + self._beginning)
-
-    async def _take(self, accepted: socket.socket, peer: tuple[str, int]) -> None:
-        loop = self._loop
-        assert loop is not None
-        try:
-            await loop.connect_accepted_socket(lambda: Connection(self, peer), accepted)
-        except OSError:
-            accepted.close()
-            self.admission.give_back(peer[0])
-        finally:
-            self._beginning -= 1
-
-    def _rest(self, listening: socket.socket, seconds: float) -> None:
-        """A pause in which others accept, or in which descriptors are given back."""
-        loop = self._loop
-        assert loop is not None
-        loop.remove_reader(listening.fileno())
-
-        def again() -> None:
-            if not self.is_stopping:
-                loop.add_reader(listening.fileno(), self._accept, listening)
-
-        loop.call_later(seconds, again)
 
     # --- late connections -------------------------------------------------------------------------
 
@@ -366,7 +342,9 @@ class Worker:
     async def _end(self) -> None:
         # Requests may be under way on idle connections: they are answered with `Connection: close`.
         deadline = time.monotonic() + _IDLE_SECONDS
-        while time.monotonic() < deadline and (self._beginning or self.admission.has_idle):
+        while time.monotonic() < deadline and (
+            self._accepting.beginning or self.admission.has_idle
+        ):
             await asyncio.sleep(0.01)
         for connection in list(self.admission.connections):
             connection.stop()

@@ -1,4 +1,4 @@
-"""What all connections of the process share: places, time of the loop, and bytes of requests."""
+"""What all connections share: places, calls, time of the loop, and bytes of requests."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -13,43 +13,62 @@ if TYPE_CHECKING:
 # Bytes of requests that are not whole yet: one request may have four megabytes.
 MOST_UNFINISHED = 64 * 1_048_576
 MOST_UNFINISHED_OF_CONNECTION = 8 * 1_048_576
+# Calls a second that an address may begin, and at once.
+_CALLS_PER_SECOND = 200.0
+_CALLS_AT_ONCE = 2_000.0
 
 
 class Bounds:
     """Used on the loop. A trusted proxy stands for many clients: its connections are not counted by
-    address, and each has a share of its own.
+    address, and each has shares of its own.
     """
 
     def __init__(self, *, most: int, most_of_address: int) -> None:
-        self.connections: set[Http2] = set()
+        self.connections: dict[Http2, None] = {}
         self.unfinished = 0
         self._most = most
         self._most_of_address = most_of_address
         self._of_address: Counter[str] = Counter()
         self._shares = Shares()
+        self._calls = Shares(rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
 
     def enter(self, connection: "Http2") -> bool:
-        """Whether one more connection of its peer may be open; then it is counted."""
+        """Whether one more connection of its peer may be open; then it is counted. Where there are
+        as many as there may be, the oldest that never had a call is closed for it, or the oldest
+        without one.
+        """
         holder = holder_of(connection.peer)
         is_one_client = not is_trusted(connection.peer)
-        if len(self.connections) >= self._most:
-            return False
         if is_one_client and self._of_address[holder] >= self._most_of_address:
             return False
-        self.connections.add(connection)
+        if len(self.connections) >= self._most:
+            idle = [each for each in self.connections if each.is_idle]
+            if not idle:
+                return False
+            next((each for each in idle if not each.has_called), idle[0]).go_away()
+        self.connections[connection] = None
         self._of_address[holder] += 1
         return True
 
     def leave(self, connection: "Http2") -> None:
         if connection in self.connections:
-            self.connections.discard(connection)
+            del self.connections[connection]
             holder = holder_of(connection.peer)
             self._of_address[holder] -= 1
             if not self._of_address[holder]:
                 del self._of_address[holder]
 
     def share(self, peer: str, now: float) -> Share:
-        return Share(now) if is_trusted(peer) else self._shares.of(holder_of(peer), now)
+        return self._share(self._shares, peer, now)
+
+    def calls(self, peer: str, now: float) -> Share:
+        """How many calls the peer may begin: over all of its connections, or a client that is
+        disconnected for too many would come again.
+        """
+        return self._share(self._calls, peer, now)
+
+    def _share(self, shares: Shares, peer: str, now: float) -> Share:
+        return shares.new(now) if is_trusted(peer) else shares.of(holder_of(peer), now)
 
     @property
     def has_too_many_unfinished(self) -> bool:

@@ -73,6 +73,14 @@ class Call:
         self._connection.push(self)
         return size
 
+    def charge(self, seconds: float) -> None:
+        """Charges the client for what its requests cost beside reading them."""
+        self._connection.charge(seconds)
+
+    def forgive(self) -> None:
+        """It was answered for a good key: it does not count for the client's address."""
+        self._connection.forgive_call()
+
     def begin(self) -> None:
         """Sends the headers of the response."""
         if not self._has_headers and not self.is_ended:

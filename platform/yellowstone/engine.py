@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import Counter
 from contextlib import suppress
 
 from livefeed.messages import Answer, Body, Missed, Moved, Reached
@@ -20,8 +19,9 @@ log = logging.getLogger(__name__)
 
 # Messages of the feed that wait here; with more of them this process is too slow.
 _MOST_WAITING = 5_000
-# Bytes that wait for the readers of all streams together.
+# Bytes that wait for the readers of all streams together, and of one key's.
 MOST_UNREAD_BYTES = 512 * 1_048_576
+MOST_UNREAD_OF_HOLDER = 128 * 1_048_576
 # Of cuckoo filters, of a key and in all: each is stated to the follower for accounts and for
 # transactions, and Redis drops a subscriber for whom more than 32 MB wait.
 MOST_CUCKOO_BYTES_OF_KEY = 2 * 1_048_576 + 4_096
@@ -137,22 +137,6 @@ class Engine:
                 log.exception("a message of the live feed could not be dealt out")
                 self._lost()
 
-    def _relieve(self) -> None:
-        """Where too much waits for all readers, the slowest stream of the key for which most waits
-        is ended, and the next.
-        """
-        unread = {stream: stream.unread_bytes for stream in self._streams}
-        while sum(unread.values()) > MOST_UNREAD_BYTES:
-            of_holder: Counter[str] = Counter()
-            for stream, size in unread.items():
-                of_holder[stream.member.holder] += size
-            ((holder, _),) = of_holder.most_common(1)
-            slowest = max(
-                (each for each in unread if each.member.holder == holder), key=unread.__getitem__
-            )
-            del unread[slowest]
-            slowest.end("too_slow")
-
     async def _deal_one(self, body: Body) -> None:
         match body:
             case Reached():
@@ -165,7 +149,7 @@ class Engine:
                         log.exception("an update cannot be sent")
                         stream.end("interrupted")
                     await asyncio.sleep(0)
-                self._relieve()
+                self.members.relieve(MOST_UNREAD_BYTES, MOST_UNREAD_OF_HOLDER)
             case Moved():
                 created = created_now()
                 for stream in list(self._streams):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -16,13 +16,14 @@ from shared_state.outages import AWAY
 from upstream.geyser import SERVICE
 from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
+from webserver.limits import Limits, raised_file_limit
 from yellowstone import access, health, past, statuses
 from yellowstone.bounds import Bounds
 from yellowstone.call import Call
 from yellowstone.engine import Engine
 from yellowstone.streams import Stream
 from yellowstone.tip import Block
-from yellowstone.transport import Http2, unknown
+from yellowstone.transport import Http2
 
 _TICK_SECONDS = 2.0
 _GOODBYE_SECONDS = 2.0
@@ -40,9 +41,11 @@ async def serve(host: str, port: int, *, version: str = "") -> AsyncIterator[int
     """
     engine = Engine(settings.REDIS_URL)
     service = _Service(engine, version)
-    bounds = Bounds(
-        most=settings.MAX_CONNECTIONS, most_of_address=settings.MAX_CONNECTIONS_PER_ADDRESS
-    )
+    limits = Limits(
+        connections=settings.MAX_CONNECTIONS,
+        connections_per_address=settings.MAX_CONNECTIONS_PER_ADDRESS,
+    ).fitting(raised_file_limit())
+    bounds = Bounds(most=limits.connections, most_of_address=limits.connections_per_address)
     connections = bounds.connections
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
@@ -64,7 +67,7 @@ async def serve(host: str, port: int, *, version: str = "") -> AsyncIterator[int
                     await asyncio.sleep(0.01)
 
 
-async def _tick(connections: set[Http2]) -> None:
+async def _tick(connections: Collection[Http2]) -> None:
     while True:
         await asyncio.sleep(_TICK_SECONDS)
         for each in list(connections):
@@ -94,7 +97,7 @@ class _Service:
         name = call.path.removeprefix(_PATH)
         is_known = name in self._unary or name in ("Subscribe", "SubscribeDeshred")
         if call.path == name or not is_known:
-            raise unknown(call.path)
+            raise statuses.not_served(call.path)
         try:
             if name == "Subscribe":
                 await self._subscribe(call)
@@ -116,12 +119,13 @@ class _Service:
             raise statuses.ended("sockets_unavailable") from None
         call.begin()
         call.send(found.SerializeToString())
+        call.forgive()
 
     async def _health_of(self, call: Call) -> None:
         """No key is needed, and nothing is asked of the database."""
         name = call.path.removeprefix(health.PATH)
         if name not in ("Check", "Watch"):
-            raise unknown(call.path)
+            raise statuses.not_served(call.path)
         data = await self._request_of(call)
         if name == "Check":
             status = self._health.check(data)

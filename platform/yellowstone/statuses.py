@@ -10,6 +10,7 @@ from upstream.geyser.transport import (
     RESOURCE_EXHAUSTED,
     UNAUTHENTICATED,
     UNAVAILABLE,
+    UNIMPLEMENTED,
     GrpcStatus,
 )
 
@@ -59,3 +60,8 @@ def ended(why: str) -> GrpcStatus:
     """The status of a stream that the service ends."""
     code, text = _ENDINGS.get(why, (UNAUTHENTICATED, "the key is not valid any more"))
     return GrpcStatus(code, f"{why}: {text}")
+
+
+def not_served(path: str) -> GrpcStatus:
+    """The status of a call that the service does not have."""
+    return GrpcStatus(UNIMPLEMENTED, f"{path[:100]} is not served")

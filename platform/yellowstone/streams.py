@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from google.protobuf.message import DecodeError
@@ -87,24 +87,13 @@ class Stream:
             self._end_replay()
 
     async def _take(self, data: bytes) -> None:
+        began = time.thread_time()
         try:
-            request = schema.SubscribeRequest.FromString(data)
-        except DecodeError:
-            raise GrpcStatus(INVALID_ARGUMENT, "not a SubscribeRequest") from None
-        if request.HasField("ping"):
-            pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
-            self._send([pong.SerializeToString() + created_now()])
+            request, filters = self._read(data)
+        finally:
+            self._call.charge(time.thread_time() - began)
+        if filters is None:
             return
-        # Counted before they are read: compiling hundreds of thousands takes seconds.
-        most = self.caller.stream_subscriptions
-        if count_of(request) > most:
-            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
-            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
-        try:
-            filters = Filters(request)
-            require_served(filters, entries=settings.FOLLOW_ENTRIES)
-        except BadFilter as error:
-            raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
         await self._pay_for(cuckoo_bytes(filters))
         access.count(self.member.key_id, "Filters", "ok", self.member.address)
         self._end_replay()
@@ -115,6 +104,28 @@ class Stream:
             self._replaying = asyncio.create_task(self.replay.run())
         else:
             await self._open(filters)
+
+    def _read(self, data: bytes) -> tuple[Any, Filters | None]:
+        """The request and its filters; None for a ping, which is answered."""
+        try:
+            request = schema.SubscribeRequest.FromString(data)
+        except DecodeError:
+            raise GrpcStatus(INVALID_ARGUMENT, "not a SubscribeRequest") from None
+        if request.HasField("ping"):
+            pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
+            self._send([pong.SerializeToString() + created_now()])
+            return request, None
+        # Counted before they are read: compiling hundreds of thousands takes seconds.
+        most = self.caller.stream_subscriptions
+        if count_of(request) > most:
+            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
+            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
+        try:
+            filters = Filters(request)
+            require_served(filters, entries=settings.FOLLOW_ENTRIES)
+        except BadFilter as error:
+            raise GrpcStatus(INVALID_ARGUMENT, f"failed to create filter: {error}") from None
+        return request, filters
 
     async def _pay_for(self, size: int) -> None:
         """Of cuckoo filters, which the follower looks at in each slot."""

@@ -29,10 +29,9 @@ from upstream.geyser.transport import (
     INTERNAL,
     OK,
     RESOURCE_EXHAUSTED,
-    UNIMPLEMENTED,
     GrpcStatus,
 )
-from webserver.paced_input import PacedInput, Share
+from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 from yellowstone.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
 from yellowstone.call import Call, joined_headers
 from yellowstone.encoding import Framing
@@ -49,9 +48,10 @@ _PING_SECONDS = 20.0
 _GONE_SECONDS = 60.0
 # A call that was answered before its client had half-closed is reset after so long.
 _HALF_CLOSE_SECONDS = 5.0
-# Calls a second, and at once: a client that opens more is disconnected.
-_CALLS_PER_SECOND = 200.0
-_CALLS_AT_ONCE = 2_000.0
+# Time of the loop that a call takes from its address's share beside its frames.
+CALL_SECONDS = 0.000_5
+# The reason that a connection above the limit gets.
+_TOO_MANY = b"too_many_connections"
 
 Handler = Callable[[Call], Awaitable[None]]
 
@@ -92,8 +92,9 @@ class Http2(asyncio.Protocol):
         self._unfinished = 0
         self._input: PacedInput | None = None
         self._is_paused = False
-        self._heard_at = self._asked_at = time.monotonic()
-        self._begun = Share(self._heard_at, rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
+        self.heard_at = self._asked_at = time.monotonic()
+        self._begun: Share | None = None
+        self.has_called = False
 
     # --- from the loop ----------------------------------------------------------------------------
 
@@ -101,22 +102,25 @@ class Http2(asyncio.Protocol):
         self._transport = transport
         name = transport.get_extra_info("peername")
         self.peer = name[0] if isinstance(name, tuple) else ""
+        self._http.initiate_connection()
         if not self._bounds.enter(self):
-            transport.abort()
+            self._http.close_connection(ErrorCodes.ENHANCE_YOUR_CALM, _TOO_MANY)
+            self._close()
             return
+        self._begun = self._bounds.calls(self.peer, self.heard_at)
         self._input = PacedInput(
             transport,
-            self._bounds.share(self.peer, self._heard_at),
+            self._bounds.share(self.peer, self.heard_at),
             read=self._read,
             is_over=transport.is_closing,
+            size=FIRST_FRAMES,
         )
         transport.set_write_buffer_limits(high=_BUFFER_BYTES)
-        self._http.initiate_connection()
         self._http.increment_flow_control_window(_WINDOW)
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        self._heard_at = time.monotonic()
+        self.heard_at = time.monotonic()
         if self._input is not None:
             self._input.received(data)
 
@@ -152,7 +156,7 @@ class Http2(asyncio.Protocol):
     def tick(self) -> None:
         """Every few seconds: asks a silent client whether it is there."""
         now = time.monotonic()
-        silent = now - self._heard_at
+        silent = now - self.heard_at
         if silent > _GONE_SECONDS:
             self._transport.abort()
         elif silent > _PING_SECONDS and now - self._asked_at > _PING_SECONDS / 2:
@@ -160,6 +164,22 @@ class Http2(asyncio.Protocol):
             with self._no_others_fault():
                 self._http.ping(b"tidemark")
                 self._flush()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no call, and may be closed for another's sake."""
+        return not self._calls and not self._transport.is_closing()
+
+    def charge(self, seconds: float) -> None:
+        """Charges the client for work outside of reading."""
+        if self._input is not None:
+            self._input.charge(seconds)
+
+    def forgive_call(self) -> None:
+        """A call of a good key was answered: the limits of the key count it."""
+        self.charge(-CALL_SECONDS)
+        if self._begun is not None:
+            self._begun.charge(-1, time.monotonic())
 
     def go_away(self) -> None:
         """No call is taken any more."""
@@ -225,8 +245,9 @@ class Http2(asyncio.Protocol):
     def _begin(self, event: RequestReceived) -> None:
         number = event.stream_id
         assert number is not None
+        assert self._begun is not None
         if self._begun.charge(1, time.monotonic()):
-            self._http.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            self._http.close_connection(ErrorCodes.ENHANCE_YOUR_CALM, b"too_many_calls")
             self._close()
             return
         if len(self._calls) >= _MOST_CALLS:
@@ -234,6 +255,8 @@ class Http2(asyncio.Protocol):
             return
         if len(self._calls) + len(self._answered) >= _MOST_CALLS:
             self._reset(next(iter(self._answered)))
+        self.has_called = True
+        self.charge(CALL_SECONDS)
         headers = joined_headers(event.headers)
         call = self._calls[number] = Call(self, number, headers)
         is_grpc = headers.get("content-type", "").startswith("application/grpc")
@@ -374,7 +397,3 @@ class Http2(asyncio.Protocol):
             call = self._drop(number)
             if call is not None:
                 call.lost()
-
-
-def unknown(path: str) -> GrpcStatus:
-    return GrpcStatus(UNIMPLEMENTED, f"{path[:100]} is not served")

@@ -1,9 +1,12 @@
 """What strangers did to the service's front, each tried on the whole of it."""
 
+import fcntl
 import http.client
 import json
 import socket
 import tempfile
+import termios
+import time
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from pathlib import Path
@@ -190,6 +193,17 @@ def test_a_body_behind_an_upgrade_is_no_request(serve: Serve) -> None:
         client.send(post("/historical", smuggled, _JSON, *upgrade))
         client.sock.shutdown(socket.SHUT_WR)
         assert [each.json["error"]["code"] for each in client.replies()] == [-32700]
+
+
+def test_little_is_read_behind_a_head_that_is_refused(serve: Serve) -> None:
+    """As much as a large body was read, for every connection."""
+    with Client(serve()) as client:
+        client.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+        with pytest.raises(OSError):
+            for _ in range(12):
+                client.send(bytes(1 << 20))
+                while fcntl.ioctl(client.sock, termios.TIOCOUTQ, bytes(4)) != bytes(4):
+                    time.sleep(0.001)
 
 
 def test_a_caller_that_leaves_the_connection_open_is_served_again(serve: Serve) -> None:

@@ -1,9 +1,10 @@
 """Who may have WebSockets, how many, and what ends one."""
 
 import json
-import socket as sockets
+import socket as raw_sockets
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from django.utils import timezone
@@ -13,9 +14,23 @@ from access import usage
 from access.models import KeyDay, UsageMinute
 from access.services.keys import identify, suspend_key
 from access.services.usage import roll_up_usage
+from subscriptions import connection, members
+from tests.historical.racing import web_server
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.socket_client import Socket
+from tests.subscriptions.test_any_message import HEAD
+
+# Each slot sends it 131 kB, and more in base64.
+LARGE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "accountSubscribe",
+    "params": [
+        "SysvarS1otHistory11111111111111111111111111",
+        {"commitment": "processed", "encoding": "base64"},
+    ],
+}
 
 
 def refused(served: Served, key: str | None, **options: object) -> tuple[int, str]:
@@ -25,8 +40,9 @@ def refused(served: Served, key: str | None, **options: object) -> tuple[int, st
     return response.status_code, json.loads(response.body)["error"]
 
 
-def ended(socket: Socket) -> str:
+def ended(socket: Socket, *, reads_after: float = 0.0) -> str:
     """The reason of the notice and of the close frame, which are the same."""
+    time.sleep(reads_after)
     notice = socket.find(lambda message: message.get("method") == "endNotification")
     with pytest.raises(ConnectionClosed) as closed:
         while True:
@@ -64,6 +80,50 @@ def test_a_key_has_so_many_sockets_and_subscriptions(
         except InvalidStatus:
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_a_keys_sockets_count_over_all_processes(
+    served: Served, limited: Callable[..., str]
+) -> None:
+    """So a key's subscriptions are bounded, too: so many of each socket."""
+    key = limited(stream_connections=3, stream_subscriptions=20)
+    with web_server(1) as (address, _), ExitStack() as opened:
+        other = Served(int(address.partition(":")[2]), served.localnet, key)
+        sockets = [opened.enter_context(door.socket(key)) for door in (served, other, other)]
+        for door in (served, other):
+            assert refused(door, key) == (429, "too_many_sockets")
+        for each in sockets:
+            assert len({each.call("rootSubscribe") for _ in range(20)}) == 20
+            error = each.error("rootSubscribe")
+            assert error["data"]["reason"] == "subscription_limit_reached"
+
+
+def test_what_waits_for_a_keys_sockets_is_bounded_together(
+    served: Served, limited: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slowest of its sockets is ended, and no other key's."""
+    monkeypatch.setattr(connection, "MOST_WAITING_BYTES", 10**9)
+    monkeypatch.setattr(members, "MOST_UNREAD_OF_HOLDER", 600_000)
+    with served.socket(limited()) as slow, served.socket() as other:
+        number = other.call("rootSubscribe")
+        for _ in range(20):
+            slow.send(LARGE)
+        assert ended(slow, reads_after=1.0) == "too_slow"
+        other.result(number)
+
+
+def test_pings_are_not_read_from_a_client_that_does_not_read(served: Served) -> None:
+    """Their answers would be kept for it without a limit."""
+    with raw_sockets.create_connection(("127.0.0.1", served.port)) as raw, served.socket() as other:
+        raw.sendall(f"{HEAD}Authorization: {served.key}\r\n\r\n".encode())
+        assert b"101" in raw.recv(65_536)
+        raw.settimeout(0.5)
+        pings = (b"\x89\xfd" + bytes(4 + 125)) * 1_000
+        sent = 0
+        with pytest.raises(TimeoutError):
+            while sent < 200_000_000:
+                sent += raw.send(pings)
+        assert other.call("rootSubscribe")
 
 
 def test_ten_thousand_subscriptions_meet_the_limit(
@@ -137,20 +197,9 @@ def test_a_reader_that_is_too_slow_is_disconnected(served: Served) -> None:
         number = other.call("rootSubscribe")
         # Its socket is not read, and each slot sends it megabytes.
         for _ in range(200):
-            slow.send(
-                {
-                    "jsonrpc": "2.0",
-                    "id": 1,
-                    "method": "accountSubscribe",
-                    "params": [
-                        "SysvarS1otHistory11111111111111111111111111",
-                        {"commitment": "processed", "encoding": "base64"},
-                    ],
-                }
-            )
-        time.sleep(2.0)
+            slow.send(LARGE)
         # It reads again: what was sent before, the notice, the end.
-        assert ended(slow) == "too_slow"
+        assert ended(slow, reads_after=2.0) == "too_slow"
         other.result(number)
 
 
@@ -164,7 +213,7 @@ def test_frames_that_are_no_websocket_are_refused(served: Served) -> None:
         ("Sec-WebSocket-Version: 13\r\n\r\n", b"HTTP/1.1 101 "),
         ("Sec-WebSocket-Version: 8\r\n\r\n", b"HTTP/1.1 426 "),
     ):
-        with sockets.create_connection(("127.0.0.1", served.port)) as raw:
+        with raw_sockets.create_connection(("127.0.0.1", served.port)) as raw:
             raw.settimeout(PATIENCE_SECONDS)
             # A frame that is not masked comes with the head.
             raw.sendall((head + lines).encode() + b"\x81\x02{}")

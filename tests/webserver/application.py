@@ -12,9 +12,10 @@ from websockets.utils import accept_key
 
 from tests.web_server import serving
 from tests.webserver.client import Client
+from webserver.charges import ClientOf, peer
 from webserver.lanes import Lane
 from webserver.limits import Limits
-from webserver.requests import CONTINUE, SENT, UPGRADE, Request
+from webserver.requests import CONTINUE, KNOWN, SENT, UPGRADE, Request
 from webserver.responses import Response
 from webserver.streams import Stream
 from webserver.upgrades import Upgrade
@@ -25,9 +26,10 @@ Environ = dict[str, Any]
 
 @dataclass
 class Application:
-    """`/held` waits until `gate` opens; `/big?N` is N bytes; `/empty` is a 204; `/raises` raises;
-    `/stream` goes on with `proceed`; `/socket` is a WebSocket by `upgrade`; `answers` has further
-    paths; any other path tells what came.
+    """`/known` knows who sent the request, and refuses them by `?refused`; `/held` waits until
+    `gate` opens; `/big?N` is N bytes; `/empty` is a 204; `/raises` raises; `/stream` goes on with
+    `proceed`; `/socket` is a WebSocket by `upgrade`; `answers` has further paths; any other path
+    tells what came.
     """
 
     gate: threading.Event = field(default_factory=threading.Event)
@@ -47,6 +49,11 @@ class Application:
         if path in self.answers:
             start_response("200 OK", [("Content-Length", "1"), ("Content-Type", "text/plain")])
             return self.answers[path]()
+        if path == "/known":
+            environ[KNOWN] = True
+            refused = environ["QUERY_STRING"] == "refused"
+            start_response("429 Too Many Requests" if refused else "200 OK", [])
+            return [b"known"]
         if path == "/empty":
             start_response("204 No Content", [])
             return []
@@ -94,7 +101,9 @@ def _at_once(request: Request) -> Response | None:
 
 
 @contextlib.contextmanager
-def served(lane_of: LaneOf | None = None, **limits: Any) -> Iterator[Served]:
+def served(
+    lane_of: LaneOf | None = None, client_of: ClientOf = peer, **limits: Any
+) -> Iterator[Served]:
     """Serves a small application under these limits until the end; `/now` needs no thread."""
     application = Application()
     lane = Lane(8, waiting=1_000)
@@ -103,7 +112,11 @@ def served(lane_of: LaneOf | None = None, **limits: Any) -> Iterator[Served]:
         return lane, b""
 
     worker = Worker(
-        application, lane_of=lane_of or one_lane, limits=Limits(**limits), at_once=_at_once
+        application,
+        lane_of=lane_of or one_lane,
+        limits=Limits(**limits),
+        at_once=_at_once,
+        client_of=client_of,
     )
     with serving(worker) as port:
         try:
