@@ -15,8 +15,10 @@ def main() -> None:
     from django.db import OperationalError, connection
 
     from config.env import BadEnvironment
+    from config.terminal import guard
     from embedded.addresses import BadDatabaseUrl
 
+    guard()
     try:
         execute_from_command_line(sys.argv)
     except (BadEnvironment, BadDatabaseUrl) as error:

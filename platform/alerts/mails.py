@@ -10,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 
 from alerts.kinds import KINDS, Audience
 from alerts.models import Event
+from chain.shown_text import visible
 
 _LONGEST_SUBJECT = 150
 
@@ -32,7 +33,7 @@ def _subject(events: Sequence[Event]) -> str:
     more = len(events) - 1
     rest = f" (and {more} more)" if more else ""
     # A line break in a name must not begin another header.
-    title = " ".join(f"{KINDS[first.kind].title}: {first.about}".split())
+    title = _line(f"{KINDS[first.kind].title}: {first.about}")
     most = _LONGEST_SUBJECT - len(rest)
     return (title if len(title) <= most else title[: most - 1] + "…") + rest
 
@@ -40,11 +41,16 @@ def _subject(events: Sequence[Event]) -> str:
 def _shown(event: Event) -> dict[str, Any]:
     return {
         "title": KINDS[event.kind].title,
-        "about": event.about,
-        "text": event.text,
+        "about": _line(event.about),
+        "text": _line(event.text),
         "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
         "link": _link(event),
     }
+
+
+def _line(text: str) -> str:
+    """Names and what servers answered: on one line, with characters that are not seen shown."""
+    return visible(" ".join(text.split()))
 
 
 def _link(event: Event) -> str:

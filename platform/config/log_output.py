@@ -8,6 +8,8 @@ import queue
 import threading
 from typing import Self, TextIO
 
+from config.terminal import shown
+
 # Lines that wait for a slow reader; further ones are dropped and counted.
 _MOST_WAITING = 10_000
 _CLOSING_SECONDS = 2.0
@@ -53,6 +55,8 @@ class LogOutput(io.TextIOBase):
         text, self._begun = self._begun, ""
         if not text or self.has_left:
             return
+        if self.isatty():
+            text = shown(text)  # servers' own lines, too
         try:
             self._waiting.put_nowait(text.encode("utf-8", "replace"))
         except queue.Full:

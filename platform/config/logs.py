@@ -6,6 +6,7 @@ import sys
 from logging.config import dictConfig
 from typing import Any
 
+from chain.shown_text import escaped
 from config.json_lines import JsonLines
 from config.repeated_lines import RepeatedLines
 
@@ -19,13 +20,7 @@ _LINKS = re.compile(
 )
 
 
-# Control characters but the line break and the tab, what turns the direction of a line, and halves
-# of pairs.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffd]"
-)
-_LONGEST, _LONGEST_TRACEBACK = 4_000, 40_000
-
+_LONGEST_TRACEBACK = 40_000
 
 _configured: dict[str, Any] | None = None
 
@@ -58,13 +53,6 @@ class Lines(logging.Formatter):
 
     def formatException(self, ei: Any) -> str:
         return escaped(super().formatException(ei), longest=_LONGEST_TRACEBACK)
-
-
-def escaped(text: str, *, longest: int = _LONGEST) -> str:
-    """With every character that is not shown as \\xNN, and without what is above the longest."""
-    found = _HIDDEN.sub(lambda each: each[0].encode("unicode_escape").decode(), text[:longest])
-    more = len(text) - longest
-    return f"{found}… ({more} more characters)" if more > 0 else found
 
 
 class WithoutLinks(logging.Filter):

@@ -202,6 +202,7 @@ ADMIN_MIDDLEWARE = [
     "config.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PageCompressionMiddleware",
+    "config.shown_pages.ShownPagesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
+from chain.shown_text import escaped
 from priority.admin import lookup
 from priority.admin.comparing import compare_page
 from priority.admin.fate_timeline import fate_of
@@ -91,7 +92,9 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
         "sending", lambda row: f"stopped: {row.stopped}" if row.stopped else "as usual"
     )
     known_to_fail = column("known to fail", lambda row: row.will_fail or "no")
-    error = column("error", lambda row: "none" if row.err is None else in_full(json.dumps(row.err)))
+    error = column(
+        "error", lambda row: "none" if row.err is None else in_full(escaped(json.dumps(row.err)))
+    )
     by_key = column("key", key_link)
 
     @admin.display(description="kind")

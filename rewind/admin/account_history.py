@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 
+from chain.shown_text import escaped_lines
 from gaps.admin import in_words
 from historical.services.recorded_transactions import recorded_at
 from rewind.admin.divergences import differences_of
@@ -27,7 +28,6 @@ from staff.parsing import pubkey_in, slot_in
 _WRITES = 25
 _GAPS = 10
 _LINES = 64
-_LOGS = 100
 _HUES = {"verified": "good", "diverged": "bad", "unverified": "warning"}
 _OUTSIDE = {CARRIED: "carried over", START_OF_SLOT: "start of slot", END_OF_SLOT: "end of slot"}
 
@@ -154,7 +154,7 @@ def _replay(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         "change": run_page(str(recorded.signature))
         if request.user.has_perm("rewind.view_replay")
         else "",
-        "logs": "\n".join(outcome.logs[:_LOGS]) if outcome else "",
+        "logs": "\n".join(escaped_lines(outcome.logs)) if outcome else "",
         "accounts": [history_link(key) for key in recorded.transaction.message.account_keys],
     }
     return admin.page(request, "admin/rewind/account/replay.html", context)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from chain.shown_text import escaped
+
 
 def differences_of(found: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Each of {field, expected, found} as text."""
@@ -14,4 +16,4 @@ def differences_of(found: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=1)
+    return escaped(value if isinstance(value, str) else json.dumps(value, indent=1))

@@ -1,11 +1,19 @@
 """An explanation of a transaction for templates/explained.html, in the portal and the admin."""
 
+from dataclasses import replace
 from typing import Any
 
 from solders.signature import Signature
 
 from chain.explained.instructions import sol
-from chain.explained.transactions import Balance, Explanation, TokenBalance, explain_error
+from chain.explained.transactions import (
+    Balance,
+    Explanation,
+    FailedInstruction,
+    TokenBalance,
+    explain_error,
+)
+from chain.shown_text import escaped, escaped_lines
 from jsonrpc.errors import RpcError
 from rewind.admin.shortfalls import shortfall_text
 from rewind.services.explaining import explained
@@ -15,6 +23,9 @@ _NOT_IN_LEDGER = (
     "The ledger of this service does not have this transaction or its status: there are no"
     " instructions, log lines or balances to show."
 )
+
+# Accounts of an instruction, and its members.
+_MOST_ROWS = 256
 
 
 def explained_of(
@@ -46,10 +57,10 @@ def explained_of(
         }
     return {
         "missing": "",
-        "sentence": found.sentence,
+        "sentence": escaped(found.sentence),
         "shortfall": shortfall_text(found.short, tip_address=tip_address),
-        "technical": found.technical,
-        "failed": found.failed,
+        "technical": escaped(found.technical),
+        "failed": shown_failure(found.failed),
         "fee": with_sol(found.fee, "not recorded"),
         "tip": _tip(tip_lamports, failed=bool(found.technical)) if is_submission else "",
         "units": _units(found),
@@ -57,6 +68,22 @@ def explained_of(
         "balances": [_balance(each) for each in found.balances],
         "tokens": [_token(each) for each in found.tokens],
     }
+
+
+def shown_failure(failed: FailedInstruction | None) -> FailedInstruction | None:
+    """With the texts of the program and of the transaction as a page shows them, none of them long:
+    a ledger file may have what no cluster would take.
+    """
+    if failed is None:
+        return None
+    details = [(name, escaped(value)) for name, value in failed.details]
+    return replace(
+        failed,
+        details=tuple(details[:_MOST_ROWS]),
+        accounts=failed.accounts[:_MOST_ROWS],
+        data=escaped(failed.data),
+        logs=tuple(escaped_lines(failed.logs)),
+    )
 
 
 def _tip(amount: int | None, *, failed: bool) -> str:

@@ -41,6 +41,19 @@ def test_a_customer_is_mailed_what_happened_with_a_link_to_act(
     assert len(mail_server.got) == 1
 
 
+def test_a_name_in_a_mail_steers_nothing(
+    ada_by_mail: Any, mail_server: Any, happen: Any, work: Any
+) -> None:
+    happen(ada_by_mail, about="key a\nSubject: b\n\n\u202egnp.exe\x1b[2J", keyId=7)
+    work()
+    ((_, mail),) = mail_server.got
+    shown = r"key a Subject: b \u202egnp.exe\x1b[2J"
+    assert mail["Subject"].strip() == f"API key was revoked: {shown}"
+    text = mail.get_content().replace("\r", "")
+    assert f"{shown}\n{shown} was revoked.\n" in text
+    assert not {"\u202e", "\x1b"} & {*text}
+
+
 def test_no_mail_where_none_is_wanted(
     ada_by_mail: Any, mail_server: Any, happen: Any, work: Any
 ) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from access.models import Customer
+from chain.shown_text import visible
 from portal import store
 from portal.errors import LinkSpent
 from portal.models import Member
@@ -42,7 +43,7 @@ def mail_confirmation(member: Member, address: str) -> None:
     """Mails the link to the new address. Raises the errors of sending mail."""
     path = reverse("portal:alert_address_confirm", args=[_token_for(member, address)])
     link = f"{settings.PUBLIC_URL.rstrip('/')}{path}"
-    text = _TEXT.format(who=member, customer=member.customer, link=link)
+    text = _TEXT.format(who=member, customer=visible(str(member.customer)), link=link)
     send_mail("Confirm this address for alerts of Tidemark", text, None, [address])
 
 

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.urls import reverse
 
+from chain.shown_text import visible
 from portal import store
 from portal.models import Member
 from portal.services import links, members
@@ -33,7 +34,7 @@ If you did not request it, ignore this mail: the password stays unchanged.
 def mail_invitation(member: Member) -> None:
     """Raises the errors of sending mail."""
     text = _INVITATION.format(
-        customer=member.customer, link=link_of(member.user, Purpose.INVITATION)
+        customer=visible(str(member.customer)), link=link_of(member.user, Purpose.INVITATION)
     )
     send_mail("Your invitation to Tidemark", text, None, [member.user.email])
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from solders.signature import Signature
 
+from chain.shown_text import escaped
 from portal import fate_texts, store
 from portal.models import Member
 from portal.services import own_fates
@@ -170,7 +171,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
             tip_address=None if fate.tip is None else str(fate.tip.address),
             in_block=fate.slot is not None,
         ),
-        "err": None if fate.err is None else json.dumps(fate.err),
+        "err": None if fate.err is None else escaped(json.dumps(fate.err)),
         "tip": None if fate.tip is None else with_sol(fate.tip.lamports),
         "steps": _steps(fate),
         "attempts": [_attempt(each, fate.accepted_at) for each in attempts[:_ATTEMPTS_SHOWN]],

@@ -5,6 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from chain.explained.instructions import sol
+from rewind.admin.explained import shown_failure
 from rewind.admin.replays import samples, sides, words
 from rewind.admin.shortfalls import shortfall_text
 from rewind.replay_models import Replay
@@ -61,7 +62,7 @@ def _transaction(each: ReplayedTransaction, number: int, many: bool) -> dict[str
         "place": f"slot {each.slot}, transaction {each.index}",
         "marks": [mark for mark in marks if mark],
         "rows": sides.rows_of(each, then, now),
-        "failed": now.found.failed if has_failed and now.found is not None else None,
+        "failed": shown_failure(now.found.failed) if has_failed and now.found else None,
         "shortfall": "" if now.found is None else shortfall_text(now.found.short, tip_address=None),
         "balances": sides.balance_rows(each, then, now),
         "tokens": sides.token_rows(then, now),

@@ -8,6 +8,7 @@ from typing import Any
 from chain.encodings import b64decode
 from chain.explained.instructions import CalledProgram, all_keys, calls_of, sol
 from chain.explained.transactions import Explanation, explain
+from chain.shown_text import escaped, escaped_lines
 from rewind.services.replays.results import Json, ReplayedTransaction
 from staff.formatting import badge, grouped, shortened
 
@@ -78,7 +79,7 @@ def rows_of(each: ReplayedTransaction, then: Side, now: Side) -> list[Row]:
 
     return [
         row("Status", "err", lambda side: _status(side, each.charged or side is then)),
-        row("Error", "err", lambda side: side.found.sentence or "none"),
+        row("Error", "err", lambda side: escaped(side.found.sentence) or "none"),
         row("Failed first", "err", _failed),
         row("Fee", "fee", lambda side: _lamports(side.meta.get("fee"))),
         row("Compute units", "computeUnitsConsumed", _units),
@@ -145,12 +146,16 @@ def token_rows(then: Side, now: Side) -> list[dict[str, Any]]:
 
 
 def log_lines(then: Side, now: Side) -> list[Line]:
-    return list(_merged(*(side.meta.get("logMessages") or [] for side in (then, now))))
+    return list(
+        _merged(*(escaped_lines(side.meta.get("logMessages") or []) for side in (then, now)))
+    )
 
 
 def call_lines(then: Side, now: Side) -> list[Line]:
     """Every call: its number, program and kind."""
-    return list(_merged(*([_called(each) for each in _calls(side)] for side in (then, now))))
+    return list(
+        _merged(*(escaped_lines(_called(each) for each in _calls(side)) for side in (then, now)))
+    )
 
 
 def _calls(side: Side) -> Iterator[CalledProgram]:
