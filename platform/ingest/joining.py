@@ -1,11 +1,12 @@
 """Joiner: merges slots of one chain from several streams and replays, each passed on once."""
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from chain.slot_ranges import SlotRange, subtract
-from chain.units import Slot
+from chain.units import I64_MAX, Slot
 from gaps.slot_gap import GapStatus
 from ingest.errors import AnotherBlock
 from ingest.slot_sender import Lost
@@ -13,6 +14,8 @@ from upstream.geyser.events import SlotClosed, SlotIncomplete
 from upstream.geyser.merged_blocks import best_of_all
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+
+log = logging.getLogger(__name__)
 
 # How long other streams are waited for: LAG where every provable write is present, SHORT where
 # something is missing, as long as for a replay.
@@ -50,6 +53,10 @@ class _Held:
     streams: set[int] = field(default_factory=set)
     # True while a replay may still add to it.
     is_repairable: bool = True
+    # Whether a connection had it as it happened, from its beginning: else it comes of replays.
+    came_live: bool = False
+    # Replays of it in a row that brought nothing new.
+    fruitless: int = 0
     # All parts combined.
     best: SlotBuffer | None = None
     wholeness: Wholeness = Wholeness.PARTIAL
@@ -116,7 +123,16 @@ class Joiner:
         self.stores_untouched = True
         self._held: dict[int, _Held] = {}
         self._settled: dict[int, _Settled] = {}
+        # The lowest slot of the archive; 0 where it is of before.
+        self._first = 0
         self._losses: list[_Loss] = []
+
+    def begin_new(self) -> None:
+        """Nothing is archived yet: the archive begins with the first slot that came whole. One that
+        was joined in its middle, or is replayed in part, is no gap below it.
+        """
+        if not self._settled:
+            self._first = I64_MAX
 
     def blockhash(self, slot: int) -> str | None:
         """The blockhash of a slot that was passed on lately."""
@@ -183,6 +199,7 @@ class Joiner:
         if held is None:
             return [], False
         is_new = held.add(stream, buffers)
+        held.fruitless = 0 if is_new else held.fruitless + 1
         self._rate(held)
         return list(self._check(slot, now)), is_new
 
@@ -202,16 +219,13 @@ class Joiner:
         self, stream: int, slot: int, reason: str, buffers: Sequence[SlotBuffer], now: float
     ) -> Iterator[Outcome]:
         held = self._held.get(slot)
-        is_new = held is None
         if held is None:
             held = self._held[slot] = _Held(now, reason)
         held.streams.add(stream)
         held.reason = held.reason or reason
+        held.came_live = held.came_live or any(each.live for each in buffers)
         held.add(stream, buffers)
         self._rate(held)
-        if is_new and not any(each.live for each in buffers):
-            # From a replay only: the same server has nothing beyond last writes.
-            held.is_repairable = held.wholeness < Wholeness.LAST_WRITES
         yield from self._check(slot, now)
         yield from self._within_limit()
 
@@ -221,6 +235,11 @@ class Joiner:
             self._is_blockhash,
             stores_untouched=self.stores_untouched,
         )
+        # Servers replay last writes alone, each time the same.
+        has_them = held.wholeness >= Wholeness.LAST_WRITES
+        is_fruitless = held.fruitless >= len(self._streams)
+        if (not held.came_live and (has_them or is_fruitless)) or (has_them and is_fruitless):
+            held.is_repairable = False
 
     def _others(self, but: int | None, slot: int, seen: Collection[int] = ()) -> bool:
         """True if another stream may still send the slot."""
@@ -242,20 +261,28 @@ class Joiner:
             is_repaired = is_whole or not held.is_repairable
             if not is_over and (not is_repaired or self._others(None, slot, held.streams)):
                 return
-        yield self._release(slot)
+        yield from self._release(slot)
 
-    def _release(self, slot: int) -> Outcome:
+    def _release(self, slot: int) -> Iterator[Outcome]:
         held = self._held.pop(slot)
         best, wholeness = held.best, held.wholeness
+        is_before = slot < self._first and not held.came_live
+        if is_before and wholeness < Wholeness.LAST_WRITES:
+            log.info("slot %d did not come whole: the archive begins above it", slot)
         if best is None or wholeness < Wholeness.LEDGER:
-            return Lost(slot, slot, GapStatus.MISSING, held.reason or "messages_lost")
-        reason = "" if wholeness >= Wholeness.LAST_WRITES else "writes_missing"
+            if not is_before:
+                yield Lost(slot, slot, GapStatus.MISSING, held.reason or "messages_lost")
+            return
+        is_gap = wholeness < Wholeness.LAST_WRITES and not is_before
+        reason = "writes_missing" if is_gap else ""
         event = SlotClosed(closed_slot(Slot(slot), best, wholeness), reason, wholeness)
         self._remember(event)
-        return event
+        yield event
 
     def _remember(self, event: SlotClosed) -> None:
         closed = event.closed
+        if event.wholeness >= Wholeness.LAST_WRITES:
+            self._first = min(self._first, closed.slot)
         self._settled[closed.slot] = _Settled(closed.blockhash, closed.parent_slot, event.wholeness)
         if len(self._settled) > _REMEMBERED:
             del self._settled[next(iter(self._settled))]
@@ -267,7 +294,7 @@ class Joiner:
             if size <= self._limit:
                 return
             size -= self._held[slot].size
-            yield self._release(slot)
+            yield from self._release(slot)
 
     def _overdue(self, now: float) -> Iterator[Outcome]:
         """Lost slots that no other stream will send."""

@@ -21,6 +21,9 @@ class Sink(Protocol):
 
     state: FollowerState
 
+    def begin_new(self) -> None:
+        """Nothing is archived yet."""
+
     def set_connected(self, number: int, is_connected: bool) -> None:
         """Whether the stream is connected and proved to be of the followed chain."""
 

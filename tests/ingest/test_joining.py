@@ -127,6 +127,40 @@ def test_what_is_short_waits_for_a_replay_and_no_longer_than_a_bound() -> None:
     assert join.wanted() == []
 
 
+def test_a_slot_that_did_not_come_live_is_not_asked_for_in_vain() -> None:
+    """A server's replay is the same each time, and has last writes alone."""
+    join = joiner(1)
+    joined = buffer_of(made(9), lacks=[0, 4, 5, 6], live=False)
+    assert told(join.closed(0, closing(9, joined), now=0.0)) == []
+    assert join.wanted() == [9]
+    replay = buffer_of(made(9), lacks=[5, 7, 9], live=False)
+    assert told(join.replayed(0, Slot(9), [replay], now=1.0)[0]) == [(9, "slot")]
+    assert told(
+        join.closed(0, closing(10, buffer_of(made(10), lacks=[5], live=False)), now=0.0)
+    ) == [(10, "slot")]
+    without = buffer_of(made(11), lacks=[0, 1], live=False)
+    assert told(join.closed(0, closing(11, without), now=0.0)) == []
+    outcomes, is_new = join.replayed(0, Slot(11), [without], now=1.0)
+    assert (told(outcomes), is_new) == ([(11, "writes_missing")], False)
+
+
+def test_before_the_first_whole_slot_of_a_new_archive_nothing_is_a_gap() -> None:
+    join = joiner(1)
+    join.begin_new()
+    joined = buffer_of(made(9), lacks=[0], live=False)
+    assert told(join.closed(0, closing(9, joined), now=0.0)) == []
+    assert told(join.closed(0, closing(10, buffer_of(made(10))), now=0.0)) == [(10, "write")]
+    # The ledger has its block.
+    assert told(join.not_repairable(Slot(9), now=0.0)) == [(9, "slot")]
+    assert told(join.incomplete(0, SlotIncomplete(Slot(8), "messages_lost", ()), now=0.0)) == []
+    assert told(join.not_repairable(Slot(8), now=0.0)) == []
+    # Above it, and of what came live, everything is.
+    for slot, live in ((7, True), (11, False)):
+        lacking = buffer_of(made(slot), lacks=[0], live=live)
+        assert told(join.closed(0, closing(slot, lacking), now=0.0)) == []
+        assert told(join.not_repairable(Slot(slot), now=0.0)) == [(slot, "writes_missing")]
+
+
 def test_what_a_replay_completes_goes_on() -> None:
     join = joiner(1)
     list(join.closed(0, closing(9, buffer_of(made(9), lacks=[6, 8])), now=0.0))
