@@ -39,6 +39,7 @@ BEGINNINGS = (
 _LEVELS = ("processed", "confirmed", "finalized")
 _CONTENT = ("account", "transaction", "entry")
 _PING_SECONDS = 15.0
+_BYTES_A_SECOND = 20_000_000
 
 
 class Message(NamedTuple):
@@ -139,15 +140,18 @@ class RecordedNode:
 
     def play(self, place: int | None = None, *, slot_seconds: float = 0.0) -> None:
         """Lets everything before the place happen, all without one; `slot_seconds` after each new
-        slot.
+        slot, and longer after a large one, as it took longer there.
         """
+        size = 0
         for message in self.recording.messages[self._happened : place]:
             with self._changed:
                 self._happened += 1
                 begins = self._happen(message)
                 self._changed.notify_all()
+            size += len(message.body)
             if begins and slot_seconds:
-                time.sleep(slot_seconds)
+                time.sleep(max(slot_seconds, size / _BYTES_A_SECOND))
+                size = 0
 
     def cut(self) -> None:
         """Every stream breaks where it is."""

@@ -188,9 +188,9 @@ class _Joined:
         with self._lock:
             return self._joiner.blockhash(slot)
 
-    def begin_anew(self) -> None:
+    def begin_new(self) -> None:
         with self._lock:
-            self._joiner.begin_anew()
+            self._joiner.begin_new()
 
     def wanted(self) -> list[Slot]:
         with self._lock:
@@ -271,7 +271,7 @@ class _Sink:
         self.closed = joined.closed
         self.incomplete = joined.incomplete
         self.lost = joined.lost
-        self.begin_anew = joined.begin_anew
+        self.begin_new = joined.begin_new
         self.observe = live.add
         self._joined = joined
         self._sender = sender

@@ -127,7 +127,7 @@ class Joiner:
         self._first = 0
         self._losses: list[_Loss] = []
 
-    def begin_anew(self) -> None:
+    def begin_new(self) -> None:
         """Nothing is archived yet: the archive begins with the first slot that came whole. One that
         was joined in its middle, or is replayed in part, is no gap below it.
         """

@@ -353,7 +353,7 @@ class StreamReader:
             return self._assembler_from(
                 Slot(resume + 1), after_finalized=archive.is_archived(resume)
             )
-        self._sink.begin_anew()
+        self._sink.begin_new()
         oldest = first_available(self._source.url, token=self._source.token)
         if oldest is None or oldest > MOST_SLOT:
             return Assembler(limit_bytes=self._assembler_bytes, bound=self._bound)

@@ -21,7 +21,7 @@ class Sink(Protocol):
 
     state: FollowerState
 
-    def begin_anew(self) -> None:
+    def begin_new(self) -> None:
         """Nothing is archived yet."""
 
     def set_connected(self, number: int, is_connected: bool) -> None:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from chain.encodings import b58decode
 from upstream.geyser.slot_buffers import RECENT_BLOCKHASHES, SLOT_HASHES, SLOT_HISTORY
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+from upstream.protobuf import geyser_pb2 as schema
 
 # A bank writes each of them once, outside transactions.
 _ONCE = frozenset((SLOT_HASHES, SLOT_HISTORY, RECENT_BLOCKHASHES))
@@ -81,5 +83,14 @@ class Part:
 
     @property
     def has_entries(self) -> bool:
-        """Whether all entries came."""
-        return self.meta is not None and len(self.entries) == self.meta.entry_count
+        """Whether all entries came. A leader does not replay its own blocks, and its node counts no
+        entries of them: the last one has the block's hash.
+        """
+        if self.meta is None:
+            return False
+        if self.meta.entry_count or not self.meta.slot:
+            return len(self.entries) == self.meta.entry_count
+        if not self.entries or len(self.entries) <= max(self.entries):
+            return False
+        last = schema.SubscribeUpdate.FromString(self.entries[max(self.entries)])
+        return last.entry.hash == b58decode(self.meta.blockhash)

@@ -1,16 +1,27 @@
-"""Where a recorded validator's stream is joined, the archive begins with the first whole slot."""
+"""Where a recorded validator's stream is joined, what is stored begins with the first whole slot;
+what a restart of the node took away is told, slot by slot.
+"""
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from gaps.slot_gap import GapStatus
+from historical.models import Gap as LedgerGap
+from ingest import sources
+from ingest.services import classification, filling
+from rewind.models import Gap as ArchiveGap
 from tests.conftest import Rpc
 from tests.ingest.following import follower, wait, worker
 from tests.ingest.stored_chain import archived_to, no_open_gaps
 from tests.recorded_node import RecordedNode, load, serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def coverage(rpc: Rpc) -> dict[str, Any]:
@@ -49,3 +60,49 @@ def test_coverage_begins_with_the_first_whole_slot(
     # Nothing is asked for that the same server did not have a moment before.
     again = [request.from_slot for request in node.subscribed[1:]]
     assert len(again) == len(set(again)) and (kept or not again)
+
+
+@pytest.fixture
+def restarted(fixtures: Path, settings: Any) -> Iterator[RecordedNode]:
+    """A node that was restarted while it was followed. Its newest slots are not final yet."""
+    recording = load(fixtures / "agave-4.1.2", 200, 300)
+    with serving(RecordedNode(recording)) as node, worker():
+        settings.UPSTREAM_GEYSER_URL, settings.UPSTREAM_RPC_URL = node.geyser_url, node.url
+        settings.FILL_RPC_URLS = [node.url]
+        sources.nodes.cache_clear()
+        with follower(node.geyser_url, node.url):
+            wait(lambda: node.subscribed, "the stream is joined")
+            node.play(recording.place(240, 0.5))
+            archived_to(node.newest["finalized"])
+            node.restart(recording.place(246))
+            node.play(recording.place(252))
+            last = lambda: node.subscribed[-1].from_slot  # noqa: E731
+            wait(lambda: last() > 246, "the stream is joined again")
+            wait(ArchiveGap.objects.exists, "a gap")
+            node.kept = 3  # an attempt to fill it ends at once: there is nothing to wait for
+            node.play(recording.place(260))
+            yield node
+    sources.nodes.cache_clear()
+
+
+def test_every_slot_that_a_restart_took_away_is_told(restarted: RecordedNode) -> None:
+    for _ in range(4):
+        classification.classify(now=timezone.now())
+        for model in (LedgerGap, ArchiveGap):
+            model._default_manager.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
+        filling.fill_due_gaps(now=timezone.now)
+    unsure = ArchiveGap.objects.filter(closed_at__isnull=True, status=GapStatus.UNKNOWN)
+    assert unsure.exists(), "the node does not know yet"
+    restarted.play()
+    archived_to(restarted.newest["finalized"])
+    assert classification.is_due(now=timezone.now())
+
+    def is_told() -> bool:
+        classification.classify(now=timezone.now())
+        return not unsure.exists()
+
+    wait(is_told, "every slot told")
+    lacking = ArchiveGap.objects.filter(closed_at__isnull=True)
+    slots = [slot for gap in lacking for slot in range(gap.from_slot, gap.to_slot + 1)]
+    assert set(slots) <= set(restarted.recording.blocks)
+    assert {gap.status for gap in lacking} == {GapStatus.MISSING}

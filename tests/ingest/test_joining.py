@@ -146,7 +146,7 @@ def test_a_slot_that_did_not_come_live_is_not_asked_for_in_vain() -> None:
 
 def test_before_the_first_whole_slot_of_a_new_archive_nothing_is_a_gap() -> None:
     join = joiner(1)
-    join.begin_anew()
+    join.begin_new()
     joined = buffer_of(made(9), lacks=[0], live=False)
     assert told(join.closed(0, closing(9, joined), now=0.0)) == []
     assert told(join.closed(0, closing(10, buffer_of(made(10))), now=0.0)) == [(10, "write")]

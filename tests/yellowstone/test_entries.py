@@ -1,5 +1,6 @@
 """Yellowstone gRPC for customers: entries, which are followed but not stored."""
 
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -7,9 +8,12 @@ import pytest
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from livefeed.parts import Part
 from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.recorded_node import load
 from tests.yellowstone.conftest import Geyser, Request
+from upstream.geyser.updates import BlockMetaUpdate, EntryUpdate, update_of
 from upstream.protobuf import geyser_pb2 as schema
 
 LEVELS = tuple(schema.CommitmentLevel.values())
@@ -95,3 +99,26 @@ def test_they_are_refused_where_they_are_not_followed(geyser: Geyser, settings: 
             refusal = stream.refusal()
         assert refusal.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert f"{name}: entries are not followed here" in refusal.details()
+
+
+@pytest.mark.parametrize(("version", "first"), [("4.1.2", 200), ("4.4.0", 600)])
+def test_all_entries_are_known_where_a_node_counts_none(
+    fixtures: Path, version: str, first: int
+) -> None:
+    """A recorded leader's blocks: `entries_count` is 0, the last entry has the block's hash."""
+    parts: dict[int, Part] = {}
+    for message in load(fixtures / f"agave-{version}", first, first + 10).messages:
+        update = update_of(message.body)
+        part = parts.setdefault(message.slot, Part())
+        if isinstance(update, EntryUpdate):
+            part.entries[update.place] = update.packed
+        elif isinstance(update, BlockMetaUpdate):
+            assert not update.entry_count
+            part.put(update)
+    blocks = [part for part in parts.values() if part.meta is not None]
+    assert len(blocks) == 11 and all(part.has_entries for part in blocks)
+    for part in blocks:
+        missing = part.entries.pop(max(part.entries))
+        assert not part.has_entries
+        part.entries = dict(enumerate([*part.entries.values(), missing], start=1))
+        assert not part.has_entries

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
-from chain.units import Slot
+from chain.units import I64_MAX, Slot
 from columns.exists_queries import exists
 from gaps import life_cycle
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
@@ -40,15 +40,17 @@ LEDGER_LINK = "parent link"
 def is_due(*, now: datetime) -> bool:
     """Whether a gap's slots are unsure, or a new block's parent is missing from an area."""
     del now
+    bounds = archive.bounds()
+    since = _classified_since(bounds)
     if exists(
         *(
             f"SELECT FROM {model._meta.db_table} WHERE closed_at IS NULL"
-            f" AND cannot_be_had_at IS NULL AND status = '{GapStatus.UNKNOWN}'"
+            f" AND (cannot_be_had_at IS NULL OR to_slot >= {since})"
+            f" AND status = '{GapStatus.UNKNOWN}'"
             for model in (LedgerGap, ArchiveGap)
         )
     ):
         return True
-    bounds = archive.bounds()
     if bounds is None:
         return False
     low = max(bounds[0], bounds[1] - _NEWEST_SLOTS)
@@ -122,9 +124,19 @@ def _unknown(model: type[SlotGap]) -> Sequence[SlotGap]:
 
 
 def _unsure(model: type[SlotGap]) -> QuerySet[SlotGap]:
+    since = _classified_since(archive.bounds())
     return model._default_manager.filter(
-        closed_at__isnull=True, cannot_be_had_at__isnull=True, status=GapStatus.UNKNOWN
+        Q(cannot_be_had_at__isnull=True) | Q(to_slot__gte=since),
+        closed_at__isnull=True,
+        status=GapStatus.UNKNOWN,
     )
+
+
+def _classified_since(bounds: tuple[int, int] | None) -> int:
+    """From this slot on, gaps that are given up are looked at too: what no stream has any more may
+    be given up before a node that was restarted has finalized it.
+    """
+    return I64_MAX if bounds is None else bounds[1] - _WINDOW_SLOTS
 
 
 @transaction.atomic

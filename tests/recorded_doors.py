@@ -1,0 +1,340 @@
+"""What the doors of the service give of a recorded validator's chain, held against it."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import grpc
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chain.encodings import b64decode, b64encode
+from livefeed.slots import LATE_SECONDS
+from tests import forked_commands
+from tests.clients.chain_endpoints import of_service
+from tests.clients.service import Service
+from tests.recorded_node import Filters, RecordedNode, Recording
+from tests.subscriptions.socket_client import Socket
+from tests.yellowstone.conftest import Geyser, Request
+from upstream.protobuf import geyser_pb2 as schema
+
+VOTE = "Vote111111111111111111111111111111111111111"
+CLOCK = "SysvarC1ock11111111111111111111111111111111"
+FINALIZED = schema.SlotStatus.SLOT_FINALIZED
+# As the blocks were recorded.
+_WHOLE = {
+    **{"encoding": "json", "transactionDetails": "full", "rewards": True},
+    "maxSupportedTransactionVersion": 1,
+}
+_BASE64 = {"encoding": "base64", "commitment": "confirmed"}
+# Slower than the recorded validators: few slots are left out.
+_SLOT_SECONDS = 0.5
+# With everything that a validator sends but entries, and chosen parts of it.
+EVERYTHING = Request(
+    accounts={"all": {}, "votes": {"owner": [VOTE]}, "clock": {"account": [CLOCK]}},
+    transactions={
+        "all": {},
+        "votes": {"vote": True},
+        "failed": {"failed": True},
+        "others": {"account_exclude": [VOTE]},
+    },
+    slots={"all": {"interslot_updates": True}, "plain": {}},
+    blocks_meta={"all": {}},
+    commitment=schema.CommitmentLevel.PROCESSED,
+)
+
+
+def import_snapshot(recording: Recording, folder: Path, slot: int, service: Service) -> None:
+    """The node's full snapshot of the slot: its accounts and its stakes."""
+    (path,) = folder.glob(f"snapshot-{slot}-*.tar.zst")
+    command = ["import_snapshot", str(path), "--genesis", recording.banks[0]["blockhash"]]
+    forked_commands.run(command, environment=service.environment).check_returncode()
+
+
+# --- what is stored -----------------------------------------------------------------------------
+
+
+def check_blocks(recording: Recording, service: Service, slots: Sequence[int]) -> None:
+    """Each block is what the node's getBlock gave."""
+    asked = [("getBlock", slot, _WHOLE) for slot in slots]
+    for slot, block in zip(slots, of_service(service, "/historical", asked), strict=True):
+        assert _in_lines(block) == _in_lines(recording.blocks[slot]), slot
+
+
+def _in_lines(value: Any) -> list[str]:
+    """For a difference that can be read."""
+    return json.dumps(value, sort_keys=True, indent=1).splitlines()
+
+
+def check_accounts(recording: Recording, service: Service, slots: Sequence[int]) -> int:
+    """At the end of each slot, each account that it wrote is as the stream's last write has it.
+    Returns how many states were compared.
+    """
+    wanted: dict[tuple[int, str], Any] = {}
+    for slot in slots:
+        for account in last_writes(recording, slot).values():
+            wanted[slot, str(Pubkey(account.pubkey))] = account
+    # The large ones alone: a batch has a limit.
+    for large, group in groupby(wanted.items(), lambda each: len(each[1].data) > 200_000):
+        pairs = list(group)
+        for start in range(0, len(pairs), 1 if large else 20):
+            part = pairs[start : start + (1 if large else 20)]
+            asked = [("getAccountInfo", key, {"slot": at}) for (at, key), _ in part]
+            for (place, account), found in zip(
+                part, of_service(service, "/rewind", asked), strict=True
+            ):
+                assert _state(found["value"]) == _written(account), place
+    return len(wanted)
+
+
+def last_writes(recording: Recording, slot: int) -> dict[bytes, Any]:
+    """The newest write of each account in the slot."""
+    found: dict[bytes, Any] = {}
+    for update in recording.of_slot(slot, "account"):
+        known = found.get(update.account.pubkey)
+        if known is None or known.write_version < update.account.write_version:
+            found[update.account.pubkey] = update.account
+    return found
+
+
+def _written(account: Any) -> Any:
+    if not account.lamports:
+        return None
+    owner = str(Pubkey(account.owner))
+    return account.lamports, owner, account.executable, account.rent_epoch, account.data
+
+
+def _state(value: Any) -> Any:
+    if value is None:
+        return None
+    names = ("lamports", "owner", "executable", "rentEpoch")
+    return (*(value[name] for name in names), b64decode(value["data"][0]))
+
+
+def check_replays(recording: Recording, service: Service, slots: Sequence[int]) -> Counter[str]:
+    """Each transaction runs again as it ran at the node. Returns the verdicts and their reasons."""
+    config = {**_WHOLE, "encoding": "base64"}
+    blocks = of_service(service, "/historical", [("getBlock", slot, config) for slot in slots])
+    asked, metas = [], []
+    for slot, block in zip(slots, blocks, strict=True):
+        for index, each in enumerate(block["transactions"]):
+            place = {"anchor": {"slot": slot, "transactionIndex": index}}
+            asked.append(("simulateHistoricalTransaction", each["transaction"][0], place))
+            metas.append(recording.blocks[slot]["transactions"][index]["meta"])
+    verdicts: Counter[str] = Counter()
+    for question, answer, meta in zip(
+        asked, of_service(service, "/rewind", asked), metas, strict=True
+    ):
+        value = answer["value"]
+        verdicts[f"{value['fidelity']} {value['fidelityReason'] or ''}".strip()] += 1
+        if value["fidelity"] == "verified":
+            ended = value["err"], value["logs"], value["unitsConsumed"]
+            theirs = meta["err"], meta["logMessages"] or [], meta["computeUnitsConsumed"]
+            assert ended == theirs, question[2]
+    return verdicts
+
+
+def check_banks(recording: Recording, service: Service, slots: Sequence[int]) -> None:
+    """Each bank's hash is the one in the node's log."""
+    short = {"includeLattice": False, "includeVotes": False}
+    asked = [("getSlotProof", slot, short) for slot in slots]
+    for slot, found in zip(slots, of_service(service, "/rewind", asked), strict=True):
+        bank = recording.banks[slot]
+        assert (found["bankHash"], found["signatureCount"]) == (
+            bank["bankHash"],
+            bank["signatureCount"],
+        ), slot
+
+
+# --- what is sent as it happens -----------------------------------------------------------------
+
+
+def until_heard(node: RecordedNode, port: int, key: str, joined: int) -> int:
+    """Plays on from the middle of the slot in which the stream was joined, until the service has
+    heard of one above it and waits no longer for the rest of that one: the slot in whose middle the
+    chain is then.
+    """
+    geyser, slot = Geyser(port, None, key), joined  # type: ignore[arg-type]
+    began = time.monotonic()
+    while _processed(geyser) <= joined or time.monotonic() < began + LATE_SECONDS + 1.0:
+        slot += 1
+        assert slot < node.recording.messages[-1].slot, "nothing is heard of the chain"
+        node.play(node.recording.place(slot, 0.5))
+        time.sleep(_SLOT_SECONDS)
+    return slot
+
+
+def _processed(geyser: Geyser) -> int:
+    try:
+        return int(geyser.call("GetSlot", schema.GetSlotRequest()).slot)
+    except grpc.RpcError:
+        return 0
+
+
+@contextmanager
+def subscribed_geyser(port: int, key: str) -> Iterator[list[Any]]:
+    """All that the service's own gRPC sends of EVERYTHING, until the end of the block."""
+    updates: list[Any] = []
+    with Geyser(port, None, key).subscribed(EVERYTHING) as stream:  # type: ignore[arg-type]
+        threading.Thread(target=_appended, args=(updates, stream), daemon=True).start()
+        yield updates
+
+
+def _appended(updates: list[Any], stream: Any) -> None:
+    try:
+        for each in stream:
+            updates.append(each)
+    except Exception as error:
+        updates.append(error)
+
+
+def is_final(updates: Sequence[Any], slot: int) -> bool:
+    """Whether the stream said that the slot is final, or ended."""
+    return any(
+        isinstance(each, Exception) or (each.slot.slot, each.slot.status) == (slot, FINALIZED)
+        for each in reversed(updates)
+    )
+
+
+def check_geyser(recording: Recording, updates: Sequence[Any], slots: Sequence[int]) -> None:
+    """Of each slot the service sent what the plugin did, under the names of the same filters: of an
+    account its last write in the slot, all else as it was.
+    """
+    filters = Filters(EVERYTHING)
+    wanted: dict[int, Counter[Any]] = {slot: Counter() for slot in slots}
+    for message in recording.messages:
+        if message.slot in wanted:
+            update = message.update
+            if message.kind == "account":
+                account = update.account.account
+                newest = last_writes(recording, message.slot)[account.pubkey]
+                if newest.write_version != account.write_version:
+                    continue
+            names = filters.names(message)
+            if names:
+                wanted[message.slot][_content(update, names)] += 1
+    found: dict[int, Counter[Any]] = {slot: Counter() for slot in slots}
+    for update in updates:
+        assert not isinstance(update, Exception), update
+        slot = getattr(update, update.WhichOneof("update_oneof")).slot
+        if slot in found:
+            found[slot][_content(update, update.filters)] += 1
+    for slot in slots:
+        assert found[slot] == wanted[slot], (
+            slot,
+            [_short(each) for each in (found[slot] - wanted[slot])],
+            [_short(each) for each in (wanted[slot] - found[slot])],
+        )
+
+
+def _content(update: Any, names: Sequence[str]) -> tuple[tuple[str, ...], bytes]:
+    bare = schema.SubscribeUpdate()
+    bare.CopyFrom(update)
+    bare.ClearField("filters")
+    bare.ClearField("created_at")
+    # The service's statuses name the bank that the block's message names.
+    if bare.HasField("slot"):
+        bare.slot.ClearField("bank_id")
+    return tuple(sorted(names)), bare.SerializeToString(deterministic=True)
+
+
+def _short(content: tuple[tuple[str, ...], bytes]) -> str:
+    update = schema.SubscribeUpdate.FromString(content[1])
+    if update.HasField("account"):
+        update.account.account.data = b""
+    return f"{content[0]} {update!s:.600}"
+
+
+class Notified:
+    """The notifications of one WebSocket, by the name of the subscription."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._socket = Socket(url, key)
+        self.failure: list[BaseException] = []
+        self.results: dict[str, list[Any]] = {}
+        whole = {**_WHOLE, "commitment": "confirmed", "showRewards": True}
+        del whole["rewards"]
+        subscriptions: dict[str, tuple[Any, ...]] = {
+            "slot": (),
+            "root": (),
+            "vote": (),
+            "logs": ("allWithVotes", {"commitment": "confirmed"}),
+            "block": ("all", whole),
+            "account": (CLOCK, _BASE64),
+            "program": (VOTE, _BASE64),
+        }
+        names = {}
+        for name, params in subscriptions.items():
+            names[self._socket.call(f"{name}Subscribe", *params)] = name
+            self.results[name] = []
+        self._names = names
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = self._socket.kept.pop(0) if self._socket.kept else self._socket.receive()
+                params = message["params"]
+                assert "subscription" in params, message
+                self.results[self._names[params["subscription"]]].append(params["result"])
+        except BaseException as error:
+            self.failure.append(error)
+
+    def is_final(self, slot: int) -> bool:
+        """Whether the slot was notified as a root, or reading ended."""
+        return bool(self.failure) or slot in self.results["root"]
+
+    def check(self, recording: Recording, slots: Sequence[int]) -> None:
+        """Of each of these slots, all of which are final, everything was notified, and once."""
+        assert not self.failure, self.failure
+        wanted = set(slots)
+
+        def of(name: str, slot_of: Callable[[Any], int]) -> list[Any]:
+            return [each for each in self.results[name] if slot_of(each) in wanted]
+
+        assert [each["slot"] for each in of("slot", lambda each: each["slot"])] == list(slots)
+        roots = [slot for slot in self.results["root"] if slot in wanted]
+        assert roots == list(slots)
+        at = lambda each: each["context"]["slot"]  # noqa: E731
+        blocks = {at(each): each["value"]["block"] for each in of("block", at)}
+        assert len(blocks) == len(of("block", at)) == len(slots)
+        for slot, block in blocks.items():
+            assert _in_lines(block) == _in_lines(recording.blocks[slot]), slot
+        ran = [
+            (slot, each["transaction"]["signatures"][0], each["meta"]["err"])
+            for slot in slots
+            for each in recording.blocks[slot]["transactions"]
+        ]
+        logs = [(at(e), e["value"]["signature"], e["value"]["err"]) for e in of("logs", at)]
+        assert logs == ran
+        clocks = [(at(each), each["value"]["data"][0]) for each in of("account", at)]
+        states = [last_writes(recording, slot) for slot in slots]
+        clock = bytes(Pubkey.from_string(CLOCK))
+        assert clocks == [
+            (slot, b64encode(state[clock].data)) for slot, state in zip(slots, states, strict=True)
+        ]
+        accounts = Counter((at(e), e["value"]["pubkey"]) for e in of("program", at))
+        vote = bytes(Pubkey.from_string(VOTE))
+        assert accounts == Counter(
+            (slot, str(Pubkey(key)))
+            for slot, state in zip(slots, states, strict=True)
+            for key, account in state.items()
+            if account.owner == vote
+        )
+        votes = {each["signature"] for each in self.results["vote"]}
+        cast = [
+            str(Signature(update.transaction.signature))
+            for slot in slots
+            for update in recording.of_slot(slot, "transaction")
+            if update.transaction.is_vote and not update.transaction.meta.err.err
+        ]
+        assert set(cast) <= votes and len(self.results["vote"]) == len(votes)
+
+    def close(self) -> None:
+        self._socket.socket.close()
