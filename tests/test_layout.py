@@ -127,7 +127,7 @@ def test_no_source_file_is_longer_than_a_reader_bears() -> None:
         for file in package.rglob("*.py")
         if "migrations" not in file.parts
     }
-    assert not {name: length for name, length in lengths.items() if length > 400}
+    assert not {name: length for name, length in lengths.items() if length > 600}
 
 
 def test_no_template_replaces_a_part_of_djangos_lists() -> None:
