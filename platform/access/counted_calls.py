@@ -61,7 +61,7 @@ FAILED = (
             # The node behind the proxy, and the chain.
             *("upstream_unreachable", "upstream_timeout", "upstream_busy"),
             *("upstream_answer_unreadable", "head_moved"),
-            *("chain_not_followed", "sockets_unavailable", "interrupted"),
+            *("chain_not_followed", "sockets_unavailable", "interrupted", "stream_silent"),
             # Storage and the simulation engine.
             *("archive_damaged", "archive_store_unavailable", "sealed_data_damaged"),
             *("remote_history_unavailable", "remote_history_damaged"),

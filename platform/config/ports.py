@@ -3,8 +3,9 @@
 import errno
 import os
 import socket
-from collections.abc import Sequence
-from contextlib import ExitStack
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
@@ -33,8 +34,12 @@ class Port:
         return f"{setting} + {self.offset}" if self.offset else setting
 
 
-def require_free(ports: Sequence[Port]) -> None:
-    """Raises PortUnusable, which names every port that another process has, or that two have."""
+@contextmanager
+def hold_ports(ports: Sequence[Port]) -> Iterator[None]:
+    """Keeps other runs off these ports: one that starts now and finds them free until our processes
+    listen is refused, too. Raises PortUnusable, which names every port that another process has, or
+    that two have.
+    """
     for at, port in enumerate(ports):
         _require_address(port)
         for other in ports[:at]:
@@ -43,10 +48,13 @@ def require_free(ports: Sequence[Port]) -> None:
                     f"{other.name} and {port.name} are both port {port.port}:"
                     f" choose another, {_others([port], ports)} make run"
                 )
-    with ExitStack() as opened:
-        taken = [port for port in ports if not _listen(port, opened)]
-    if taken:
-        raise PortUnusable(_advice(taken, ports))
+    with ExitStack() as held:
+        taken = [port for port in ports if not _claim(port, held)]
+        with ExitStack() as opened:
+            taken += [port for port in ports if port not in taken and not _listen(port, opened)]
+        if taken:
+            raise PortUnusable(_advice([port for port in ports if port in taken], ports))
+        yield
 
 
 def _advice(taken: Sequence[Port], ports: Sequence[Port]) -> str:
@@ -76,6 +84,20 @@ def _require_address(port: Port) -> None:
         ip_address(port.host)
     except ValueError:
         raise PortUnusable(f"{port.settings[0]}={port.host!r}: expected {HOSTS}") from None
+
+
+def _claim(port: Port, held: ExitStack) -> bool:
+    """False if another run claimed it. A claim is a name on this machine, in the same network
+    namespace as the port, which ends with its process.
+    """
+    if sys.platform != "linux":
+        return True
+    claim = held.enter_context(socket.socket(socket.AF_UNIX))
+    try:
+        claim.bind(f"\0tidemark-{port.host}-{port.port}{'-udp' * port.udp}")
+    except OSError:
+        return False
+    return True
 
 
 def _listen(port: Port, opened: ExitStack) -> bool:
@@ -110,6 +132,6 @@ def _free_beside(ports: Sequence[Port], avoided: set[int]) -> int:
         moved = [replace(port, port=number + port.offset) for port in ports]
         if all(port.port not in avoided for port in moved):
             with ExitStack() as opened:
-                if all(_listen(port, opened) for port in moved):
+                if all(_claim(port, opened) and _listen(port, opened) for port in moved):
                     return number
     return base

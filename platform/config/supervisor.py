@@ -18,6 +18,7 @@ import psutil
 
 from config.json_lines import PROCESS
 from config.log_output import LogOutput
+from config.nice_values import set_nice_value
 from config.printing import JsonPrinter, LinePrinter, Printer
 from config.procfile import commands_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
@@ -181,9 +182,9 @@ def _say(supervisor: Supervisor, text: str, name: str = _OURSELVES) -> None:
 def _start_what_is_due(supervisor: Supervisor) -> None:
     now = time.monotonic()
     for program in supervisor.programs:
-        if program.process is None and program.start_at <= now:
-            if sum(_is_loading(each, now) for each in supervisor.programs) >= _LOADING_AT_ONCE:
-                return
+        is_due = program.process is None and program.start_at <= now
+        loading = sum(_is_loading(each, now) for each in supervisor.programs)
+        if is_due and loading < _LOADING_AT_ONCE:
             program.watched.begin()
             program.process = _started(supervisor, program)
             program.started_at, program.started = now, time.time()
@@ -193,6 +194,8 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             assert program.process.stdout is not None
             os.set_blocking(program.process.stdout.fileno(), False)
             supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
+        if program.process is not None:
+            set_nice_value(program.name, program.process.pid)
 
 
 def _is_loading(program: Program, now: float) -> bool:
@@ -202,11 +205,8 @@ def _is_loading(program: Program, now: float) -> bool:
 
 
 def _started(supervisor: Supervisor, program: Program) -> subprocess.Popen[bytes]:
-    environment = {
-        **supervisor.environment,
-        **program.watched.environment,
-        PROCESS: program.name,
-    }
+    own = {**program.watched.environment, PROCESS: program.name}
+    environment = {**supervisor.environment, **own}
     # exec, so that our signals reach the program and not a shell around it.
     return subprocess.Popen(
         ["/bin/sh", "-c", f"exec {program.command}"],

@@ -71,15 +71,3 @@ def came_in_clear(meta: dict[str, Any]) -> bool:
     # With several proxies in a row the first one names what the client used.
     first: str = scheme.partition(",")[0]
     return first.strip().lower() == "http" and is_trusted(meta.get("REMOTE_ADDR") or "")
-
-
-def is_from_this_machine(meta: dict[str, Any]) -> bool:
-    """Whether the client is on this machine. A proxy on it stands for other clients: unless it is
-    one of TRUSTED_PROXIES, requests with its X-Forwarded-For are not.
-    """
-    if meta.get("HTTP_X_FORWARDED_FOR") and not is_trusted(meta.get("REMOTE_ADDR") or ""):
-        return False
-    try:
-        return ip_address(client_address(meta)).is_loopback
-    except ValueError:
-        return False

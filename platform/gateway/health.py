@@ -109,7 +109,8 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ok: whether it passed
     milliseconds: how long it took
     why: what is wrong, if it did not pass
-    cause: the outage, if that is why: the reason with which calls are refused
+    cause: the outage, if that is why: the reason with which calls are refused; or what is wrong
+        with the stream of the chain: `stream_silent`, `stream_not_connected`, `follower_ended`
     remedy: what an operator can do about it
     """
 

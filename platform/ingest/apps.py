@@ -15,6 +15,14 @@ def _stream_check() -> dict[str, Any]:
     )
 
 
+def _following(_is_database_there: bool) -> dict[str, Any]:
+    from ingest.readiness import following_state
+    from shared_state import clock
+
+    is_followed = bool(settings.UPSTREAM_GEYSER_URL or settings.UPSTREAM_RPC_URL)
+    return following_state(now_seconds=clock.seconds(), is_followed=is_followed)
+
+
 def _is_stored_chain(network: str) -> bool | None:
     from ingest.chain_identity import known
     from ingest.known_chains import NAMES
@@ -27,8 +35,9 @@ class IngestConfig(AppConfig):
     name = "ingest"
 
     def ready(self) -> None:
-        from gateway.health import add_check
+        from gateway.health import add_check, add_notice
         from historical.services.remote_history import check_chain_by
 
         add_check("stream", _stream_check)
+        add_notice("following", _following)
         check_chain_by(_is_stored_chain)

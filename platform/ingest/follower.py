@@ -12,7 +12,7 @@ from embedded.notify import progress
 from ingest.chain_identity import SameChain
 from ingest.errors import AnotherBlock, ChainBroken
 from ingest.event_publisher import EventPublisher, LiveUpdate
-from ingest.follower_state import SILENT_SECONDS, FollowerState
+from ingest.follower_state import FollowerState
 from ingest.joining import Joiner, Outcome
 from ingest.repair import SlotRepairer
 from ingest.slot_queue import pack
@@ -20,6 +20,7 @@ from ingest.slot_sender import Lost, SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
 from livefeed.feed import LiveFeed
+from shared_state.pace import silence_seconds
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 from upstream.node import Node
@@ -142,7 +143,8 @@ class Follower:
         """Chooses the leading stream and updates the published state."""
         now, state = time.monotonic(), self._sender.state
         connected = [reader for reader in self._readers if reader.connected_since]
-        active = [reader for reader in connected if now - reader.heard_at < SILENT_SECONDS]
+        silence = silence_seconds()
+        active = [reader for reader in connected if now - reader.heard_at < silence]
         leader = next(iter(active or connected), self._readers[0])
         for reader in self._readers:
             reader.leads = reader is leader

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from shared_state import clock
+from shared_state.pace import silence_seconds
 from shared_state.redis_client import NAMESPACE, client
 
 _KEY = f"{NAMESPACE}follower"
@@ -12,9 +13,6 @@ _SECONDS = 30
 # The supervisor restarts a follower after a minute at most: the state of an ended one is kept until
 # the next one publishes.
 _ENDED_SECONDS = 150
-# A chain makes two or more slots a second: a stream without messages for so long is silent, even
-# if its connection is up.
-SILENT_SECONDS = 10.0
 
 
 class StreamState(enum.StrEnum):
@@ -57,7 +55,7 @@ class FollowerState:
     def stream(self, now: float) -> StreamState:
         if self.ended_at or not self.connected_since:
             return StreamState.NOT_CONNECTED
-        silent = now - max(self.heard_at, self.connected_since) > SILENT_SECONDS
+        silent = now - max(self.heard_at, self.connected_since) > silence_seconds()
         return StreamState.SILENT if silent else StreamState.FOLLOWING
 
 

@@ -6,6 +6,13 @@ from gateway.health import NotReady
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import StreamState, published
 
+# Why a chain is not followed at the moment: the name, and what an operator can do.
+_REMEDIES = {
+    "follower_ended": "Read the follower's last lines in the log: no new connection repairs this.",
+    "stream_not_connected": "Check the source of the chain: the follower connects again by itself.",
+    "stream_silent": "Check the source of the chain, and whether this machine has CPU left.",
+}
+
 
 class FollowerEnded(NotReady):
     """The follower ended by a problem that no new connection can repair; the text is its own."""
@@ -48,3 +55,26 @@ def stream_state(*, now_seconds: float, longest_lag_seconds: int) -> dict[str, A
         "silentSeconds": silent,
         "waitingSlots": state.waiting_slots,
     }
+
+
+def following_state(*, now_seconds: float, is_followed: bool) -> dict[str, Any]:
+    """`{ok}`; where a chain `is_followed` and nothing of it comes, also `why`, `cause` and
+    `remedy`.
+    """
+    state = published() if is_followed else None
+    if state is None:
+        return {}  # a follower that does not run is missing among the processes
+    if state.ended_at:
+        return _not_following("follower_ended", state.problem)
+    match state.stream(now_seconds):
+        case StreamState.NOT_CONNECTED:
+            problem = f": {state.problem}" if state.problem else ""
+            return _not_following("stream_not_connected", f"no stream is connected{problem}")
+        case StreamState.SILENT:
+            seconds = int(now_seconds - max(state.heard_at, state.connected_since))
+            return _not_following("stream_silent", f"no slot has come for {seconds} s")
+    return {}
+
+
+def _not_following(cause: str, why: str) -> dict[str, Any]:
+    return {"ok": False, "why": why, "cause": cause, "remedy": _REMEDIES[cause]}

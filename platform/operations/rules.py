@@ -1,6 +1,5 @@
 """The rules of alarms: the condition, how long it has to hold, and what to do about it."""
 
-from ingest.follower_state import SILENT_SECONDS
 from operations import rule_checks as checks
 from operations.alarm_rule import CRITICAL, WARNING, Rule
 from operations.proof_rules import PROOF_RULES
@@ -9,6 +8,7 @@ from operations.readings.landing import WINDOW
 from operations.readings.processes import REMEDY
 from operations.readings.servers import LATE
 from operations.sealing_rules import SEALING_RULES
+from shared_state.pace import SILENT_SLOTS
 from staff.formatting import duration, grouped, size_of
 
 _GAPS, _OPEN = "rewind_gap_changelist", "state=open"
@@ -26,7 +26,7 @@ RULES = (
         15,
         "The stream is silent",
         "The stream is connected and sends nothing: no new slot arrives, and fates stay open.",
-        f"No message of the stream has come for {SILENT_SECONDS:.0f} s",
+        f"No message of the stream has come for {SILENT_SLOTS} slots, 2 s at least",
         _NODE,
         _GAPS,
         checks.stream_silent,

@@ -40,9 +40,10 @@ def create_user(name: str) -> User:
     return User.objects.create_user(name, email=name)
 
 
-def active_member_user(user_id: int) -> User | None:
-    """A user who is a customer's member and may sign in."""
-    return User.objects.filter(pk=user_id, is_active=True, member__isnull=False).first()
+def active_member_user(user_id: int, *, lock: bool = False) -> User | None:
+    """A user who is a customer's member and may sign in; staff never does here."""
+    users = User.objects.filter(pk=user_id, is_active=True, is_staff=False, member__isnull=False)
+    return (users.select_for_update(of=("self",)) if lock else users).first()
 
 
 def lock_user(user_id: int) -> User:

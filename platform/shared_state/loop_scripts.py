@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 0.25
+# An overdue reply may have come while this process had no core: it is read first.
+_READ_SECONDS = 0.02
 
 
 class LoopScripts(asyncio.Protocol):
@@ -106,15 +108,21 @@ class LoopScripts(asyncio.Protocol):
         except Exception:
             log.exception("a call failed after its Redis command")
 
-    def _watch(self) -> None:
+    def _watch(self, overdue: tuple[LoopCall, float] | None = None) -> None:
+        """Ends the connection where the oldest call waits too long, and is the one that was
+        `overdue` before what had come was read.
+        """
         self._is_watched = False
         if not self._waiting:
             return
-        if time.monotonic() - self._waiting[0][1] > TIMEOUT_SECONDS:
+        oldest = self._waiting[0]
+        is_overdue = time.monotonic() - oldest[1] > TIMEOUT_SECONDS
+        if is_overdue and oldest is overdue:
             self._lose("Redis did not answer in time")
             return
         self._is_watched = True
-        self._loop.call_later(_WATCH_SECONDS, self._watch)
+        seconds = _READ_SECONDS if is_overdue else _WATCH_SECONDS
+        self._loop.call_later(seconds, self._watch, oldest if is_overdue else None)
 
     def _connect(self) -> None:
         if self._opening is None and not self._is_closed and time.monotonic() >= self._not_before:

@@ -22,6 +22,9 @@ _KEY = f"{NAMESPACE}pace"
 # The pace of a chain that is not stored any more is forgotten.
 _EXPIRES_SECONDS = 600
 _REMEMBERED_SECONDS = 30.0
+# Three leaders in a row that make no block.
+SILENT_SLOTS = 12
+_LEAST_SILENT_SECONDS = 2.0
 
 _remembered: tuple[float, float] | None = None
 
@@ -45,6 +48,11 @@ def slot_seconds() -> float:
 def slots_in(seconds: float) -> int:
     """How many slots pass in that time."""
     return round(seconds / slot_seconds())
+
+
+def silence_seconds() -> float:
+    """A stream of which nothing came for so long is silent: SILENT_SLOTS slots, 2 s at least."""
+    return max(SILENT_SLOTS * slot_seconds(), _LEAST_SILENT_SECONDS)
 
 
 def forget() -> None:

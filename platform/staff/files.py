@@ -1,14 +1,17 @@
 """Files to download, sent line by line."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.http import StreamingHttpResponse
 
 CSV = "text/csv; charset=utf-8"
-# Spreadsheets would run such a cell as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Where a spreadsheet may begin a formula (OWASP, "CSV Injection"): at the beginning of a cell. A
+# spreadsheet that separates cells by semicolons or tabs ignores quotes within a line, and a cell
+# begins after each of these. An apostrophe of the text itself gets another one: one can be removed.
+_FORMULA = re.compile(r"\A(?=[\t\r\n])|(?:\A|(?<=[;\t\r\n]))(?=[=+\-@\uff1d\uff0b\uff0d\uff20'])")
 
 
 class _Echo:
@@ -19,7 +22,9 @@ class _Echo:
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """The rows as CSV (RFC 4180)."""
+    """The rows as CSV (RFC 4180). In texts an apostrophe stands before what would begin a formula;
+    numbers stay as they are (docs/clients.md).
+    """
     writer: Any = csv.writer(_Echo())
     for row in rows:
         yield writer.writerow([_cell(value) for value in row])
@@ -33,4 +38,4 @@ def attachment(name: str, lines: Iterable[str], content_type: str = CSV) -> Stre
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return _FORMULA.sub("'", value) if isinstance(value, str) else value

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from staff.models import SignOut
+from staff import sessions
 
 
 class _Links(PasswordResetTokenGenerator):
@@ -18,8 +18,7 @@ class _Links(PasswordResetTokenGenerator):
 
     def _make_hash_value(self, user: User, timestamp: int) -> str:
         value: str = super()._make_hash_value(user, timestamp)
-        ended = SignOut.objects.filter(user=user).values_list("before", flat=True).first()
-        return f"{value}{user.is_active}{ended}"
+        return f"{value}{user.is_active}{sessions.standing(user).signed_out_before}"
 
 
 links = _Links()

@@ -36,9 +36,10 @@ def sign_in_actions(
             "reset_second_factor",
             "Reset second factor",
             "The app and the recovery codes become void: signing in takes only the password until"
-            " a new app is set up. Verify first that this user asked for it.",
+            " a new app is set up. Every session of this user ends. Verify first that this user"
+            " asked for it.",
             "reset the second factor",
-            lambda request, row: second_factor.remove(user_of(row)),
+            lambda request, row: second_factor.remove(user_of(row), timezone.now()),
             why_not,
             icon="phonelink_erase",
         ),

@@ -18,6 +18,8 @@ from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from staff import sessions
+
 RECOVERY_CODES = 10
 # Letters and digits that are not easily confused.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -151,13 +153,21 @@ def confirm(request: HttpRequest, code: str) -> list[str] | None:
         return codes
 
 
-def remove(user: Any) -> bool:
-    """Turns it off; was it on?"""
-    with transaction.atomic():
-        was_on = has_device(user)
-        TOTPDevice.objects.filter(user_id=user.pk).delete()
-        StaticDevice.objects.filter(user_id=user.pk).delete()
-    return was_on
+@transaction.atomic
+def remove(user: Any, now: datetime) -> None:
+    """Turns it off and ends every session: one that began before there was a second factor would
+    need no code any more.
+    """
+    TOTPDevice.objects.filter(user_id=user.pk).delete()
+    StaticDevice.objects.filter(user_id=user.pk).delete()
+    sessions.sign_out_everywhere(user, now)
+
+
+def turn_off(request: HttpRequest) -> None:
+    """The user's own is removed; the session of this request continues."""
+    now = timezone.now()
+    remove(request.user, now)
+    sessions.begin(request.session, now)
 
 
 @transaction.atomic
@@ -169,6 +179,16 @@ def renew_recovery_codes(user: Any) -> list[str]:
     for code in codes:
         device.token_set.create(token=_digest(user, code))
     return [f"{code[:5]}-{code[5:]}" for code in codes]
+
+
+@transaction.atomic
+def renew_own_codes(request: HttpRequest) -> list[str]:
+    """Likewise, of the request's user: a session that began with one of the old codes continues."""
+    codes = renew_recovery_codes(request.user)
+    device = device_of(request.user)
+    if device is not None:
+        finish(request, request.user, device)
+    return codes
 
 
 def recovery_codes_left(user: Any) -> int:

@@ -5,12 +5,10 @@ import contextlib
 import itertools
 import logging
 import time
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from websockets.frames import CloseCode, Frame, Opcode
-from websockets.protocol import Protocol, Side, State
+from websockets.frames import CloseCode
 
 from access import finished_calls
 from access.callers import Caller
@@ -26,28 +24,15 @@ from subscriptions.kinds import Subscription
 from subscriptions.members import Member
 from subscriptions.reader import Reader
 from subscriptions.signature_kind import SignatureSubscription
-from webserver.paced_input import PacedInput, Share
+from webserver.paced_input import Share
 from webserver.upgrades import Channel
+from webserver.websocket import WebSocket
 
 if TYPE_CHECKING:
     from subscriptions.hub import Hub
 
 log = logging.getLogger(__name__)
 
-MOST_MESSAGE = 65_536
-# What waits for a client that does not read: above it the client is disconnected.
-MOST_WAITING = 20_000
-MOST_WAITING_BYTES = 4 * 1_048_576
-# The system's own buffer, which would take megabytes more.
-_BUFFER_BYTES = 262_144
-# A client that was silent for so long is asked whether it is there, and is gone after so long.
-_PING_SECONDS = 20.0
-_GONE_SECONDS = 60.0
-# How long a client that is disconnected may take to read why.
-_GOODBYE_SECONDS = 5.0
-# A message that was begun has to be whole by then, in at most so many frames.
-_MESSAGE_SECONDS = 20.0
-_MOST_FRAMES = 1_024
 # Messages a second, and at once: slower reading is all that a client notices.
 _CALLS_PER_SECOND = 500.0
 _CALLS_AT_ONCE = 5_000.0
@@ -58,87 +43,35 @@ _numbers = itertools.count(1)
 _CODES: dict[str, int] = {
     "service_stops": CloseCode.SERVICE_RESTART,
     "sockets_unavailable": CloseCode.TRY_AGAIN_LATER,
+    "stream_silent": CloseCode.TRY_AGAIN_LATER,
 }
 
 
-class Connection:
+class Connection(WebSocket):
     """Used on the event loop: the handler of an upgraded connection."""
 
-    __slots__ = (
-        *("_asked_at", "_begun_at", "_bytes", "_calls", "_channel", "_ending", "_heard_at", "_hub"),
-        *("_input", "_is_text", "_pieces", "_protocol", "_queue", "_waiters"),
-        *("caller", "is_ended", "member", "methods", "open"),
-    )
+    __slots__ = ("_calls", "_hub", "caller", "member", "methods", "open")
 
     def __init__(
         self, channel: Channel, hub: "Hub", member: Member, caller: Caller, methods: MethodTable
     ) -> None:
+        now = time.monotonic()
+        super().__init__(channel, hub.members.share(member, now))
         self.member = member
         self.caller = caller
         self.methods = methods
         self.open: dict[int, Subscription] = {}
-        self.is_ended = False
-        self._channel = channel
         self._hub = hub
-        self._protocol = Protocol(Side.SERVER, state=State.OPEN, max_size=MOST_MESSAGE)
-        self._queue: deque[bytes] = deque()
-        self._bytes = 0
-        # The frames of a message that was begun, since when, and whether it is text.
-        self._pieces: list[bytes] = []
-        self._begun_at = 0.0
-        self._is_text = False
-        self._heard_at = now = time.monotonic()
         self._calls = Share(now, rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
-        self._input = PacedInput(
-            channel,
-            hub.members.share(member, now),
-            read=self._read,
-            is_over=lambda: self._protocol.state is not State.OPEN,
-        )
-        self._asked_at = 0.0
-        self._ending: asyncio.TimerHandle | None = None
-        self._waiters: list[asyncio.Future[None]] = []
-        channel.bound_buffer(_BUFFER_BYTES)
         hub.members.add(self)
 
-    # --- from the web server ----------------------------------------------------------------------
-
-    def data_received(self, data: bytes) -> None:
-        self._heard_at = time.monotonic()
-        self._input.received(data)
-
-    def _read(self, data: bytes) -> None:
-        """Reads a slice of what came."""
-        protocol = self._protocol
-        protocol.receive_data(data)
-        if protocol.state is State.OPEN:
-            # Pongs go first: a ping may come between the frames of a message.
-            self._flush_protocol()
-        for event in protocol.events_received():
-            if isinstance(event, Frame):
-                self._frame(event)
-        self._flush_protocol()
-        if protocol.state is not State.OPEN and not self.is_ended:
-            # It said goodbye, or what it sent is no WebSocket: the library has answered.
-            self._finish()
-
-    def resume_writing(self) -> None:
-        while self._queue and not self._channel.is_paused:
-            message = self._queue.popleft()
-            self._bytes -= len(message)
-            self._channel.write(message)
-        if not self._queue and not self._channel.is_paused:
-            self._wake()
+    @property
+    def hears_chain(self) -> bool:
+        return any(each.is_wanted for each in self.open.values())
 
     def connection_lost(self) -> None:
-        self._input.stop()
-        self._finish()
-        if self._ending is not None:
-            self._ending.cancel()
+        super().connection_lost()
         asyncio.get_running_loop().create_task(self._leave())
-
-    def stop(self) -> None:
-        self.end("service_stops")
 
     async def _leave(self) -> None:
         with contextlib.suppress(RuntimeError):  # the process stops
@@ -178,108 +111,24 @@ class Connection:
         self._hub.members.count(self.member, name, len(message))
         self._send(message)
 
-    async def drained(self) -> None:
-        """Returns when the client has taken what was sent, or is gone."""
-        while (self._queue or self._channel.is_paused) and not self.is_ended:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
-
-    def _send(self, message: bytes) -> None:
-        if self.is_ended:
-            return
-        frame = Frame(Opcode.TEXT, message).serialize(mask=False)
-        if not self._queue and not self._channel.is_paused:
-            self._channel.write(frame)
-            return
-        self._queue.append(frame)
-        self._bytes += len(frame)
-        if len(self._queue) > MOST_WAITING or self._bytes > MOST_WAITING_BYTES:
-            self.end("too_slow")
-
     def end(self, why: str) -> None:
         """Disconnects the client, with a notice that says why."""
         if self.is_ended:
             return
-        self._queue.clear()
-        self._bytes = 0
-        notice = {"jsonrpc": "2.0", "method": "endNotification", "params": {"reason": why}}
-        self._channel.write(Frame(Opcode.TEXT, encode(notice)).serialize(mask=False))
         self._count("subscriptions", why)
-        self._protocol.send_close(_CODES.get(why, CloseCode.POLICY_VIOLATION), why)
-        self._flush_protocol()
-        self._finish()
+        notice = {"jsonrpc": "2.0", "method": "endNotification", "params": {"reason": why}}
+        self._say_goodbye(why, _CODES.get(why, CloseCode.POLICY_VIOLATION), encode(notice))
 
-    def _finish(self) -> None:
-        """Nothing more is sent but what was written."""
-        if self.is_ended:
-            return
-        self.is_ended = True
+    def _on_end(self) -> None:
         for subscription in list(self.open.values()):
             self._close(subscription)
         self._hub.members.discard(self)
-        self._wake()
-        if not self._channel.is_lost:
-            self._channel.close()
-            loop = asyncio.get_running_loop()
-            self._ending = loop.call_later(_GOODBYE_SECONDS, self._abort)
-
-    def _abort(self) -> None:
-        if not self._channel.is_lost:
-            self._channel.abort()
-
-    def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    def _flush_protocol(self) -> None:
-        chunks = [chunk for chunk in self._protocol.data_to_send() if chunk]
-        if chunks:
-            self._channel.write_all(chunks)
-
-    def tick(self) -> None:
-        """About every second: asks a silent client whether it is there."""
-        now = time.monotonic()
-        silent = now - self._heard_at
-        if silent > _GONE_SECONDS:
-            self._finish()
-            self._abort()
-        elif self._pieces and now - self._begun_at > _MESSAGE_SECONDS:
-            self.end("message_timed_out")
-        elif silent > _PING_SECONDS and now - self._asked_at > _PING_SECONDS / 2:
-            self._asked_at = now
-            self._protocol.send_ping(b"")
-            self._flush_protocol()
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _frame(self, frame: Frame) -> None:
-        if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-            return  # the library answers pings
-        if self.is_ended:
-            return
-        if not self._pieces:
-            self._begun_at = time.monotonic()
-            self._is_text = frame.opcode is Opcode.TEXT
-        self._pieces.append(bytes(frame.data))
-        if frame.fin:
-            body = b"".join(self._pieces)
-            self._pieces = []
-            if self._is_text and not _is_utf8(body):
-                self._break_off(CloseCode.INVALID_DATA, "text that is not UTF-8")
-                return
-            self._pay()
-            self._answer(body)
-        elif len(self._pieces) > _MOST_FRAMES:
-            self._break_off(CloseCode.MESSAGE_TOO_BIG, "too many frames")
-
-    def _break_off(self, code: CloseCode, why: str) -> None:
-        """What came is not WebSocket as the service speaks it."""
-        self._protocol.fail(code, why)
-        self._flush_protocol()
-        self._finish()
+    def _take(self, message: bytes, *, is_text: bool) -> None:
+        self._pay()
+        self._answer(message)
 
     def _pay(self) -> None:
         """Reads a client that calls too often later."""
@@ -378,11 +227,3 @@ class Connection:
             address=self.member.address,
             error=error,
         )
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

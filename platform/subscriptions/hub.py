@@ -56,7 +56,7 @@ class Hub:
 
     def __init__(self, worker: "Worker", redis_url: str) -> None:
         self.worker = worker
-        self.link = FeedLink(redis_url, self._put, self._lost)
+        self.link = FeedLink(redis_url, self._put, self._lost, self._silent)
         self._threads = DatabaseThreads("subscriptions")
         self.in_thread = self._threads.run
         # What is past is read by a thread of its own: keys and limits do not wait for it.
@@ -92,6 +92,9 @@ class Hub:
             asyncio.create_task(self.members.watch()),
             asyncio.create_task(self._outcomes.run()),
         ]
+
+    def _silent(self) -> None:
+        self.members.end_silent()
 
     async def stop(self) -> None:
         self.members.end_all("service_stops")

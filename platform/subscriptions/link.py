@@ -27,22 +27,26 @@ from livefeed.messages import (
     read_envelope,
 )
 from shared_state.outages import AWAY
+from shared_state.pace import silence_seconds
 
 log = logging.getLogger(__name__)
 
 # Wants that are stated within this time go together.
 _GATHERING_SECONDS = 0.002
-# A feed that answers nothing for so long is away.
+# A feed that answers nothing for so long is away. Where it answers and no slot comes, the chain's
+# stream is silent.
 _SILENT_SECONDS = 6.0
 _PAUSE_SECONDS = 0.5
 _READ_SECONDS = 1.0
+_WATCH_SECONDS = 1.0
 
 Ready = Callable[[Answer | None], None]
 
 
 class FeedLink:
     """Used on one event loop. `on_body` gets what the feed sends, in order, an Answer with those
-    who wait for it; `on_lost` is called when something of it may be missing.
+    who wait for it; `on_lost` is called when something of it may be missing, and `on_silence` each
+    second while nothing of the chain comes.
     """
 
     def __init__(
@@ -50,11 +54,13 @@ class FeedLink:
         redis_url: str,
         on_body: Callable[[Body, list[Ready]], None],
         on_lost: Callable[[], None],
+        on_silence: Callable[[], None],
     ) -> None:
         self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._redis: Redis = Redis.from_url(redis_url, socket_timeout=_READ_SECONDS + 5)
         self._on_body = on_body
         self._on_lost = on_lost
+        self._on_silence = on_silence
         self._counts: Counter[Want] = Counter()
         self._add: dict[Want, None] = {}
         self._drop: dict[Want, None] = {}
@@ -67,6 +73,10 @@ class FeedLink:
         self._feed = 0
         self._last = 0
         self._heard_at = 0.0
+        # The feed's newest slot, and since when it is that.
+        self._slot = (0, 0)
+        self._moved_at = 0.0
+        self._silence_seconds = _SILENT_SECONDS
         self._is_listening = False
         # A cancellation can get lost in the client's timeouts.
         self._is_stopped = False
@@ -75,13 +85,16 @@ class FeedLink:
 
     @property
     def is_fed(self) -> bool:
-        """Whether the feed answered lately, or has only been asked yet."""
-        return time.monotonic() - self._heard_at < _SILENT_SECONDS
+        """Whether the feed answered lately, or has only been asked yet, and slots come."""
+        now = time.monotonic()
+        is_heard = now - self._heard_at < _SILENT_SECONDS
+        return is_heard and now - self._moved_at < self._silence_seconds
 
     def start(self) -> None:
         if not self._tasks:
-            self._heard_at = time.monotonic()
-            self._tasks = [asyncio.create_task(work()) for work in (self._listen, self._publish)]
+            self._heard_at = self._moved_at = time.monotonic()
+            works = (self._listen, self._publish, self._watch)
+            self._tasks = [asyncio.create_task(work()) for work in works]
 
     async def stop(self) -> None:
         self._is_stopped = True
@@ -154,6 +167,15 @@ class FeedLink:
             if not self.is_fed:
                 self._fail_waiting()
 
+    async def _watch(self) -> None:
+        """Reports silence: without a word subscribers would wait."""
+        while not self._is_stopped:
+            await asyncio.sleep(_WATCH_SECONDS)
+            seconds = await asyncio.to_thread(silence_seconds)
+            self._silence_seconds = max(seconds, _SILENT_SECONDS)
+            if not self.is_fed:
+                self._on_silence()
+
     def _whole(self) -> Ask:
         self._number += 1
         number = self._restating = self._number
@@ -221,6 +243,8 @@ class FeedLink:
             return
         self._heard_at = time.monotonic()
         body = envelope.body
+        if isinstance(body, Answer) and (slot := (envelope.feed, body.slot)) != self._slot:
+            self._slot, self._moved_at = slot, self._heard_at
         if self._restating:
             if isinstance(body, Answer) and body.number == self._restating:
                 self._restating, self._feed, self._last = 0, envelope.feed, envelope.number

@@ -85,6 +85,10 @@ class Connection(Protocol):
     member: Member
     caller: Caller
 
+    @property
+    def hears_chain(self) -> bool:
+        """Whether it is sent what happens on the chain."""
+
     def end(self, why: str) -> None:
         """Disconnects the client, with the reason."""
 
@@ -189,6 +193,13 @@ class Members:
         for found in list(self.connections.values()):
             for connection in list(found):
                 connection.end(why)
+
+    def end_silent(self) -> None:
+        """Nothing of the chain comes: ends the connections that wait for it."""
+        for found in list(self.connections.values()):
+            for connection in list(found):
+                if connection.hears_chain:
+                    connection.end("stream_silent")
 
     def _end(self, members: list[tuple[Member, str]]) -> None:
         for member, why in members:

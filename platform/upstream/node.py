@@ -182,9 +182,9 @@ class Node:
         """The node's newest slot."""
         return self._slot("getSlot", {"commitment": commitment})
 
-    def block_height(self) -> int:
-        """Of its newest finalized block."""
-        return int(self._slot("getBlockHeight", {"commitment": "finalized"}))
+    def block_height(self, commitment: str = "finalized") -> int:
+        """Of its newest block."""
+        return int(self._slot("getBlockHeight", {"commitment": commitment}))
 
     def signature_statuses(
         self, signatures: Sequence[bytes]

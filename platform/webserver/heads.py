@@ -9,13 +9,32 @@ from webserver.responses import Refused
 _MOST_DIGITS = 15
 # What a host with its port may be written with (RFC 3986, section 3.2): never nothing, no user.
 _HOST = re.compile(rb"[A-Za-z0-9._~%!$&'()*+,;=\[\]:-]+")
-# Protocols whose request lines the parser takes for HTTP's.
-_OTHERS = re.compile(rb"[^\r\n]* (?:RTSP|ICE)/[0-9]\.[0-9]\r?\n")
+# Request lines of protocols that the parser takes for HTTP.
+_OTHERS = re.compile(rb"^\r*[A-Z_-]+ [^\r\n]* (?:RTSP|ICE)/[0-9]\.[0-9]\r?$", re.MULTILINE)
+# The last bytes of a request line, by which its protocol is known.
+LINE_END = len(b" HTTP/1.1\r\n")
+_END = b"\r\n\r\n"
 
 
-def is_of_other_protocol(begin: bytes | memoryview) -> bool:
-    """Whether a request that begins with these bytes is of RTSP or ICE."""
-    return _OTHERS.match(begin) is not None
+def end_of_head(data: bytes, begin: int) -> int:
+    """Behind the head that began before, or where the data end. The data may begin with the rest
+    of such an end.
+    """
+    if b"\n" in data[begin : len(_END) - 1]:
+        return data.index(b"\n", begin) + 1
+    found = data.find(_END, begin)
+    return found + len(_END) if found >= 0 else len(data)
+
+
+def end_of_chunks(data: bytes, begin: int) -> int:
+    """How much to read of a body in chunks and what follows, so that a request line of another
+    protocol, or one that is not whole, is not read with it: a body ends with its line.
+    """
+    if b" RTSP/" in data or b" ICE/" in data:
+        found = _OTHERS.search(data, begin + 1)
+        if found is not None:
+            return found.start()
+    return data.rfind(b"\n", begin) + 1 or len(data)
 
 
 def judge(request: Request, most: int) -> tuple[Refused | None, bool]:

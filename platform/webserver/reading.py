@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from webserver.heads import body_head, is_of_other_protocol, judge
+from webserver.heads import LINE_END, body_head, end_of_chunks, end_of_head, judge
 from webserver.repeated_heads import Repeats
 from webserver.requests import Request
 from webserver.responses import Refused
@@ -45,6 +45,7 @@ class Reader(asyncio.Protocol):
         "_ignores",
         "_is_asking",
         "_is_last",
+        "_line",
         "_most",
         "_owes_continue",
         "_parser",
@@ -74,6 +75,7 @@ class Reader(asyncio.Protocol):
         self.deadline = _monotonic() + worker.limits.first_seconds
         self._parser = httptools.HttpRequestParser(self)
         self._reading: Request | None = None
+        self._line = b""  # the end of a request line that is not whole
         self._pieces: list[bytes] = []
         self._size = 0
         self._most = 0  # bytes that the body may have
@@ -126,9 +128,6 @@ class Reader(asyncio.Protocol):
                 self._is_busy()
                 self._put(request)
                 return
-        if is_new and is_of_other_protocol(data) and self._takes_requests():
-            self._refuse(Refused.MALFORMED)
-            return
         self._feed(data)
         request, self._completed = self._completed, None
         if is_new and request is not None:
@@ -145,36 +144,62 @@ class Reader(asyncio.Protocol):
         return not (self._error is not None or self._is_last or self._ignores or self.is_lost)
 
     def _feed(self, data: bytes) -> None:
-        rest: bytes | memoryview = data
+        begin = held = 0
         while not self.is_lost:
             if self._error is not None or self._is_last or self._ignores:
-                self._discarded += len(rest)
+                self._discarded += len(data) - begin
                 if self._discarded > _LINGER_BYTES + self._worker.large_maximum:
                     self.abort()
                 return
+            if begin == len(data):
+                if held:
+                    self._holds(held)
+                return
+            end = self._end_of_part(data, begin)
+            if end is None:
+                self._refuse(Refused.MALFORMED)
+                continue
             self._took = False
             try:
-                self._parser.feed_data(rest)
+                is_part = begin or end < len(data)
+                self._parser.feed_data(memoryview(data)[begin:end] if is_part else data)
             except httptools.HttpParserUpgrade as upgrade:
                 # Nothing else is spoken here: what follows is HTTP/1.1 as well.
                 self._parser = httptools.HttpRequestParser(self)
-                rest = memoryview(rest)[upgrade.args[0] :]
+                begin += upgrade.args[0]
                 if self._upgrading is not None:
-                    self._keep_behind(bytes(rest))
+                    self._keep_behind(data[begin:])
                     return
                 if self._resumed:
                     self._resume()
-                if rest:
-                    continue
+                continue
             except httptools.HttpParserError as error:
                 if isinstance(error, httptools.HttpParserCallbackError):
                     log.exception("a request could not be taken")
                 if self._error is None and not self._is_last:
                     self._refuse(Refused.MALFORMED)
-            else:
-                if self._reading is not None and not self._took and self._error is None:
-                    self._holds(len(rest))
-            return
+                return
+            held = 0 if self._took or self._reading is None else held + end - begin
+            begin = end
+
+    def _end_of_part(self, data: bytes, begin: int) -> int | None:
+        """Where the parser is to stop, so that a part begins with each request; None at a request
+        line that is not HTTP's: the parser would take RTSP and ICE for it.
+        """
+        request = self._reading
+        if request is None or self._line:
+            end = data.find(b"\n", begin) + 1 or len(data)
+            line = self._line + data[max(begin, end - LINE_END) : end]
+            is_whole = line.endswith(b"\n")
+            self._line = b"" if is_whole else line[-LINE_END:]
+            if not is_whole or line.isspace():
+                return end
+            return end_of_head(data, max(0, end - 2)) if b"HTTP/" in line else None
+        if request.length > 0:
+            return min(begin + request.length - self._size, len(data))
+        if self.phase is Refused.HEAD_TIMEOUT:
+            return end_of_head(data, begin)
+        return end_of_chunks(data, begin)
 
     def _resume(self) -> None:
         """The parser skips the body of a request with an upgrade and would read it as the next

@@ -33,7 +33,7 @@ class Engine:
         # What is past is read by a thread of its own: keys and limits do not wait for it.
         self._past_threads = DatabaseThreads("geyser-past", 1)
         self.in_past = self._past_threads.run
-        self.link = FeedLink(redis_url, self._put, self._lost)
+        self.link = FeedLink(redis_url, self._put, self._lost, self._silent)
         self.members = Members(self.in_thread)
         self.tip = Tip()
         self._streams: dict[Stream, None] = {}
@@ -103,6 +103,9 @@ class Engine:
         for item in kept:
             self._bodies.put_nowait(item)
         self.link.restate()
+
+    def _silent(self) -> None:
+        self.members.end_silent()
 
     def _lost(self) -> None:
         for stream in list(self._streams):

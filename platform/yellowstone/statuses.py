@@ -35,6 +35,7 @@ _ENDINGS = {
     "monthly_bytes_reached": (RESOURCE_EXHAUSTED, "the key's bytes of this month are spent"),
     "service_stops": (UNAVAILABLE, "the service stops: connect again"),
     "sockets_unavailable": (UNAVAILABLE, "the key could not be checked: connect again"),
+    "stream_silent": (UNAVAILABLE, "nothing of the chain arrives: connect again"),
     "chain_not_followed": (UNAVAILABLE, "nothing of the chain arrives"),
     "interrupted": (
         UNAVAILABLE,

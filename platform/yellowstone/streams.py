@@ -54,6 +54,11 @@ class Stream:
         return self._call.is_ended
 
     @property
+    def hears_chain(self) -> bool:
+        is_live = self.filters is not None or (self.replay is not None and self.replay.is_open)
+        return is_live and bool(self.wants)
+
+    @property
     def unread_bytes(self) -> int:
         """What waits for the client."""
         return self._call.waiting_bytes

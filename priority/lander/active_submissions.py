@@ -98,6 +98,7 @@ class ActiveSubmission:
     transactions: list[ActiveTransaction]
     accepted_at: datetime
     tries: int = 0
+    put_off: int = 0  # how often in a row the budget of re-sends had nothing left for it
     timer: asyncio.TimerHandle | None = None
     attempts_kept: int = 0
     unwritten: list[NewAttempt] = field(default_factory=list)

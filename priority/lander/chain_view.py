@@ -14,6 +14,8 @@ _MEASURED_SLOTS = 16
 _MOST_GUESSED_SLOTS = 64
 _KEPT_SLOTS = 1_000
 _KEPT_BLOCKHASHES = 2_000
+# So many slots without a new height are not unusual; after them the clock counts blocks.
+_USUAL_SLOTS = 4
 # Transactions seen before their submission arrived are kept for this many slots.
 _SIGHTING_SLOTS = 32
 _MOST_SIGHTINGS = 200_000
@@ -34,7 +36,7 @@ class Chain:
 
     def __init__(self, slot_seconds: float = NOMINAL_SECONDS) -> None:
         self.slot: int | None = None
-        self.slot_seconds = slot_seconds
+        self.slot_seconds = self._nominal_seconds = slot_seconds
         self.head_height: int | None = None
         self.head_slot = -1
         self.head_blockhash: bytes | None = None
@@ -42,6 +44,7 @@ class Chain:
         self.confirmed_slot = -1
         self._bound = HeadBound()
         self._began_at = -math.inf
+        self._height_at = -math.inf
         self._slots: deque[tuple[int, float]] = deque(maxlen=_KEPT_SLOTS)
         self._heights: dict[int, int] = {}
         self._confirmed: dict[int, None] = {}
@@ -65,11 +68,33 @@ class Chain:
                 return slot
         return self._slots[0][0] if self._slots else None
 
-    def last_valid_height(self, blockhash: bytes) -> int | None:
+    def height_now(self, now: float) -> int | None:
+        """The newest block's height; while none is reported, as many more as the clock allows."""
+        if self.head_height is None:
+            return None
+        seconds = max(self.slot_seconds, self._nominal_seconds)
+        slots = (now - self._height_at) / seconds - _USUAL_SLOTS
+        return self.head_height + max(0, int(slots))
+
+    def height_unheard_for(self, now: float) -> float:
+        """Seconds since a height was reported."""
+        return now - self._height_at
+
+    def hear_heights(self, newest: int, confirmed: int, now: float) -> None:
+        """Takes heights that a node reports, for a stream that is silent. Once the stream goes on
+        it says more.
+        """
+        self.head_height = max(newest, self.head_height or 0)
+        self.confirmed_height = max(confirmed, self.confirmed_height)
+        self._height_at = now
+
+    def last_valid_height(self, blockhash: bytes, now: float) -> int | None:
         """Height of the last block that can use the blockhash: an upper bound if it is unknown,
         None before the first block.
         """
-        height = self._of_blockhashes.get(blockhash, self.head_height)
+        height = self._of_blockhashes.get(blockhash)
+        if height is None:
+            height = self.height_now(now)
         return None if height is None else height + BLOCKHASH_BLOCKS
 
     def knows(self, blockhash: bytes) -> bool:
@@ -87,7 +112,7 @@ class Chain:
             return
         self.head_slot, self.head_blockhash = slot, blockhash
         if height is not None:
-            self.head_height = height
+            self.head_height, self._height_at = height, now
         self.hear(slot + 1, now)
 
     def is_confirmed(self, slot: int) -> bool:

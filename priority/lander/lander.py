@@ -32,7 +32,7 @@ from priority.store.queueing import DEFAULT_LIMITS, Limits
 from priority.store.submissions import settled_among
 from priority.store.upstreams import UpstreamRow
 from shared_state.outages import AWAY
-from upstream.node import Node
+from upstream.node import Node, NodeError
 from upstream.tpu import TpuClient
 
 log = logging.getLogger(__name__)
@@ -49,6 +49,8 @@ _REDIS_SECONDS = 5.0
 _READY_SECONDS = 2.0
 _END_SECONDS = 3.0
 _NODE_SECONDS = 4.0
+# After this long without a new block the node is asked how high the chain is.
+_SILENCE_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ class Lander:
         )
         self._name = LanderName(self._client, config.name)
         self._writer = Writer(self._database, self._written)
-        self._fan_out = FanOut(self._upstreams, self._chain, self._writer.changed, self._begun)
+        self._fan_out = FanOut(
+            self._upstreams, self._chain, self._writer.changed, self._begun, self._answered
+        )
         self._submissions = ActiveSubmissions(
             self._chain,
             self._fan_out,
@@ -130,6 +134,7 @@ class Lander:
             self._while_needed(_SWEEP_SECONDS, self._sweep),
             self._queue.keep_letting_go(),
             self._while_needed(_NAME_SECONDS, self._check_fee_payer),
+            self._while_needed(_ROWS_SECONDS, self._ask_heights),
         ]
         writing = asyncio.create_task(self._writer.run())
         tasks = [writing, *(asyncio.create_task(work) for work in works)]
@@ -265,6 +270,23 @@ class Lander:
                 await loop.run_in_executor(self._database, _settled_among, old)
             )
 
+    async def _ask_heights(self) -> None:
+        """Asks the node for the chain's height while the follower is silent: blockhashes expire all
+        the same.
+        """
+        url, loop = self._config.defaults.node_url, asyncio.get_running_loop()
+        if not url or self._chain.height_unheard_for(loop.time()) < _SILENCE_SECONDS:
+            return
+        node = Node(url, timeout_seconds=_NODE_SECONDS, connections=1)
+        try:
+            newest, confirmed = await asyncio.to_thread(
+                lambda: (node.block_height("processed"), node.block_height("confirmed"))
+            )
+        except NodeError as error:
+            log.debug("the chain's height is not known: %s", error)
+        else:
+            self._chain.hear_heights(newest, confirmed, loop.time())
+
     async def _check_fee_payer(self) -> None:
         url, fee_payer = self._config.defaults.node_url, self._fee_payer
         tip, now = self._upstreams.largest_own_tip, time.monotonic()
@@ -280,6 +302,9 @@ class Lander:
 
     def _begun(self, submission: ActiveSubmission) -> None:
         self._queue.begun(submission.entry_id)
+
+    def _answered(self, submission: ActiveSubmission) -> None:
+        self._queue.answered(submission.entry_id)
 
     def _written(self, submission: ActiveSubmission) -> None:
         if self._submissions.written(submission):

@@ -47,7 +47,8 @@ Read = Callable[[bytes, bytes, bool], None]
 
 class Queue:
     """Claims as its name; `read` is called with each entry, as long as `has_room`. Each entry is
-    reported by `begun` once, when it was tried to be sent, and by `done` in the end.
+    reported by `begun` once, when its first attempt began, by `answered` when an upstream answered
+    it, and by `done` in the end.
     """
 
     def __init__(
@@ -68,7 +69,8 @@ class Queue:
         self._unsent: set[bytes] = set()
         self._again: set[bytes] = set()  # the same, of entries that another reading had before
         self._room = asyncio.Event()
-        self._begun: list[bytes] = []
+        self._unanswered: set[bytes] = set()  # begun, of either kind
+        self._begun: list[bytes] = []  # what no longer counts as unsent, to be reported
         self._begun_at = 0.0  # when the first of these was
         self._something_begun = asyncio.Event()
         self._newest = b""  # behind which nothing is unclaimed, empty where that is not known
@@ -111,9 +113,16 @@ class Queue:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     def begun(self, entry_id: bytes) -> None:
-        """Its first attempt was made: it no longer counts as unsent."""
+        """Its first attempt began: another one may be claimed."""
         if entry_id in self._unsent or entry_id in self._again:
             self._leave(entry_id)
+            self._unanswered.add(entry_id)
+
+    def answered(self, entry_id: bytes) -> None:
+        """Its first attempt was answered, or none is needed: it no longer counts as unsent."""
+        self.begun(entry_id)
+        if entry_id in self._unanswered:
+            self._unanswered.discard(entry_id)
             if not self._begun:
                 self._begun_at = monotonic()
                 self._something_begun.set()
@@ -122,6 +131,7 @@ class Queue:
     def done(self, entry_id: bytes) -> None:
         """The entry is finished: the next `let_go` deletes it."""
         self._leave(entry_id)
+        self._unanswered.discard(entry_id)
         self._done.append(entry_id)
         self._something_done.set()
 

@@ -10,6 +10,7 @@ from functools import partial
 from time import monotonic
 
 from priority.lander.active_submissions import ActiveSubmission, NewAttempt
+from priority.lander.budget import ResendBudget
 from priority.lander.chain_view import Chain
 from priority.lander.routing import chosen
 from priority.lander.senders import Delivery, NotNow
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 _LEAST_FIRST_PAUSE, _MOST_FIRST_PAUSE = 0.2, 1.0
 _PAUSE_GROWTH = 1.5
 _LONGEST_PAUSE = 5
+# A submission for which the budget has nothing left waits twice as long each time, this often.
+_MOST_DOUBLINGS = 5
 # A bundle is worth another auction each slot or two.
 _BUNDLE_PAUSE_SLOTS = 1.5
 _LEAST_BUNDLE_PAUSE_SECONDS = 0.1
@@ -53,7 +56,8 @@ class _UnderWay:
 
 class FanOut:
     """Sends submissions. `changed` is called with each one whose row must be updated, `begun` with
-    each one whose first attempt was made or is not needed: it no longer counts as waiting.
+    each one whose first attempt began, and `answered` with each one whose first attempt an upstream
+    answered or that needs none: it no longer counts as waiting.
     """
 
     def __init__(
@@ -62,14 +66,17 @@ class FanOut:
         chain: Chain,
         changed: Callable[[ActiveSubmission], None],
         begun: Callable[[ActiveSubmission], None],
+        answered: Callable[[ActiveSubmission], None],
     ) -> None:
         self._upstreams = upstreams
         self._chain = chain
         self._changed = changed
         self._begun = begun
+        self._no_longer_waits = answered
         self._under_way = 0
         # Not sent yet because no upstream had capacity: the first one goes with the next answer.
         self._waiting: dict[ActiveSubmission, None] = {}
+        self._budget = ResendBudget()
         self._is_closed = False
         self._is_over = False  # answers are no longer recorded
         self._all_answered = asyncio.Event()
@@ -84,17 +91,21 @@ class FanOut:
             return
         if submission.is_done or submission.is_on_chain or not submission.has_tries_left:
             self._waiting.pop(submission, None)
-            self._begun(submission)
+            self._no_longer_waits(submission)
             return
         try:
             if not self._is_too_late(submission):
-                self._round(submission)
+                self._round_in_budget(submission)
             else:
                 self._waiting.pop(submission, None)
-                self._begun(submission)
+                self._no_longer_waits(submission)
         finally:
             if submission.has_tries_left:
                 self._later(submission)
+
+    def landed(self) -> None:
+        """A submission was seen in a block: that allows others to be sent again."""
+        self._budget.landed()
 
     def ahead(self) -> None:
         """A new slot began: connects to the next leaders."""
@@ -109,8 +120,8 @@ class FanOut:
         self._is_over = True
 
     def _is_too_late(self, submission: ActiveSubmission) -> bool:
-        """Whether its blockhash is too old for the next block."""
-        head, last = self._chain.head_height, submission.last_valid
+        """Whether its blockhash is too old for the next block, by the chain or by the clock."""
+        head, last = self._chain.height_now(_now()), submission.last_valid
         return head is not None and last is not None and head >= last
 
     def _later(self, submission: ActiveSubmission) -> None:
@@ -121,7 +132,19 @@ class FanOut:
             first = min(max(self._chain.slot_seconds, _LEAST_FIRST_PAUSE), _MOST_FIRST_PAUSE)
             growth = _PAUSE_GROWTH ** max(0, min(submission.tries, 9) - 1)
             pause = first * min(growth, _LONGEST_PAUSE)
+        pause *= 2 ** min(submission.put_off, _MOST_DOUBLINGS)
         submission.timer = loop.call_later(pause, self.run, submission)
+
+    def _round_in_budget(self, submission: ActiveSubmission) -> None:
+        if not submission.tries and not submission.is_sent:
+            self._round(submission)
+        elif not self._budget.take(_now()):
+            submission.put_off += 1
+        else:
+            submission.put_off, tries = 0, submission.tries
+            self._round(submission)
+            if submission.tries == tries:
+                self._budget.give_back()
 
     def _round(self, submission: ActiveSubmission) -> None:
         loop = asyncio.get_running_loop()
@@ -164,7 +187,7 @@ class FanOut:
             if not this.under_way:
                 # Upstreams in cooldown, or busy ones that the caller chose, must not delay other
                 # submissions.
-                self._begun(submission)
+                self._no_longer_waits(submission)
         self._changed(submission)
 
     def _run_first_waiting(self) -> None:
@@ -173,7 +196,9 @@ class FanOut:
             self.run(submission)
 
     def _check_begun(self, submission: ActiveSubmission, this: _Round) -> None:
-        if this.under_way or this.is_tried or submission.accepted.only:
+        if submission.accepted.only:
+            self._no_longer_waits(submission)
+        elif this.under_way:
             self._begun(submission)
 
     def _start(self, attempt: _UnderWay, delivery: Delivery) -> None:
@@ -209,6 +234,8 @@ class FanOut:
         if not is_tried:
             if isinstance(found, Resting):
                 upstream.unavailable(_now(), attempt.target, str(found))
+            if not isinstance(found, Backlogged) and not attempt.round.under_way:
+                self._no_longer_waits(submission)  # or what cannot be sent would delay others
             self._explain_failure(submission, upstream, str(found))
             self._not_tried(submission, attempt.round)
             return
@@ -216,6 +243,7 @@ class FanOut:
         answer = type(found).__name__ if _is_unforeseen(found) else str(found)
         this = attempt.round
         this.is_tried = True
+        self._no_longer_waits(submission)
         latency = int(seconds * 1e6)
         submission.note(
             NewAttempt(
@@ -264,6 +292,8 @@ class FanOut:
 
     def _is_sent(self, submission: ActiveSubmission, at: datetime) -> None:
         self.sent += 1
+        if not submission.is_sent:
+            self._budget.sent()
         for transaction in submission.transactions:
             if transaction.sent_at is None:
                 transaction.sent_at = at

@@ -19,6 +19,9 @@ from priority.submissions import unpack
 
 # Without a follower a blockhash is assumed to be valid for no longer than this.
 _BLIND_SECONDS = 150.0
+# A block at most so far above a newest one is confirmed, or never will be. Where confirmations are
+# not reported the newest height decides, which may be the clock's.
+_CONFIRMED_WITHIN = 64
 _SILENCE_SECONDS = 60.0
 # Ingest settles fates too: this finds those whose chain events were missed.
 _LOOKED_UP_EVERY_SECONDS = 2.0
@@ -192,8 +195,11 @@ class ActiveSubmissions:
     def _see(self, seen: Seen) -> None:
         for signature, sighting in self._chain.saw(seen):
             for submission, transaction in self._by_signature.get(signature, ()):
+                is_first = not submission.is_on_chain
                 if transaction.sight(sighting, datetime.now(UTC)):
                     self._lands(submission, transaction)
+                    if is_first:
+                        self._fan_out.landed()
 
     def _lands(self, submission: ActiveSubmission, transaction: ActiveTransaction) -> None:
         assert transaction.slot is not None
@@ -240,7 +246,9 @@ class ActiveSubmissions:
         else:
             transaction.is_placed = self._chain.knows(transaction.blockhash)
             if transaction.is_placed or transaction.last_valid is None:
-                transaction.last_valid = self._chain.last_valid_height(transaction.blockhash)
+                transaction.last_valid = self._chain.last_valid_height(
+                    transaction.blockhash, _now()
+                )
         return transaction.is_placed
 
     def _had_its_tries(self, submission: ActiveSubmission) -> bool:
@@ -264,13 +272,19 @@ class ActiveSubmissions:
         if submission.is_nonced:
             return _PATIENCE_OVER if age > self._nonce_patience_seconds else ""
         last = submission.last_valid
-        if last is not None and self._chain.confirmed_height > last:
+        if last is not None and self._newest_confirmed() > last:
             return _BUNDLE_LOST
         # Without chain events the clock decides.
         is_blind = age > _BLIND_SECONDS and (
             last is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
         )
         return _BUNDLE_LOST if is_blind else ""
+
+    def _newest_confirmed(self) -> int:
+        """The height up to which every block is confirmed or dead."""
+        newest = self._chain.height_now(_now())
+        by_newest = -1 if newest is None else newest - _CONFIRMED_WITHIN
+        return max(self._chain.confirmed_height, by_newest)
 
     def _finish(self, submission: ActiveSubmission, why: str) -> None:
         """Sends it no more. Those on a nonce can still land: their fates say `why`."""

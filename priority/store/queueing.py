@@ -34,8 +34,8 @@ DEFAULT_LIMITS = Limits()
 
 
 class QueueState(NamedTuple):
-    """`age_ms` of the oldest entry that no lander tried to send yet, 0 where there is none; how
-    many there are; how many a second landers send, as measured.
+    """`age_ms` of the oldest entry that no upstream answered yet, 0 where there is none; how many
+    there are; how many a second landers send, as measured.
     """
 
     age_ms: int
@@ -146,7 +146,7 @@ _MEASURE = f"""
 local function measure(sent, now)
   local known = redis.call('HMGET', QUEUE, 'sent', 'since', 'idle', 'rate')
   local total, since = (tonumber(known[1]) or 0) + sent, tonumber(known[2])
-  local _, left = summary()
+  local left = redis.call('ZCARD', WAITING) + (tonumber(redis.call('HGET', QUEUE, 'new') or 0))
   local idle = known[3] == '1' or left == 0
   if not since or now - since > {_LONGEST_WINDOW_MS} then
     total, since = 0, now
@@ -283,7 +283,9 @@ return {{age(now_ms(), oldest), unsent, value(QUEUE, 'rate', {_FIRST_RATE})}}
 ADMIT = (
     _SUMMARY
     + f"""
-local function share_left(tier, most, nominal)
+-- How many go before a new entry of the tier: what landers hold, what has waited for so long that
+-- it goes before all else, and of the lanes what their turns take until its own one's end.
+local function before(tier, now, aged, nominal)
 {_INDEX}
   index(nominal)
   summarize()
@@ -292,7 +294,9 @@ local function share_left(tier, most, nominal)
   for _, other in ipairs(redis.call('ZRANGE', LANES, 0, -1)) do
     if other ~= tier then all = all + value(WEIGHTS, other, 1) end
   end
-  return all > own and redis.call('ZCARD', LANE .. tier) < most * own / all
+  local turns = redis.call('ZCARD', LANE .. tier) * all / own
+  local first = redis.call('ZCOUNT', WAITING, '-inf', now - aged)
+  return redis.call('ZCARD', CLAIMED) + math.min(redis.call('ZCARD', WAITING), first + turns)
 end
 
 local function behind(tier, slots, nominal, now, oldest, left)
@@ -301,11 +305,11 @@ local function behind(tier, slots, nominal, now, oldest, left)
   local rate = tonumber(known[1] or {_FIRST_RATE})
   local slot = math.min(math.max(tonumber(known[2] or nominal), nominal / 2), nominal * 4)
   local limit, old = slots * slot, age(now, oldest)
-  -- A third of the limit is for what is queued, and the same again for lanes within their share.
+  -- A third of the limit is for what goes before it.
   local most = math.max(4, rate * limit / 3000)
   if old <= limit then
     if left < most then return end
-    if share_left(tier, most, nominal) then return end
+    if before(tier, now, limit / 3, nominal) < most then return end
   end
   local over = math.max(old > limit and left or left - most, 1)
   local seconds = math.ceil(over / math.max(rate, 1))

@@ -172,7 +172,7 @@ def test_no_refusal_and_no_failure_of_ours_counts() -> None:
         elif http_status(kind) >= 500 or "unavailable" in kind.reason:
             assert kind_of("getSlot", kind.reason) is Kind.FAILED, kind
     ends = {"interrupted", "message_timed_out", "missed_some", "notifications_above_limit"}
-    ends |= {"service_stops", "too_slow"}
+    ends |= {"service_stops", "stream_silent", "too_slow"}
     assert FREE - ends <= {kind.reason for kind in errors()}, "no such reason"
     assert not REFUSED & FAILED
     for method, status, kind in (

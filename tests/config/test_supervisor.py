@@ -213,3 +213,18 @@ def test_lost_lines_are_counted_once_lines_can_be_written_again(tmp_path: Path) 
         output.finish()
     lines = (tmp_path / "log").read_text().splitlines()
     assert lines == ["3 lines of output were lost: No space left on device", "there again"]
+
+
+def test_where_cores_are_busy_the_follower_goes_before_the_lander(supervise: Supervise) -> None:
+    supervised = supervise("follower", "lander", "worker", "other")
+    running = supervised.until(lambda found: all(each.pid for each in found.values()))
+    own = psutil.Process(supervised.process.pid).nice()
+
+    def nice_values() -> list[int]:
+        return [psutil.Process(running[name].pid).nice() - own for name in running]
+
+    supervised.until(lambda _: nice_values() == [0, 3, 7, 0])
+    # And among sessions, where Linux shares the cores among these first.
+    groups = [Path(f"/proc/{running[name].pid}/autogroup") for name in ("follower", "lander")]
+    if all(group.exists() for group in groups):
+        supervised.until(lambda _: [each.read_text().split()[-1] for each in groups] == ["0", "3"])

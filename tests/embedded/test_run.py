@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 import pytest
 
+from config.ports import Port, hold_ports
 from embedded.passwords import server_passwords
 from embedded.run_state import read_run_state
 from tests import forked_commands
@@ -300,6 +301,14 @@ def test_a_port_of_localnets_in_use_is_named_with_its_setting(
     name = f"{setting} + 1" if offset else setting
     assert f"cannot listen on 127.0.0.1 port {port} ({name}): Address already in use" in words
     assert f"{setting}=" in words and "make run" in words
+    assert not (run.folder / "run" / "postgres").exists()
+
+
+def test_ports_of_a_run_that_does_not_listen_yet_are_taken(run: Run) -> None:
+    """As of one that started a moment ago, in another tree."""
+    with hold_ports([Port("127.0.0.1", run.port, ("HOST", "PORT"))]):
+        words = run.refused()
+    assert f"cannot listen on 127.0.0.1 port {run.port} (PORT): Address already in use" in words
     assert not (run.folder / "run" / "postgres").exists()
 
 

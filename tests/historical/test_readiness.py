@@ -2,10 +2,12 @@
 
 from django.db import connection
 
+from tests.readiness import readyz
+
 
 def ledger(client):
-    response = client.get("/readyz")
-    return response.status_code, response.json()["checks"]["ledger"]
+    status, found = readyz(client)
+    return status, found["checks"]["ledger"]
 
 
 def test_readyz_tells_the_newest_block_and_its_age(client, real_ledger):

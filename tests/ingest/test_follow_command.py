@@ -1,9 +1,9 @@
 """manage.py follow as a process: one at a time, ended by SIGTERM; and what /readyz says of it."""
 
-import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from ingest.source_lock import SecondFollower, SourceLock
 from localnet.genesis_file import write_genesis_hash
 from rewind.models import ArchiveState
 from rewind.services.recording import record_slots
+from shared_state import pace
 from tests import forked_commands
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
 from tests.localnet_process import free_ports, running_localnet
 from tests.patience import PATIENCE_SECONDS
+from tests.readiness import readyz
 from tests.rewind.samples import block
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
@@ -94,13 +96,13 @@ def test_a_lock_that_someone_else_took_meanwhile_is_told() -> None:
     ours.let_go()
 
 
-def readyz(client: Any) -> tuple[int, dict[str, Any]]:
-    answer = client.get("/readyz")
-    return answer.status_code, json.loads(answer.content)["checks"]["stream"]
+def stream_check(client: Any) -> tuple[int, dict[str, Any]]:
+    status, found = readyz(client)
+    return status, found["checks"]["stream"]
 
 
 def test_readyz_says_how_far_the_stream_is(client: Any, settings: Any) -> None:
-    assert readyz(client)[1]["following"] is None
+    assert stream_check(client)[1]["following"] is None
     publish(
         FollowerState(
             source="stream of a",
@@ -109,7 +111,7 @@ def test_readyz_says_how_far_the_stream_is(client: Any, settings: Any) -> None:
             finalized_slot=120,
         )
     )
-    status, found = readyz(client)
+    status, found = stream_check(client)
     assert status == 200
     assert (found["following"], found["finalizedSlot"], found["slotsBehind"]) == (
         "stream of a",
@@ -120,19 +122,64 @@ def test_readyz_says_how_far_the_stream_is(client: Any, settings: Any) -> None:
 
 def test_readyz_refuses_a_silent_stream_only_where_a_lag_is_set(client: Any, settings: Any) -> None:
     publish(FollowerState(source="stream of a", heard_at=time.time() - 100))
-    assert readyz(client)[1]["ok"]
+    assert stream_check(client)[1]["ok"]
     settings.READY_MAX_LAG_SECONDS = 60
-    status, found = readyz(client)
+    status, found = stream_check(client)
     assert status == 503
     assert not found["ok"] and found["why"].startswith("silent for 10")
 
 
+@pytest.fixture
+def slow_chain() -> Iterator[None]:
+    """Its slots take ten seconds."""
+    pace.publish(10.0)
+    pace.forget()
+    yield
+    pace.forget()
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "why"),
+    [
+        ({"heard_at": 0.5}, "", ""),
+        ({"heard_at": 50.0}, "", ""),
+        ({"heard_at": 500.0}, "stream_silent", "no slot has come for 5"),
+        # It may have been silent before, but it has only been connected again.
+        ({"heard_at": 500.0, "connected_since": 0.5}, "", ""),
+        ({"connected_since": 500.0}, "stream_silent", "no slot has come for 5"),
+        ({"connected_since": None, "problem": "refused"}, "stream_not_connected", "no stream is "),
+        ({"ended_at": 0.5, "problem": "another chain"}, "follower_ended", "another chain"),
+    ],
+)
+def test_readyz_is_degraded_with_the_cause_when_nothing_of_the_chain_comes(
+    client: Any, settings: Any, slow_chain: None, state: dict[str, Any], cause: str, why: str
+) -> None:
+    """Times are seconds ago; a stream is silent after twelve slots."""
+    settings.UPSTREAM_GEYSER_URL = "http://geyser.example"
+    now = time.time()
+    times = {"connected_since": 600.0, **state}
+    found = {
+        name: value if name == "problem" else 0.0 if value is None else now - value
+        for name, value in times.items()
+    }
+    publish(FollowerState(source="stream of a", **found))
+    status, answer = readyz(client)
+    checks = answer["checks"]["following"]
+    assert status == 200 or state.get("ended_at")
+    assert (checks["ok"], checks.get("cause", "")) == (not cause, cause)
+    assert checks.get("why", "").startswith(why)
+    assert not cause or checks["remedy"]
+    # Where nothing is to be followed it is as it should be.
+    settings.UPSTREAM_GEYSER_URL = settings.UPSTREAM_RPC_URL = ""
+    assert readyz(client)[1]["checks"]["following"]["ok"]
+
+
 def test_a_stream_that_was_never_heard_is_not_silent_since_1970(client: Any, settings: Any) -> None:
     publish(FollowerState(source="stream of a"))
-    status, found = readyz(client)
+    status, found = stream_check(client)
     assert (status, found["following"], found["silentSeconds"]) == (200, None, None)
     settings.READY_MAX_LAG_SECONDS = 60
-    assert readyz(client)[1]["why"] == "nothing was heard yet; READY_MAX_LAG_SECONDS is 60"
+    assert stream_check(client)[1]["why"] == "nothing was heard yet; READY_MAX_LAG_SECONDS is 60"
 
 
 @pytest.mark.parametrize("met", ["another genesis hash", "another block"])
@@ -159,7 +206,7 @@ def test_a_follower_that_meets_another_chain_says_so_and_what_to_do(client: Any,
     assert process.returncode == 1
     assert text.count("ERROR") == 1 and "Traceback" not in text
     assert told in text
-    status, found = readyz(client)
+    status, found = stream_check(client)
     assert status == 503 and not found["ok"]
     assert told in found["why"]
     assert f"remove the run directory {localnet.run_dir}" in found["why"]
@@ -184,7 +231,7 @@ def test_the_localnet_of_another_installation_is_not_followed(client: Any, tmp_p
         assert f"127.0.0.1:{localnet.rpc_port} is the localnet of another installation" in text
         assert "choose other ports here: LOCALNET_RPC_PORT" in text and "remove" not in text
         assert known() == "" and not Block.objects.exists()
-        assert "the localnet of another installation" in readyz(client)[1]["why"]
+        assert "the localnet of another installation" in stream_check(client)[1]["why"]
         write_genesis_hash(tmp_path / "localnet", Hash.from_string(localnet.call("getGenesisHash")))
         process = start_follower(
             LOCALNET_RPC_PORT=str(localnet.rpc_port),

@@ -17,6 +17,7 @@ from operations.readings.processes import DUTIES
 from operations.services import alarms, watching
 from shared_state import clock, heartbeats
 from tests.patience import PATIENCE_SECONDS
+from tests.readiness import readyz
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -83,13 +84,13 @@ def test_a_clock_that_was_an_hour_ahead_leaves_nothing_of_the_future(client: Any
     Alarm.objects.filter(pk=ahead.pk).update(opened_at=None, began_at=now + HOUR)
 
     assert watching.is_overdue(now=now), "no sample is of this time"
-    watched = client.get("/readyz").json()["checks"]["processes"]["watchedSecondsAgo"]
+    watched = readyz(client)[1]["checks"]["processes"]["watchedSecondsAgo"]
     assert watched is None
     assert watching.watch(now=now), "the step is free"
     assert not Sample.objects.filter(at__gt=now).exists()
     alarm = Alarm.objects.get(pk=ahead.pk)
     assert (alarm.began_at, alarm.opened_at) == (now, now), "it does not wait for an hour"
-    assert 0 <= client.get("/readyz").json()["checks"]["processes"]["watchedSecondsAgo"] < 60
+    assert 0 <= readyz(client)[1]["checks"]["processes"]["watchedSecondsAgo"] < 60
 
 
 def test_alarms_close_although_the_clock_was_set_back() -> None:

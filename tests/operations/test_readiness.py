@@ -17,6 +17,7 @@ from operations.models import Alarm
 from operations.readings.present import read
 from operations.services import watching
 from shared_state import heartbeats
+from tests.readiness import readyz
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
@@ -24,7 +25,7 @@ KINDS = ("web", "fates", "worker", "ingest", "simulations", "follower", "lander"
 
 
 def ready(client: Any) -> Any:
-    return client.get("/readyz").json()
+    return readyz(client)[1]
 
 
 @pytest.fixture
@@ -38,9 +39,9 @@ def run_dir(tmp_path: Path, settings: Any) -> Path:
 
 def test_missing_processes_are_named_and_calls_are_still_answered(client: Any) -> None:
     heartbeats.beat("worker")
-    answer = client.get("/readyz")
-    assert answer.status_code == 200 and answer.json()["status"] == "degraded"
-    found = answer.json()["checks"]["processes"]
+    code, answer = readyz(client)
+    assert code == 200 and answer["status"] == "degraded"
+    found = answer["checks"]["processes"]
     assert not found["ok"] and found["why"].endswith(" missing")
     assert "restarts a process that ended" in found["remedy"]
     assert "worker" not in found["missing"] and {"beat", "lander"} <= set(found["missing"])
@@ -135,7 +136,7 @@ def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_miss
         before = full.config_get("maxmemory")["maxmemory"]
         full.config_set("maxmemory", "1")
         try:
-            answer = client.get("/readyz")
+            code, answer = readyz(client)
             alone = read(timezone.now()).processes
             programs = [
                 ProgramState(kind, 7, "running", 0.2, time.time(), 0)
@@ -147,8 +148,8 @@ def test_a_redis_that_takes_no_writes_is_named_and_processes_are_not_called_miss
             supervised = ready(client)["checks"]["processes"]
         finally:
             full.config_set("maxmemory", before)
-    assert answer.status_code == 503
-    checks = answer.json()["checks"]
+    assert code == 503
+    checks = answer["checks"]
     assert checks["redis"]["cause"] == "redis_full" and "memory" in checks["redis"]["why"]
     assert "memory of Redis" in checks["redis"]["remedy"]
     assert checks["processes"]["missing"] is None and alone is None

@@ -86,6 +86,16 @@ def test_a_wrong_password_an_unknown_address_and_staff_are_answered_alike(
     assert len(texts) == 1 and "Wrong e-mail address or password" in texts.pop()
 
 
+def test_a_staff_password_that_is_tried_here_is_in_the_log(owner: Any, client: Client) -> None:
+    """Else a password could be checked here with nothing written."""
+    boss = User.objects.create_superuser("boss@tidemark.example", password=PASSWORD)
+    for password in (PASSWORD, "wrong"):
+        assert sign_in(client, boss.username, password).status_code == 200
+    tried = AuditEntry.objects.filter(verb="failed to sign in", subject=boss.username)
+    told = [(each.subject_id, each.text) for each in tried]
+    assert told == [(str(boss.pk), f"At {SIGN_IN}.")] * 2
+
+
 def test_passwords_cannot_be_guessed_at_leisure(owner: Any) -> None:
     statuses = [
         sign_in(Client(REMOTE_ADDR=f"198.51.100.{number}"), owner.user.username, "x").status_code

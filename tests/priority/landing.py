@@ -19,6 +19,7 @@ from priority.chain_events import HEAD
 from priority.lander.lander import Lander, LanderConfig
 from priority.lander.upstreams import Defaults
 from priority.models import Submission, Upstream
+from priority.store.queueing import DEFAULT_LIMITS
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
 from tests import forked_commands
 from tests.databases import this_database
@@ -107,6 +108,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
         defaults=Defaults(node_url, engine_url, fields.pop("engine_keypair", None)),
         nonce_patience_seconds=fields.pop("nonce_patience_seconds", 600),
         with_faucet=fields.pop("with_faucet", True),
+        limits=fields.pop("limits", DEFAULT_LIMITS),
     )
     loop = asyncio.new_event_loop()
     running: list[Lander] = []

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +12,12 @@ from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
 from priority.acceptance.accepting import submit_own
-from priority.store.queueing import queue_state
-from priority.submissions import ACCEPTED_STREAM, FIELD, TIER_FIELD, Accepted, pack
-from shared_state.redis_client import client
+from priority.store.queueing import CLAIM, queue_state
+from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS, TIER_FIELD, Accepted, pack
+from shared_state.redis_client import client, run_script
 from tests.localnet_process import Localnet
-from tests.priority.landing import start_lander, upstream, wait
+from tests.patience import PATIENCE_SECONDS
+from tests.priority.landing import lander, start_lander, upstream, wait
 from tests.priority.odd_nodes import odd_node
 from tests.priority.sending import (
     SENT,
@@ -28,6 +30,7 @@ from tests.priority.sending import (
     text,
     tip,
 )
+from tests.priority.test_landing_batches import TAKEN
 
 Door = Callable[..., Any]
 HEADER = "X-Queue-Milliseconds"
@@ -44,12 +47,13 @@ def queue_ms(door: Door, known: VersionedTransaction) -> int:
     return int(response.headers[HEADER])
 
 
-def flood(count: int, tier: str) -> None:
+def flood(count: int, tier: str, *, seconds_old: float = 0) -> None:
     """Entries that nobody sends."""
+    since = f"{int((time.time() - seconds_old) * 1_000)}-*" if seconds_old else "*"
     entry = Accepted("transaction", [bytes(64)], [b"\0"], time.time(), None, tier, "edge", "flood")
     with client().pipeline(transaction=False) as pipe:
         for _ in range(count):
-            pipe.xadd(ACCEPTED_STREAM, {FIELD: pack(entry), TIER_FIELD: tier})
+            pipe.xadd(ACCEPTED_STREAM, {FIELD: pack(entry), TIER_FIELD: tier}, id=since)
         pipe.execute()
     # One look takes up a part of them.
     wait(lambda: queue_state().unsent >= count, "all are counted")
@@ -155,6 +159,52 @@ def test_a_burst_that_takes_too_long_to_send_is_refused_before_it_is_old(
     assert queued()[-1].tier == "basic"
 
 
+@pytest.mark.django_db
+def test_what_goes_before_a_tier_counts_for_it_too(
+    door: Door, settings: Any, issue: Any, tier: Any
+) -> None:
+    """What has waited for a third of the limit, and what landers hold, is sent before all else."""
+    settings.LANDING_BEHIND_SLOTS = 150
+    basic = issue(tier=tier("basic"))
+
+    def refusal() -> dict[str, Any]:
+        response = send(door, signed(tip()), key=basic.secret)
+        found: dict[str, Any] = response.json().get("error", {}).get("data", {})
+        return found
+
+    flood(2_500, "epic", seconds_old=30)
+    assert refusal()["reason"] == "landing_behind"
+    assert 30_000 <= refusal()["found"] < refusal()["maximum"] == 60_000
+    client().flushdb()
+    flood(2_500, "epic")
+    assert refusal() == {}, "young ones of another tier only take their turns"
+    client().xgroup_createconsumer(ACCEPTED_STREAM, LANDERS, "a lander")
+    words = ["a lander", 2_200, 150, 400]
+    assert len(run_script(CLAIM, args=words)[0]) == 2_200
+    assert refusal()["reason"] == "landing_behind"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_submission_is_sent_when_an_upstream_has_answered(door: Door, followed: Localnet) -> None:
+    first, second = signed(tip()), signed(tip())
+    answers = threading.Event()
+
+    def answer(_: bytes) -> tuple[int, bytes]:
+        answers.wait(PATIENCE_SECONDS)
+        return 200, TAKEN
+
+    with odd_node(answer) as node:
+        upstream("slow", url=node.url, timeout_ms=60_000)
+        with lander(followed):
+            result(send(door, first))
+            result(send(door, second))
+            wait(lambda: len(node.bodies) == 2, "both are under way")
+            wait(lambda: queue_ms(door, first) > 100, "they count as unsent")
+            assert queue_state().unsent == 2
+            answers.set()
+            wait(lambda: queue_ms(door, first) == 0, "nothing waits")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_stopped_lander_shows_and_a_drained_queue_accepts_again(
     door: Door, followed: Localnet, payer: Keypair, settings: Any
@@ -167,27 +217,27 @@ def test_a_stopped_lander_shows_and_a_drained_queue_accepts_again(
 
     with odd_node(answer) as node:
         upstream("sink", url=node.url)
-        lander = start_lander(followed)
+        process = start_lander(followed)
         try:
             wait(lambda: send(door, first).status_code == 200, "the first is accepted")
             wait(lambda: node.bodies, "it is sent")
             wait(lambda: queue_ms(door, first) == 0, "nothing waits")
-            lander.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGSTOP)
             assert result(send(door, second)) == signature(second)
             wait(lambda: queue_ms(door, second) > 1_600, "it grows old")
             response = send(door, third)
             assert response.status_code == 503
             assert 1 <= int(response.headers["Retry-After"]) <= 30
             assert queue_ms(door, second) > 1_600, "what is known is answered as before"
-            lander.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGCONT)
             wait(lambda: send(door, third).status_code == 200, "it is accepted again")
             fate = wait(lambda: sent_fate(door, second), "the second has been sent")
             assert fate["queueMilliseconds"] > 1_600
             waited = 1_000 * (fate["sentAt"] - fate["acceptedAt"])
             assert abs(fate["queueMilliseconds"] - waited) <= 1
         finally:
-            lander.kill()
-            lander.wait()
+            process.kill()
+            process.wait()
 
 
 def sent_fate(door: Door, transaction: VersionedTransaction) -> Any:

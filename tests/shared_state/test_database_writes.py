@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from shared_state.redis_client import client as redis
+from tests.readiness import readyz
 from tests.unwritable_database import full_database, read_only_database
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
@@ -13,7 +14,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 def writes(client: Any) -> tuple[str, dict[str, Any]]:
     """The word and the check, found anew."""
     redis().flushdb()
-    found = client.get("/readyz").json()
+    found = readyz(client)[1]
     return found["status"], found["checks"]["writes"]
 
 
@@ -36,4 +37,4 @@ def test_a_full_disk_is_degraded_and_named_until_it_has_room(client: Any) -> Non
 def test_one_process_tries_for_all(client: Any, django_assert_max_num_queries: Any) -> None:
     assert writes(client)[1]["ok"]
     with read_only_database():
-        assert client.get("/readyz").json()["checks"]["writes"]["ok"], "tried a moment ago"
+        assert readyz(client)[1]["checks"]["writes"]["ok"], "tried a moment ago"

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ import redis
 from eventloop.calls import WouldWait
 from shared_state import script_socket
 from shared_state.loop_scripts import LoopScripts
-from shared_state.redis_client import client
+from shared_state.redis_client import TIMEOUT_SECONDS, client
 from shared_state.script_socket import RedisAway, Script, command
 from tests.loop_calls import Loop
 
@@ -90,6 +91,21 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
             break
         threading.Event().wait(0.02)
     assert loop.run(*[lambda: _ECHO.run(0, 7, 8)] * 3) == [[7, 8]] * 3
+
+
+def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
+    results: list[Any] = []
+    # Redis replies after 0.2 s, while the loop does something else for longer than it waits.
+    waits = command("BLPOP", f"{uuid4()}:nothing", 0.2)
+    asking = threading.Thread(
+        target=lambda: results.extend(loop.run(lambda: script_socket.ask(waits)))
+    )
+    asking.start()
+    while not loop.scripts._waiting:
+        time.sleep(0.001)
+    loop.scripts._loop.call_soon_threadsafe(time.sleep, 1.5 * TIMEOUT_SECONDS)
+    asking.join()
+    assert results == [[]]
 
 
 def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):

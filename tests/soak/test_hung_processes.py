@@ -1,11 +1,8 @@
 """Every process in turn is stopped under load: reported, restarted, nothing accepted lost."""
 
-import json
 import os
 import signal
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +13,7 @@ from solders.hash import Hash
 
 from embedded.run_state import read_run_state
 from tests.clients.service import Service, running_service
+from tests.readiness import readyz_of
 from tests.soak.submitting import Answered, Sender
 from tests.soak.test_chaos import localnet_of, rows
 from tests.soak.test_landing_chaos import (
@@ -134,10 +132,7 @@ def is_there(pid: int) -> bool:
 def unwell(service: Service) -> set[str]:
     """What /readyz says is missing, hung or away; everything while it does not answer."""
     try:
-        with urllib.request.urlopen(f"{service.base_url}/readyz", timeout=5) as response:
-            found = json.load(response)
-    except urllib.error.HTTPError as error:
-        found = json.load(error)
+        found = readyz_of(service.base_url, service.run_dir, timeout=5)[1]
     except (OSError, ValueError):
         return {"no answer"}
     checks = found["checks"]

@@ -3,21 +3,18 @@ fate, and what is not is told why.
 """
 
 import contextlib
-import json
 import os
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import pytest
 from solders.hash import Hash
 
 from tests.clients.service import Service, running_service
+from tests.readiness import readyz_of
 from tests.soak.submitting import Answered, Sender
 from tests.soak.test_chaos import localnet_of, rows
 from tests.soak.test_landing_chaos import (
@@ -69,11 +66,7 @@ def full(service: Service) -> Iterator[None]:
 
 def readiness(service: Service) -> tuple[str, list[str]]:
     """The status, and the causes of failed checks."""
-    try:
-        with urllib.request.urlopen(f"{service.base_url}/readyz", timeout=10) as answer:
-            found: dict[str, Any] = json.load(answer)
-    except urllib.error.HTTPError as error:
-        found = json.load(error)
+    found = readyz_of(service.base_url, service.run_dir)[1]
     return found["status"], [c["cause"] for c in found["checks"].values() if "cause" in c]
 
 

@@ -104,6 +104,52 @@ def test_each_request_is_answered_once_however_it_is_cut(
     assert [each.json["PATH_INFO"] for each in replies] == [f"/{n}" for n in range(len(requests))]
 
 
+_OTHERS = [
+    *("GET / RTSP/1.0", "POST /a RTSP/1.1", "OPTIONS * RTSP/1.0", "DESCRIBE / RTSP/1.0"),
+    *("SOURCE /radio ICE/1.0", "SOURCE  /  ICE/1.0", "GET / ICE/1.0"),
+]
+# What looks like one and is none.
+_LIKE_OTHERS = st.lists(
+    st.one_of(st.sampled_from(_OTHERS).map(lambda line: f"{line}\r\n\r\n".encode()), _BODIES),
+    max_size=3,
+).map(b"".join)
+_BEFORE_OTHERS = st.sampled_from(
+    [
+        lambda path, body: post(path, body, f"X: {_OTHERS[0]}"),
+        lambda path, body: post(path, body, *_UPGRADE),
+        lambda path, body: chunked(path, *filter(None, (body[:7], body[7:]))),
+        lambda path, body: chunked(path, b"x", trailers=b"X: SOURCE / ICE/1.0\r\n"),
+        lambda path, body: get(path, f"X:{_OTHERS[4]}", f"Y: x{_OTHERS[4]}"),
+    ]
+)
+
+
+@_QUIETLY
+@given(
+    st.lists(st.tuples(_BEFORE_OTHERS, _LIKE_OTHERS), max_size=5),
+    st.sampled_from(["", "\r\n", "\r", "\n\r\r\n"]),
+    st.sampled_from(_OTHERS),
+    st.lists(st.integers(-60, 0) | st.integers(0, 9_000), max_size=12),
+)
+def test_a_request_line_of_another_protocol_is_refused_however_it_comes(
+    server: Served,
+    before: list[tuple[object, bytes]],
+    blank: str,
+    line: str,
+    cuts: list[int],
+) -> None:
+    written = [
+        writer(f"/{n}", body)  # type: ignore[operator]
+        for n, (writer, body) in enumerate(before)
+    ]
+    other = f"{blank}{line}\r\nHost: localhost\r\n\r\n".encode()
+    replies = _exchange(server, _pieces(b"".join([*written, other]), cuts))
+    assert [each.status for each in replies] == [200] * len(before) + [400], replies
+    assert [each.json["PATH_INFO"] for each in replies[:-1]] == [
+        f"/{n}" for n in range(len(before))
+    ]
+
+
 def _as_h11_reads(data: bytes) -> list[tuple[str, str, bytes]]:
     """Method, target and body of each whole request, up to the first that h11 refuses."""
     connection = h11.Connection(h11.SERVER)

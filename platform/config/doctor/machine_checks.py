@@ -16,7 +16,7 @@ from django.db import connection
 from config import env
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.listening import ports_of_a_run
-from config.ports import PortUnusable, require_free
+from config.ports import PortUnusable, hold_ports
 from embedded.run_state import read_run_state
 from operations.readings.servers import read_disk
 from shared_state import clock, heartbeats
@@ -129,7 +129,8 @@ def of_ports() -> Iterator[Finding]:
         return
     host, port = env.text("HOST", "127.0.0.1"), env.integer("PORT", 8000, minimum=1, maximum=65_535)
     try:
-        require_free(ports_of_a_run(host, port))
+        with hold_ports(ports_of_a_run(host, port)):
+            pass
     except PortUnusable as taken:
         yield error(
             f"The service does not run and could not: {taken}.", "See `ss -ltnp` for whose it is."

@@ -105,11 +105,7 @@ def _with_proof(view: Callable[[HttpRequest, Member], HttpResponse]) -> Page[[]]
 def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
     """Replaces the recovery codes."""
     with transaction.atomic():
-        codes = second_factor.renew_recovery_codes(member.user)
-        device = second_factor.device_of(member.user)
-        if device is not None:
-            # A session that began with a recovery code would end with the old codes.
-            second_factor.finish(request, member.user, device)
+        codes = second_factor.renew_own_codes(request)
         audit.record(request, "renewed the recovery codes", member)
     return page(request, "portal/recovery_codes.html", {"codes": codes})
 
@@ -118,9 +114,11 @@ def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
     """Removes the second factor."""
     with transaction.atomic():
-        second_factor.remove(member.user)
+        second_factor.turn_off(request)
         audit.record(request, "removed the second factor", member)
-    messages.success(request, "Signing in now takes only the password")
+    messages.success(
+        request, "Signing in now takes only the password; other sessions are signed out"
+    )
     return _back()
 
 

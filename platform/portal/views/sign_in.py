@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 
 from django.contrib.auth import authenticate, login, logout
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -20,7 +19,7 @@ from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
 from portal.services import links, members, post
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
-from staff import audit, outgoing_mail, second_factor
+from staff import audit, outgoing_mail, second_factor, sign_ins
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -50,6 +49,8 @@ def _checked_password(request: HttpRequest) -> HttpResponse:
     user = authenticate(request, username=name, password=form.cleaned_data["password"])
     member = None if user is None else store.member_of(user.pk)
     if member is None or member.user.is_staff:
+        if user is not None:  # Django reports only wrong passwords
+            sign_ins.record_failure(request, name)
         form.add_error(None, "Wrong e-mail address or password")
         return _sign_in_page(request, form)
     if second_factor.has_device(member.user):
@@ -119,14 +120,15 @@ def _by_link(request: HttpRequest, token: str, purpose: Purpose) -> HttpResponse
         context = {"refusal": refusal, "invited": purpose is Purpose.INVITATION}
         return page(request, "portal/link_spent.html", context, status=410)
     form = PasswordForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _chosen(request, user, form, purpose):
+    if request.method == "POST" and form.is_valid() and _chosen(request, token, form, purpose):
         return page(request, "portal/password_chosen.html", {})
     context = {"form": form, "email": user.username, "invited": purpose is Purpose.INVITATION}
     return page(request, "portal/choose_password.html", context)
 
 
-def _chosen(request: HttpRequest, user: User, form: PasswordForm, purpose: Purpose) -> bool:
+def _chosen(request: HttpRequest, token: str, form: PasswordForm, purpose: Purpose) -> bool:
     with attempt(request, form, "password") as attempted:
+        user = links.user_of(token, purpose, lock=True)
         members.choose_password(user, form.cleaned_data["password"])
         how = "by an invitation" if purpose is Purpose.INVITATION else "by a mailed link"
         member = store.member_of(user.pk)

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
-from django.contrib.auth.views import PasswordResetConfirmView
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
 from django.db import transaction
 from django.http import HttpResponse
 from django.urls import reverse_lazy
@@ -43,7 +43,12 @@ class NewPassword(PasswordResetConfirmView):
         return {**admin.site.each_context(self.request), **shown, "title": "Choose a password"}
 
     def form_valid(self, form: Any) -> HttpResponse:
+        token = self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         with transaction.atomic():
+            user = User.objects.select_for_update().get(pk=form.user.pk)
+            if not links.check_token(user, token):  # another request used it meanwhile
+                self.validlink = False
+                return self.render_to_response(self.get_context_data())
             answer: HttpResponse = super().form_valid(form)
             audit.record(self.request, "chose a password", form.user, by=form.user)
         return answer

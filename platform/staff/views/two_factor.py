@@ -59,7 +59,7 @@ def _renew(request: HttpRequest) -> HttpResponse:
             form.add_error("code", _WRONG)
         else:
             with transaction.atomic():
-                codes = second_factor.renew_recovery_codes(request.user)
+                codes = second_factor.renew_own_codes(request)
                 audit.record(request, "renewed recovery codes", request.user)
             return _show(request, codes, is_new=False)
     return _page(request, renew=form)
@@ -73,10 +73,12 @@ def _turn_off(request: HttpRequest) -> HttpResponse:
         right = user.check_password(form.cleaned_data["password"])
         if right and second_factor.check_code(user, form.cleaned_data["code"]) is not None:
             with transaction.atomic():
-                second_factor.remove(user)
+                second_factor.turn_off(request)
                 audit.record(request, "turned off the second factor", user)
             messages.success(
-                request, "The second factor is off: signing in takes only your password"
+                request,
+                "The second factor is off: signing in takes only your password."
+                " Other sessions ended",
             )
             return HttpResponseRedirect(reverse("staff_two_factor"))
         form.add_error(None, "Wrong password or code")

@@ -27,7 +27,7 @@ from config.engine import (
 )
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
 from config.listening import ports_of_a_run
-from config.ports import PortUnusable, require_free
+from config.ports import PortUnusable, hold_ports
 from config.printing import line
 from config.supervisor import end_the_left_behind, supervise
 from embedded.servers import (
@@ -91,7 +91,10 @@ class Command(BaseCommand):
             self._say(f"ended {left} processes that an earlier run left behind")
         host = env.text("HOST", "127.0.0.1")
         port = env.integer("PORT", 8000, minimum=1, maximum=65_535)
-        require_free(ports_of_a_run(host, port))
+        with hold_ports(ports_of_a_run(host, port)):
+            self._run_at(host, port, run_dir, procfile)
+
+    def _run_at(self, host: str, port: int, run_dir: Path, procfile: Path) -> None:
         left_out = _not_needed()
         for name, why in left_out.items():
             if name not in _OPTIONAL:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from staff import audit, invitations, second_factor, sessions
+from staff import audit, invitations, second_factor
 from staff.roles import Role, give_role
 
 
@@ -49,8 +49,7 @@ class Command(BaseCommand):
             give_role(user, Role.ADMINISTRATOR, by=None)
             audit.record(None, "made an administrator", user)
         if options["reset_second_factor"]:
-            second_factor.remove(user)
-            sessions.sign_out_everywhere(user, timezone.now())
+            second_factor.remove(user, timezone.now())
             audit.record(None, "reset the second factor", user)
         if not user.is_active:
             raise CommandError(f"{username!r} is deactivated; --administrator activates")

@@ -1,0 +1,38 @@
+"""A chain of which nothing comes: subscribers are disconnected with the reason."""
+
+import signal
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.ingest.following import wait
+from tests.subscriptions.conftest import Served
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("nothing_remembered"),
+]
+
+
+def test_a_subscriber_of_a_silent_stream_is_disconnected_with_the_reason(served: Served) -> None:
+    process = served.localnet.process
+    assert process is not None
+    with served.socket() as subscriber, served.socket() as other:
+        number = subscriber.call("slotSubscribe")
+        subscriber.notice(number)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    subscriber.kept.append(subscriber.receive())
+            last = subscriber.kept[-1]
+            refused = other.error("slotSubscribe")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert (last["method"], last["params"]) == ("endNotification", {"reason": "stream_silent"})
+        assert closed.value.rcvd is not None
+        assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1013, "stream_silent")
+        # One without a subscription stays, and may subscribe once slots come again.
+        assert refused["data"]["reason"] == "chain_not_followed"
+        wait(lambda: "result" in other.answer("slotSubscribe"), "it is followed again")
+        assert other.find(lambda each: each.get("method") == "slotNotification")
