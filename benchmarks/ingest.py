@@ -203,9 +203,9 @@ def _empty() -> None:
 
 def _commands(*names: str) -> dict[str, list[str]]:
     """The Procfile's own lines."""
-    from honcho.environ import parse_procfile
+    from config.procfile import commands_of
 
-    lines = parse_procfile((ROOT / "Procfile").read_text(encoding="utf-8")).processes
+    lines = commands_of(ROOT / "Procfile")
     folder = Path(sys.executable).parent
     return {
         name: [

@@ -7,14 +7,11 @@ ours would be the next client's: there they are defaults of the role in the data
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
-from django.apps import apps
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
-from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from columns.poolers import is_pooled
@@ -27,16 +24,6 @@ _TRIES = 50
 
 class UnfitDatabase(Exception):
     """The database is unsuitable; the text says why, and what to do."""
-
-
-def is_migrated() -> bool:
-    """Whether the database has every migration of the installed apps."""
-    applied = MigrationRecorder(connection).applied_migrations()
-    return all(
-        (app.label, file.stem) in applied
-        for app in apps.get_app_configs()
-        for file in Path(app.path, "migrations").glob("[0-9]*.py")
-    )
 
 
 def require_fit() -> bool:

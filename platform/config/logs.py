@@ -2,12 +2,9 @@
 
 import logging
 import re
-import sys
-from logging.config import dictConfig
 from typing import Any
 
 from chain.shown_text import escaped
-from config.json_lines import JsonLines
 from config.repeated_lines import RepeatedLines
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -21,25 +18,6 @@ _LINKS = re.compile(
 
 
 _LONGEST_TRACEBACK = 40_000
-
-_configured: dict[str, Any] | None = None
-
-
-def configure(config: dict[str, Any]) -> None:
-    """Applies Django's LOGGING. Where this process, or the one it was forked from, has done so, it
-    takes the standard error and the process's name again and no more: the whole writes to every
-    logger there is, and copies 3 MB of what a fork shares.
-    """
-    global _configured
-    if config != _configured:
-        dictConfig(config)
-        _configured = config
-        return
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, logging.StreamHandler) and handler.get_name() == _STDERR:
-            handler.setStream(sys.stderr)
-            if isinstance(handler.formatter, JsonLines):
-                handler.setFormatter(JsonLines())
 
 
 class Lines(logging.Formatter):

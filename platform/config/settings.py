@@ -1,6 +1,7 @@
 """Every setting, once, each with its reason. What differs between installations is environment."""
 
 import os
+from logging.config import dictConfig
 from pathlib import Path
 
 from django.urls import reverse_lazy
@@ -17,7 +18,6 @@ from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa
 from config.history_settings import *  # noqa: F403  (likewise)
 from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.logs import FORMATS, LEVELS, logging_of
-from config.logs import configure as configure_logs
 from config.mail import mail_settings
 from config.redis_urls import broker_address, redis_url
 from config.standard_methods import STANDARD_METHODS
@@ -394,7 +394,7 @@ LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", LEVELS)
 LOG_FORMAT = env.choice("LOG_FORMAT", "line", FORMATS)
 LOGGING = logging_of(LOG_LEVEL, LOG_FORMAT)
 LOGGING_CONFIG = None  # Django would do it again at each django.setup(), as Celery calls it
-configure_logs(LOGGING)
+dictConfig(LOGGING)
 # A call that took longer is logged with its method, its key and its request's id; 0 logs none.
 SLOW_CALL_MS = env.integer("SLOW_CALL_MS", 2_000)
 

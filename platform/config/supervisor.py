@@ -11,21 +11,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
 import psutil
-from honcho.colour import get_colours
-from honcho.environ import parse_procfile
-from honcho.printer import Message, Printer
 
 from config.json_lines import PROCESS
-from config.json_printer import JsonPrinter
 from config.log_output import LogOutput
 from config.nice_values import set_nice_value
-from config.preloaded import Image, Running
-from config.procfile_commands import argv_of
+from config.printing import JsonPrinter, LinePrinter, Printer
+from config.procfile import commands_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
 from embedded.probing import Prober
 from embedded.processes import dies_with_parent, end, reap_others
@@ -46,6 +41,10 @@ _LONGEST_PAUSE_SECONDS = 30.0
 # After so long a process was healthy, and a fall is a new story.
 _SETTLED_SECONDS = 60.0
 _LONGEST_LINE = 65_536
+# Loading takes each program seconds of a core: as many load at once as there are cores, in the
+# Procfile's order, and nobody waits longer than this for one that does not report.
+_LOADING_AT_ONCE = os.cpu_count() or 1
+_LOADING_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -54,9 +53,8 @@ class Program:
 
     name: str
     command: str
-    colour: str
     watched: Watched
-    process: Running | None = None
+    process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     falls: int = 0
     starts: int = 0
@@ -74,10 +72,9 @@ class Supervisor:
     environment: Mapping[str, str]
     servers: Servers
     programs: list[Program]
-    printer: Printer | JsonPrinter
+    printer: Printer
     prober: Prober
     state: RunStateFile
-    image: Image | None = None
     selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     stop_asked: int = 0
     published: tuple[float, object] = (0.0, None)
@@ -105,7 +102,6 @@ def supervise(
     left_out: Set[str] = frozenset(),
     expected: Set[str] = frozenset(),
     in_json: bool = False,
-    image: Image | None = None,
     patience: Patience = DEFAULT_PATIENCE,
 ) -> None:
     """Runs every process of the Procfile but those `left_out` until SIGINT, SIGTERM or SIGHUP, then
@@ -114,29 +110,24 @@ def supervise(
     they first did. `on_tick` is called a few times a second. `in_json` every line is an object, and
     names its process itself. The caller stops the servers.
     """
-    commands = parse_procfile(procfile.read_text(encoding="utf-8")).processes
-    colours = get_colours()
+    commands = commands_of(procfile)
     keep_short_name(servers.run_dir)
     programs = [
         Program(
             name,
             command,
-            next(colours),
             watched(servers.run_dir, number, is_expected=name in expected, patience=patience),
         )
         for number, (name, command) in enumerate(commands.items())
         if name not in left_out
     ]
     output = sys.stdout = LogOutput.of(sys.stdout)
-    printer: Printer | JsonPrinter = JsonPrinter(output)
-    if not in_json:
-        printer = Printer(output, width=max(map(len, [*commands, _OURSELVES])))
+    printer = JsonPrinter(output) if in_json else LinePrinter(output, [*commands, _OURSELVES])
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
     supervisor = Supervisor(
         *(procfile.parent, environment, servers, programs, printer),
         prober=Prober(servers),
         state=RunStateFile(servers.run_dir),
-        image=image,
     )
 
     def ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
@@ -184,15 +175,16 @@ def _wake_by_signals(selector: selectors.BaseSelector) -> socket.socket:
 _OURSELVES = "run"
 
 
-def _say(supervisor: Supervisor, text: str, program: Program | None = None) -> None:
-    name, colour = (_OURSELVES, None) if program is None else (program.name, program.colour)
-    supervisor.printer.write(Message("line", text, datetime.now(), name, colour))
+def _say(supervisor: Supervisor, text: str, name: str = _OURSELVES) -> None:
+    supervisor.printer.write(text, name)
 
 
 def _start_what_is_due(supervisor: Supervisor) -> None:
     now = time.monotonic()
     for program in supervisor.programs:
-        if program.process is None and program.start_at <= now:
+        is_due = program.process is None and program.start_at <= now
+        loading = sum(_is_loading(each, now) for each in supervisor.programs)
+        if is_due and loading < _LOADING_AT_ONCE:
             program.watched.begin()
             program.process = _started(supervisor, program)
             program.started_at, program.started = now, time.time()
@@ -206,14 +198,15 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             set_nice_value(program.name, program.process.pid)
 
 
-def _started(supervisor: Supervisor, program: Program) -> Running:
+def _is_loading(program: Program, now: float) -> bool:
+    watched = program.watched
+    is_silent = watched.is_expected and not watched.has_notified
+    return program.process is not None and is_silent and now - program.started_at < _LOADING_SECONDS
+
+
+def _started(supervisor: Supervisor, program: Program) -> subprocess.Popen[bytes]:
     own = {**program.watched.environment, PROCESS: program.name}
     environment = {**supervisor.environment, **own}
-    argv = argv_of(program.command, environment)
-    if supervisor.image is not None and argv is not None:
-        image, root = supervisor.image, supervisor.root
-        if (forked := image.spawn(argv, cwd=root, environment=environment)) is not None:
-            return forked
     # exec, so that our signals reach the program and not a shell around it.
     return subprocess.Popen(
         ["/bin/sh", "-c", f"exec {program.command}"],
@@ -245,7 +238,7 @@ def _relay(supervisor: Supervisor, seconds: float) -> None:
             program.pending = b""
         for line in lines:
             if line.strip():
-                _say(supervisor, line.decode("utf-8", "replace"), program)
+                _say(supervisor, line.decode("utf-8", "replace"), program.name)
 
 
 def _end_what_hangs(supervisor: Supervisor) -> None:
@@ -312,13 +305,9 @@ def _notice_falls(supervisor: Supervisor) -> None:
 
 
 def _reap(supervisor: Supervisor) -> None:
-    """Waits for what programs left when they ended, and for an image that fell."""
+    """Waits for what programs left to us, as the first process of a container."""
     known = {each.process.pid for each in supervisor.programs if each.process is not None}
     known |= {each.process.pid for each in supervisor.servers.running}
-    if supervisor.image is not None:
-        known.add(supervisor.image.pid)
-        if supervisor.image.has_ended():
-            _say(supervisor, "the preloaded image ended; programs are executed from now on")
     reap_others(known)
 
 
@@ -389,7 +378,7 @@ def _stop_all(supervisor: Supervisor) -> None:
         _forget(supervisor, program)
 
 
-def _kill_group(process: Running) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     # Its group lives as long as one member does, and its number is not given away before.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -78,7 +78,7 @@ class Watched:
         self, name: str, pid: int | None, *, since: float, restarts: int, restarts_lately: int
     ) -> ProgramState:
         if pid is None:
-            state = "restarting"
+            state = "restarting" if since else "starting"
         elif not self.has_notified:
             state = "starting" if self.is_expected else "unwatched"
         else:

@@ -16,7 +16,6 @@ import psutil
 from embedded.owner import Owner, stepping_down
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -57,13 +56,6 @@ def _raise_oom_score(by: int, pid: int | str = "self") -> None:
             os.pwrite(descriptor, str(score).encode(), 0)
         finally:
             os.close(descriptor)
-
-
-def adopt_orphans() -> bool:
-    """This process becomes the parent of its descendants whose own parent ends, and has to wait for
-    them. False where the system has no such thing: Linux alone.
-    """
-    return _libc is not None and _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0
 
 
 def reap_others(known: Collection[int]) -> None:

@@ -5,8 +5,7 @@ import json
 import logging
 import logging.config
 import os
-import subprocess
-import sys
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -14,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from honcho.printer import Message
 
 from config.json_lines import PROCESS
-from config.json_printer import JsonPrinter
 from config.logs import logging_of
+from config.printing import JsonPrinter, LinePrinter
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -129,7 +127,7 @@ def test_what_others_print_becomes_an_object_and_objects_pass_as_they_are() -> N
     printer = JsonPrinter(output)
     told = '{"level": "INFO", "message": "as it is"}'
     for text in (told, "[ERROR] a server's own line", '{"half": ', "[1, 2]"):
-        printer.write(Message("line", text, datetime.now(), "web", None))
+        printer.write(text, "web")
     first, *wrapped = output.getvalue().splitlines()
     assert first == told
     found = [json.loads(each) for each in wrapped]
@@ -275,25 +273,23 @@ def test_lines_for_people_are_limited_too() -> None:
     assert output.getvalue() == "WARNING ingest: waiting\n" * 5
 
 
-def test_logs_go_to_the_standard_error_of_now_without_being_configured_again() -> None:
-    code = """
-import io, logging, sys
-import django
-django.setup()
-handlers = list(logging.getLogger().handlers)
-sys.stderr = io.StringIO()
-django.setup()
-configure(settings.LOGGING)
-assert logging.getLogger().handlers == handlers
-logging.getLogger("ingest").warning("waiting")
-logging.getLogger("django").info("started")
-print(repr(sys.stderr.getvalue()))
-"""
-    code = "from config.logs import configure\nfrom django.conf import settings\n" + code
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_FORMAT": "line"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "platform")])
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(
-        run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == repr("WARNING ingest: waiting\nINFO django: started\n")
+def test_lines_for_people_name_their_program() -> None:
+    output = io.StringIO()
+    LinePrinter(output, ["web", "lander"]).write("one\ntwo", "web")
+    first, second = output.getvalue().splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d web    \| one", first)
+    assert second.endswith("web    | two")
+
+
+def test_lines_have_a_colour_on_a_terminal_alone() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    output = Terminal()
+    printer = LinePrinter(output, ["web", "lander"])
+    printer.write("ready", "web")
+    printer.write("ready", "lander")
+    first, second = output.getvalue().splitlines()
+    assert first.startswith("\x1b[0m\x1b[36m") and first.endswith("web    | \x1b[0mready")
+    assert second.startswith("\x1b[0m\x1b[33m")

@@ -172,9 +172,8 @@ def test_a_run_is_whole_however_its_processes_end(run: Run) -> None:
     credentials = serves(run)
     nothing_of_it_is_open_to_others(run)
     a_second_one_says_so(run)
-    its_programs_share_what_was_loaded_once(run)
+    ps_tells_its_programs_apart(run)
     what_dies_is_started_again(run)
-    without_the_image_programs_are_executed(run)
     only_the_supervisor_is_killed(run)
     the_whole_tree_is_killed(run)
     assert json.loads((run.folder / "run" / "credentials.json").read_text()) == credentials
@@ -225,8 +224,8 @@ def a_second_one_says_so(run: Run) -> None:
     assert run.get("/readyz") == 200
 
 
-def its_programs_share_what_was_loaded_once(run: Run) -> None:
-    """And ps tells them apart by the commands that another supervisor would execute."""
+def ps_tells_its_programs_apart(run: Run) -> None:
+    """By the commands that another supervisor would execute."""
     assert run.process is not None
     states = read_run_state(run.folder / "run")
     assert states is not None
@@ -236,46 +235,8 @@ def its_programs_share_what_was_loaded_once(run: Run) -> None:
         program = psutil.Process(pid)
         assert program.ppid() == run.process.pid
         assert program.environ()["TIDEMARK_PROCESS"] == name
-        assert shared_with_others(program) > _LOADED_BYTES, name
-    procfile = (ROOT / "Procfile").read_text()
-    assert f"web: {' '.join(psutil.Process(pids['web']).cmdline()[:3])} " in procfile
-    assert f"beat: {' '.join(psutil.Process(pids['beat']).cmdline()[:3])} " in procfile
-
-
-# A program that was executed shares a megabyte of what it has written.
-_LOADED_BYTES = 20_000_000
-
-
-def shared_with_others(process: psutil.Process) -> int:
-    """Bytes that were written before a fork, and since by none of those who have them."""
-    for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Shared_Dirty:"):
-            return int(line.split()[1]) * 1_024
-    raise AssertionError("the kernel does not say")
-
-
-def without_the_image_programs_are_executed(run: Run) -> None:
-    """Each by its command of the Procfile, as another supervisor does."""
-    assert run.process is not None
-    before = read_run_state(run.folder / "run")
-    assert before is not None
-    (image,) = run.named("manage.py preloaded")
-    image.kill()
-    run.until(lambda: "the preloaded image ended" in run.output())
-    for program in before.programs.values():
-        assert program.pid is not None
-        psutil.Process(program.pid).kill()
-
-    def all_are_back() -> bool:
-        now = read_run_state(run.folder / "run")
-        return now is not None and all(
-            each.state == "running" and each.restarts > before.programs[name].restarts
-            for name, each in now.programs.items()
-        )
-
-    run.until(all_are_back)
-    run.until(lambda: run.get("/readyz") == 200 and run.localnet_listens())
-    assert run.named("manage.py preloaded") == []
+    assert psutil.Process(pids["web"]).cmdline()[1:3] == ["manage.py", "serve"]
+    assert psutil.Process(pids["beat"]).cmdline()[-2:] == ["beat", "--pidfile="]
 
 
 def what_dies_is_started_again(run: Run) -> None:

@@ -16,17 +16,13 @@ from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config import env
-from config.aside import AsideFailed, aside
-from config.engine import UnfitDatabase, is_migrated
+from config.engine import UnfitDatabase
 from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
-from config.json_printer import line
 from config.listening import ports_of_a_run
-from config.loading import Loading
 from config.ports import PortUnusable, hold_ports
-from config.preloaded import preload
 from config.preparing import prepare_database
-from config.rehearsal import rehearse
-from config.supervisor import MARK, end_the_left_behind, supervise
+from config.printing import line
+from config.supervisor import end_the_left_behind, supervise
 from embedded.servers import (
     FAILURES,
     RunDirTaken,
@@ -59,7 +55,6 @@ class Command(BaseCommand):
         "Run the whole service: embedded servers (unless DATABASE_URL and REDIS_URL are set), "
         "migrations, demo keys, and every process of the Procfile, until Ctrl-C."
     )
-    requires_system_checks: list[str] = []  # migrations come first
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--procfile", type=Path, default=settings.ROOT / "Procfile")
@@ -78,7 +73,7 @@ class Command(BaseCommand):
             PortUnusable,
             UnfitDatabase,
             env.BadEnvironment,
-            AsideFailed,
+            _NotThere,
         ) as failure:
             raise CommandError(_in_words(failure, run_dir)) from None
         except KeyboardInterrupt:
@@ -97,12 +92,6 @@ class Command(BaseCommand):
         for name, why in left_out.items():
             if name not in _OPTIONAL:
                 self._say(f"{name} is not started: {why}")
-        # The application is loaded while the servers start, and, on another core, while the
-        # database is prepared: that leaves nothing behind in this process, which is forked.
-        url = _base_url(host, port)
-        preparing = aside(lambda: _prepared(run_dir, url), expected=_EXPECTED)
-        loading = Loading()
-        image = None
         servers = Servers(run_dir)
         try:
             servers = start_servers(
@@ -111,18 +100,7 @@ class Command(BaseCommand):
                 valkey="REDIS_URL" not in os.environ,
                 syncs=False,
             )
-            preparing.go()
-            if problem := loading.problem():
-                raise CommandError(problem)
-            # Beside the preparation, unless that locks tables for migrations or, behind a pooler,
-            # ends sessions.
-            at_once = "DATABASE_URL" not in os.environ and is_migrated()
-            if at_once:
-                rehearse()
-            prepared = preparing.result()
-            if not at_once:
-                rehearse()
-            image = preload(environment=_environment_of_image(run_dir))
+            prepared = _prepared(run_dir, _base_url(host, port))
             if settings.LOCALNET and prepared.is_imported:
                 # Localnet is there for `/`; its blocks would be two chains in one ledger.
                 left_out["follower"] = "the ledger holds imported blocks, localnet is another chain"
@@ -136,21 +114,12 @@ class Command(BaseCommand):
                 left_out=left_out.keys(),
                 expected=_REPORTING if procfile == settings.ROOT / "Procfile" else frozenset(),
                 in_json=_in_json(),
-                image=image,
             )
         finally:
-            preparing.give_up()
-            if image is not None:
-                image.close()
             stop_servers(servers)
 
     def _say(self, text: str) -> None:
         self.stdout.write(line(text, process="run") if _in_json() else text)
-
-
-def _environment_of_image(run_dir: Path) -> dict[str, str]:
-    """As ps shows it: the next run finds an image that was left behind by it."""
-    return {**os.environ, "TIDEMARK_RUN_DIR": str(run_dir), MARK: str(run_dir)}
 
 
 def _in_json() -> bool:
@@ -183,11 +152,8 @@ class _NotThere(Exception):
     """The database does not answer; the text says why."""
 
 
-_EXPECTED = (UnfitDatabase, BadCredentialsFile, _NotThere, OSError)
-
-
 def _prepared(run_dir: Path, base_url: str) -> _Prepared:
-    """Brings the database up to date. Raises what `_EXPECTED` names."""
+    """Brings the database up to date. Raises UnfitDatabase, BadCredentialsFile and _NotThere."""
     try:
         prepare_database()
         is_imported = _ledger_is_imported()
