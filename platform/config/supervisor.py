@@ -42,7 +42,7 @@ _LONGEST_PAUSE_SECONDS = 30.0
 _SETTLED_SECONDS = 60.0
 _LONGEST_LINE = 65_536
 # Loading takes each program seconds of a core: as many load at once as there are cores, in the
-# Procfile's order, and nobody waits longer than this for one that does not report.
+# Procfile's order, and no longer than this without a report.
 _LOADING_AT_ONCE = os.cpu_count() or 1
 _LOADING_SECONDS = 10.0
 

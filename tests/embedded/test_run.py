@@ -227,10 +227,15 @@ def a_second_one_says_so(run: Run) -> None:
 def ps_tells_its_programs_apart(run: Run) -> None:
     """By the commands that another supervisor would execute."""
     assert run.process is not None
-    states = read_run_state(run.folder / "run")
-    assert states is not None
-    pids = {name: each.pid for name, each in states.programs.items()}
-    assert len(pids) == 8
+    pids: dict[str, int] = {}
+
+    def have_started() -> bool:
+        states = read_run_state(run.folder / "run")
+        programs = {} if states is None else states.programs
+        pids.update({name: each.pid for name, each in programs.items() if each.pid is not None})
+        return len(pids) == 8
+
+    run.until(have_started)
     for name, pid in pids.items():
         program = psutil.Process(pid)
         assert program.ppid() == run.process.pid

@@ -10,7 +10,7 @@ from solders.keypair import Keypair
 
 from tests.localnet.geyser_client import Client
 from tests.localnet.stream_shapes import Shape, shape_of
-from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet
 from tests.recordings import messages
 from upstream.protobuf import geyser_pb2 as schema
@@ -44,7 +44,7 @@ def ours() -> Shape:
         alice = wallet(localnet)
         for lamports in (SOL, 100 * SOL, SOL):
             paid = signed(localnet, [pay(alice, Keypair().pubkey(), lamports)], alice)
-            send(localnet, paid, skipPreflight=True)
+            landed(localnet, send(localnet, paid, skipPreflight=True), "processed")
         localnet.wait_for_slot(localnet.call("getSlot") + 5)
         found = client.rest()
         client.close()

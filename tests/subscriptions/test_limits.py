@@ -14,12 +14,13 @@ from access import usage
 from access.models import KeyDay, UsageMinute
 from access.services.keys import identify, suspend_key
 from access.services.usage import roll_up_usage
-from subscriptions import connection, members
+from subscriptions import members
 from tests.historical.racing import web_server
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.socket_client import Socket
 from tests.subscriptions.test_any_message import HEAD
+from webserver import websocket
 
 # Each slot sends it 131 kB, and more in base64.
 LARGE = {
@@ -102,7 +103,7 @@ def test_what_waits_for_a_keys_sockets_is_bounded_together(
     served: Served, limited: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The slowest of its sockets is ended, and no other key's."""
-    monkeypatch.setattr(connection, "MOST_WAITING_BYTES", 10**9)
+    monkeypatch.setattr(websocket, "MOST_WAITING_BYTES", 10**9)
     monkeypatch.setattr(members, "MOST_UNREAD_OF_HOLDER", 600_000)
     with served.socket(limited()) as slow, served.socket() as other:
         number = other.call("rootSubscribe")
