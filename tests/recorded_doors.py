@@ -35,7 +35,7 @@ _WHOLE = {
 _BASE64 = {"encoding": "base64", "commitment": "confirmed"}
 # Slower than the recorded validators: few slots are left out.
 _SLOT_SECONDS = 0.5
-# With everything that a validator sends but entries, and chosen parts of it.
+# With everything that a validator sends, and chosen parts of it.
 EVERYTHING = Request(
     accounts={"all": {}, "votes": {"owner": [VOTE]}, "clock": {"account": [CLOCK]}},
     transactions={
@@ -46,6 +46,7 @@ EVERYTHING = Request(
     },
     slots={"all": {"interslot_updates": True}, "plain": {}},
     blocks_meta={"all": {}},
+    entry={"all": {}},
     commitment=schema.CommitmentLevel.PROCESSED,
 )
 
