@@ -299,7 +299,8 @@ class Notified:
         def of(name: str, slot_of: Callable[[Any], int]) -> list[Any]:
             return [each for each in self.results[name] if slot_of(each) in wanted]
 
-        assert [each["slot"] for each in of("slot", lambda each: each["slot"])] == list(slots)
+        opened = [each["slot"] for each in of("slot", lambda each: each["slot"])]
+        assert opened == list(slots), (Counter(opened), wanted - {*opened})
         roots = [slot for slot in self.results["root"] if slot in wanted]
         assert roots == list(slots)
         at = lambda each: each["context"]["slot"]  # noqa: E731
