@@ -35,7 +35,7 @@ _WHOLE = {
 _BASE64 = {"encoding": "base64", "commitment": "confirmed"}
 # Slower than the recorded validators: few slots are left out.
 _SLOT_SECONDS = 0.5
-# With everything that a validator sends but entries, and chosen parts of it.
+# With everything that a validator sends, and chosen parts of it.
 EVERYTHING = Request(
     accounts={"all": {}, "votes": {"owner": [VOTE]}, "clock": {"account": [CLOCK]}},
     transactions={
@@ -46,6 +46,7 @@ EVERYTHING = Request(
     },
     slots={"all": {"interslot_updates": True}, "plain": {}},
     blocks_meta={"all": {}},
+    entry={"all": {}},
     commitment=schema.CommitmentLevel.PROCESSED,
 )
 
@@ -298,7 +299,8 @@ class Notified:
         def of(name: str, slot_of: Callable[[Any], int]) -> list[Any]:
             return [each for each in self.results[name] if slot_of(each) in wanted]
 
-        assert [each["slot"] for each in of("slot", lambda each: each["slot"])] == list(slots)
+        opened = [each["slot"] for each in of("slot", lambda each: each["slot"])]
+        assert opened == list(slots), (Counter(opened), wanted - {*opened})
         roots = [slot for slot in self.results["root"] if slot in wanted]
         assert roots == list(slots)
         at = lambda each: each["context"]["slot"]  # noqa: E731

@@ -363,7 +363,7 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         len(part.accounts),
         0 if block is None else sum(bool(each.error) for each in part.transactions.values()),
         [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
-        part.has_entries or not picked.entries,
+        part.has_entries or slot.is_of_before or not picked.entries,
         part.bank or (0 if part.meta is None else part.meta.bank),
     )
 

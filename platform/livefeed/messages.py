@@ -113,8 +113,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     number of the Ask whose `again` this is of, 0 for what happens now. `is_whole`: nothing of
     the slot was missing. `at` is when the block's message came, in Unix seconds. The counts are of
     the whole slot, wanted or not; of failed transactions only with the block. `entries` are
-    messages in their order; `has_entries`: all of them came, if they are wanted. `bank` is the
-    validator's bank_id, 0 where the stream does not send it.
+    messages in their order; `has_entries`: all of them came, if they are wanted, or the slot is of
+    before the stream began. `bank` is the validator's bank_id, 0 where the stream does not send it.
     """
 
     slot: int

@@ -41,7 +41,8 @@ class Slot:
     the level that its status or a descendant's says, `level` the one that was announced, -1 for
     none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
-    announced last, `was_always_whole` each time.
+    announced last, `was_always_whole` each time. `is_of_before` if the streams began above it, and
+    only its statuses come.
     """
 
     number: int
@@ -58,6 +59,7 @@ class Slot:
     at: float = 0.0
     was_whole: bool = True
     was_always_whole: bool = True
+    is_of_before: bool = False
 
     def announce(self, level: Level) -> "Step":
         self.level = level
@@ -164,6 +166,8 @@ class SlotTracker:
         # Of final slots that are not kept any more: {signature: error and index}.
         self._signatures: deque[tuple[int, dict[bytes, tuple[bytes, int]]]] = deque()
         self._is_changed = False
+        # The lowest slot of which more than statuses came, 0 before that.
+        self._first = 0
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0
 
@@ -179,6 +183,7 @@ class SlotTracker:
         if isinstance(update, SlotUpdate):
             return self._moved(slot, number, update, now)
         slot.heard_at = now
+        self._first = min(self._first or slot.number, slot.number)
         part = slot.parts.get((number, update.bank))
         if part is None:
             part = slot.parts[number, update.bank] = Part(bank=update.bank)
@@ -253,7 +258,9 @@ class SlotTracker:
             if slot.wanted <= slot.level:
                 continue
             is_there = slot.is_whole and not (self.waits_for_entries and slot.misses_entries)
-            is_ready = is_there or now - max(slot.wanted_at, heard_at) > LATE_SECONDS
+            slot.is_of_before = not slot.parts and number < self._first
+            is_late = now - max(slot.wanted_at, heard_at) > LATE_SECONDS
+            is_ready = is_there or slot.is_of_before or is_late
             if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
                 self._is_changed = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED
