@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from upstream.protobuf import geyser_pb2 as schema
 
-# Addresses and other fields of all filters together: compiling them, and stating what they want,
-# take the loop some milliseconds each. 10,000 addresses, and some fields beside them.
-MOST_PARTS = 10_100
-# Of every filter: its entry in the request, its name, and what it asks for.
-_FIELDS_OF_FILTER = 3
+# Fields of a request with all of its filters: parsing and compiling them, and stating what they
+# want, take the loop some milliseconds each. 10,000 addresses and some others; a filter has three
+# itself.
+MOST_FIELDS = 10_100
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
 
@@ -25,21 +24,28 @@ class NotARequest(ValueError):
 
 
 class Size(NamedTuple):
-    """The filters of a request, and the fields that it has besides one with nothing in them."""
-
     filters: int
-    parts: int
+    fields: int
 
 
 def size_of(data: bytes, most_filters: int) -> Size:
-    """The size of a SubscribeRequest; counting ends with the first filter above these, or the first
-    part above MOST_PARTS. Raises NotARequest for what is no message, as far as it looks.
+    """The filters of a SubscribeRequest, and its fields with those of its messages; counting ends
+    with the first above these filters or MOST_FIELDS. Raises NotARequest for what is no message, as
+    far as it looks.
     """
-    filters = parts = at = 0
-    table, end = _REQUEST, len(data)
+    size = _walked(data, {}, most_filters)
+    if size.filters > most_filters or size.fields > MOST_FIELDS:
+        return size
+    return _walked(data, _REQUEST, most_filters)
+
+
+def _walked(data: bytes, table: Table, most_filters: int) -> Size:
+    """The size, without what is in messages that the table does not have."""
+    filters = fields = at = 0
+    end = len(data)
     outer: list[tuple[Table, int]] = []
     try:
-        while filters <= most_filters and parts <= MOST_PARTS:
+        while filters <= most_filters and fields <= MOST_FIELDS:
             if at >= end:
                 if at > end:
                     raise NotARequest
@@ -51,20 +57,18 @@ def size_of(data: bytes, most_filters: int) -> Size:
             at += 1
             if tag >= 0x80:
                 tag, at = _varint(data, at - 1)
-            parts += 1
+            fields += 1
             kind = tag & 7
             if kind == _BYTES:
                 length = data[at]
                 at += 1
                 if length >= 0x80:
                     length, at = _varint(data, at - 1)
+                filters += not outer and tag in _FILTERS
                 inner = table.get(tag)
                 if inner is None:
                     at += length
                     continue
-                if not outer and tag in _FILTERS:
-                    filters += 1
-                    parts -= _FIELDS_OF_FILTER
                 outer.append((table, end))
                 if at + length > end:
                     raise NotARequest
@@ -77,7 +81,7 @@ def size_of(data: bytes, most_filters: int) -> Size:
                 raise NotARequest
     except IndexError:
         raise NotARequest from None
-    return Size(filters, parts)
+    return Size(filters, fields)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -40,7 +40,7 @@ _ENDINGS = {
     "chain_not_followed": (UNAVAILABLE, "nothing of the chain arrives"),
     "too_many_addresses": (
         RESOURCE_EXHAUSTED,
-        "a request's filters have at most 10,000 addresses together: use cuckoo filters",
+        "at most 10,000 addresses in a request, where a filter counts as three: use cuckoo filters",
     ),
     "too_many_cuckoo_filters": (
         RESOURCE_EXHAUSTED,

@@ -25,7 +25,7 @@ from yellowstone.matching import (
     updates,
 )
 from yellowstone.replay import Replay
-from yellowstone.request_sizes import MOST_PARTS, NotARequest, size_of
+from yellowstone.request_sizes import MOST_FIELDS, NotARequest, size_of
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -113,7 +113,7 @@ class Stream:
             if size.filters > most:
                 text = f"subscription_limit_reached: at most {most} filters by the key's tier"
                 raise GrpcStatus(RESOURCE_EXHAUSTED, text)
-            if size.parts > MOST_PARTS:
+            if size.fields > MOST_FIELDS:
                 raise statuses.ended("too_many_addresses")
             request = schema.SubscribeRequest.FromString(data)
         except (NotARequest, DecodeError):
