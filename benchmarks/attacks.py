@@ -4,7 +4,7 @@ and restarts of the attacked processes.
 The service runs whole, with localnet, and attackers at another address of the loopback. So that
 their own CPU is not what a neighbour waits for, service and neighbours run in real time
 (SCHED_RR, which needs root), before attackers and everything else; calm and attack take turns.
-ATTACKS=pings,idle measures those with such a word in their name, ROUNDS=1 fewer turns.
+'ATTACKS=pings;idle' measures those with such a word in their name, ROUNDS=1 fewer turns.
 """
 
 import multiprocessing
@@ -139,7 +139,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     # An empty one: the service makes its own.
     services._copy_of_migrated = lambda run_dir: None
-    words = [word for word in os.environ.get("ATTACKS", "").split(",") if word]
+    words = [word for word in os.environ.get("ATTACKS", "").split(";") if word]
     chosen = [each for each in _cases() if not words or any(word in each.name for word in words)]
     grpc_port = free_ports(1)[0]
     with services.running_service(

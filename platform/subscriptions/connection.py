@@ -139,8 +139,7 @@ class Connection(WebSocket):
         """Reads a client that calls too often later."""
         waits = self._calls.charge(1, time.monotonic())
         if waits:
-            self._input.hold()
-            asyncio.get_running_loop().call_later(waits, self._input.release)
+            self._input.wait(waits)
 
     def _answer(self, body: bytes) -> None:
         if is_notice(body):

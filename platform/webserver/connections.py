@@ -131,7 +131,7 @@ class Connection(Reader):
             return
         is_much = self._ahead_bytes > self._worker.limits.body
         if is_much or len(self._ahead) >= _MOST_AHEAD or self.is_paused:
-            self._hold()
+            self._input.hold()
 
     def _answer_what_came(self) -> None:
         """Behind each slice of what the client sends."""
@@ -154,7 +154,7 @@ class Connection(Reader):
                 return
             self._wait_for_more()
             if not self._is_asking:
-                self._go_on()
+                self._input.release()
             return
         item = self._ahead.popleft()
         if isinstance(item, Refused):
@@ -189,7 +189,7 @@ class Connection(Reader):
         self._lingers = True
         self.deadline = _monotonic() + _LINGER_SECONDS
         self._worker.admission.is_idle(self)
-        self._go_on()
+        self._input.release()
         if self.transport.can_write_eof():
             self.transport.write_eof()
 

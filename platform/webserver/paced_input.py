@@ -84,12 +84,12 @@ class PacedInput:
     """Passes a connection's bytes on in slices, and pauses its reading meanwhile.
 
     `read` takes a slice, which is charged; what `then` does behind each is not. `is_over` says that
-    no more bytes are wanted. `hold` and `release` pause and resume for another reason, such as
-    output that the client does not read.
+    no more bytes are wanted. `hold` and `release` pause and resume for a reason of its user's, such
+    as output that the client does not read.
     """
 
     __slots__ = (
-        *("_at", "_data", "_is_new", "_is_over", "_is_paused", "_read", "_reasons"),
+        *("_at", "_data", "_is_held", "_is_new", "_is_over", "_is_paused", "_read", "_reasons"),
         *("_share", "_size", "_then", "_timer", "_transport"),
     )
 
@@ -114,6 +114,7 @@ class PacedInput:
         self._size = size
         self._is_new = True
         self._reasons = 0
+        self._is_held = False
         self._is_paused = False
         self._timer: asyncio.Handle | None = None
 
@@ -142,21 +143,26 @@ class PacedInput:
         return rest
 
     def hold(self) -> None:
-        """Passes nothing on until as many calls of `release`."""
-        self._reasons += 1
-        self._pause()
+        """Passes nothing on until `release`; further calls do nothing."""
+        if not self._is_held:
+            self._is_held = True
+            self._begin_reason()
 
     def release(self) -> None:
-        self._reasons -= 1
-        if not self._reasons and self._timer is None:
-            self._go_on()
+        if self._is_held:
+            self._is_held = False
+            self._end_reason()
+
+    def wait(self, seconds: float) -> None:
+        """Passes nothing on for so long, beside whatever else it waits for."""
+        self._begin_reason()
+        asyncio.get_running_loop().call_later(seconds, self._end_reason)
 
     def charge(self, seconds: float) -> None:
         """Charges something else than reading: nothing is read until that is paid."""
         waits = self._share.charge(seconds, time.monotonic())
         if waits:
-            self.hold()
-            asyncio.get_running_loop().call_later(waits, self.release)
+            self.wait(waits)
 
     def stop(self) -> bytes:
         """Passes nothing on any more. Returns what was not passed on."""
@@ -165,6 +171,15 @@ class PacedInput:
             self._timer = None
         self._reasons += 1
         return self._rest()
+
+    def _begin_reason(self) -> None:
+        self._reasons += 1
+        self._pause()
+
+    def _end_reason(self) -> None:
+        self._reasons -= 1
+        if not self._reasons and self._timer is None:
+            self._go_on()
 
     def _go_on(self) -> None:
         """Passes one slice on, and arranges for the next one."""

@@ -46,7 +46,6 @@ class Reader(asyncio.Protocol):
         "_ignores",
         "_input",
         "_is_asking",
-        "_is_held",
         "_is_last",
         "_is_reading",
         "_line",
@@ -75,7 +74,6 @@ class Reader(asyncio.Protocol):
         self.peer = peer
         self.transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._input: PacedInput = cast(PacedInput, None)
-        self._is_held = False  # its bytes are not read now
         self._is_reading = False
         self.is_lost = False
         self.phase = Refused.HEAD_TIMEOUT  # why a request that is not whole by then is refused
@@ -147,17 +145,6 @@ class Reader(asyncio.Protocol):
         if is_new and request is not None:
             self._repeats.keep(data, request)
 
-    def _hold(self) -> None:
-        """Reads nothing until `_go_on`."""
-        if not self._is_held:
-            self._is_held = True
-            self._input.hold()
-
-    def _go_on(self) -> None:
-        if self._is_held:
-            self._is_held = False
-            self._input.release()
-
     def _takes_requests(self) -> bool:
         return not (self._error is not None or self._is_last or self._ignores or self.is_lost)
 
@@ -189,7 +176,7 @@ class Reader(asyncio.Protocol):
                 begin += upgrade.args[0]
                 if self._upgrading is not None:  # of a protocol that is not agreed on yet
                     self._input.put_back(data[begin:])
-                    self._hold()
+                    self._input.hold()
                     return
                 if self._resumed:
                     self._resume()
@@ -328,7 +315,7 @@ class Reader(asyncio.Protocol):
         why = self._worker.ask_for_large(self, request)
         if why is None:
             self._is_asking, self._most = True, request.length
-            self._hold()
+            self._input.hold()
         return why
 
     def may_send(self, request: Request, why: Refused | None) -> None:
@@ -341,7 +328,7 @@ class Reader(asyncio.Protocol):
         elif self._current is None and self._error is None:
             if request is self._reading:
                 self._wait_for_more()
-            self._go_on()
+            self._input.release()
 
     def _continue(self) -> None:
         """Asks the client for the body that it holds back."""

@@ -97,7 +97,7 @@ class WebSocket:
     most_frames = 1_024
 
     __slots__ = (
-        *("_asked_at", "_channel", "_ending", "_heard_at", "_input", "_is_held", "_protocol"),
+        *("_asked_at", "_channel", "_ending", "_heard_at", "_input", "_protocol"),
         *("_queue", "_waiters", "is_ended", "unread_bytes"),
     )
 
@@ -115,7 +115,6 @@ class WebSocket:
             is_over=lambda: self._protocol.state is not State.OPEN,
             size=FIRST_FRAMES,
         )
-        self._is_held = False
         self._asked_at = 0.0
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
@@ -155,8 +154,7 @@ class WebSocket:
         if last:
             # It said goodbye, or what it sent is no WebSocket: the library has answered.
             self._finish()
-        if not self._is_held and self._channel.unsent > _MOST_UNSENT:
-            self._is_held = True
+        if self._channel.unsent > _MOST_UNSENT:
             self._input.hold()
 
     def resume_writing(self) -> None:
@@ -167,9 +165,7 @@ class WebSocket:
         if self._channel.is_paused:
             return
         self._wake()
-        if self._is_held:
-            self._is_held = False
-            self._input.release()
+        self._input.release()
 
     def connection_lost(self) -> None:
         self._input.stop()

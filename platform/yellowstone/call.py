@@ -1,8 +1,10 @@
 """Call: one call of a client, by its requests and its responses."""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -73,9 +75,14 @@ class Call:
         self._connection.push(self)
         return size
 
-    def charge(self, seconds: float) -> None:
-        """Charges the client for what its requests cost beside reading them."""
-        self._connection.charge(seconds)
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Charges the client for what happens within, beside reading its requests."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._connection.charge(time.thread_time() - began)
 
     def forgive(self) -> None:
         """It was answered for a good key: it does not count for the client's address."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from chain.commitment import Commitment
 from livefeed.filters import AccountFilter as FeedFilter
@@ -56,19 +55,6 @@ def misses_entries(filters: Filters, content: Content) -> bool:
     """Whether entries of the slot are wanted now that did not come."""
     is_due = content.level is level_of(filters)
     return is_due and not content.has_entries and wants_entries(filters)
-
-
-def count_of(request: Any) -> int:
-    """How many filters a SubscribeRequest has: what a tier's limit of subscriptions counts."""
-    return sum(
-        map(
-            len,
-            (
-                *(request.accounts, request.slots, request.transactions, request.blocks),
-                *(request.transactions_status, request.blocks_meta, request.entry),
-            ),
-        )
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Replay:
                 found.set_result(answer)
 
         # Of slots that are not final the feed sends again what is not stored yet.
-        self._engine.want(self._stream, self.filters, ready, again=True)
+        self._stream.want(self.filters, ready, again=True)
         return await found
 
     async def _read_to(self, target: int | None) -> None:

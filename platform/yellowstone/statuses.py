@@ -38,6 +38,10 @@ _ENDINGS = {
     "sockets_unavailable": (UNAVAILABLE, "the key could not be checked: connect again"),
     "stream_silent": (UNAVAILABLE, "nothing of the chain arrives: connect again"),
     "chain_not_followed": (UNAVAILABLE, "nothing of the chain arrives"),
+    "too_many_addresses": (
+        RESOURCE_EXHAUSTED,
+        "at most 10,000 addresses in a request, where a filter counts as three: use cuckoo filters",
+    ),
     "too_many_cuckoo_filters": (
         RESOURCE_EXHAUSTED,
         "the cuckoo filters of the key's streams, or of all, are too large together",

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from access.callers import Caller
 from livefeed.messages import Answer, Moved, Want
+from subscriptions.link import Ready
 from subscriptions.members import Member
 from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.geyser.transport import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
@@ -17,7 +18,6 @@ from yellowstone import access, statuses
 from yellowstone.call import Call
 from yellowstone.content import Content, created_now
 from yellowstone.matching import (
-    count_of,
     cuckoo_bytes,
     misses_entries,
     moves,
@@ -25,6 +25,7 @@ from yellowstone.matching import (
     updates,
 )
 from yellowstone.replay import Replay
+from yellowstone.request_sizes import MOST_FIELDS, NotARequest, size_of
 
 if TYPE_CHECKING:
     from yellowstone.engine import Engine
@@ -87,13 +88,11 @@ class Stream:
             self._end_replay()
 
     async def _take(self, data: bytes) -> None:
-        began = time.thread_time()
-        try:
+        with self._call.charged():
             request, filters = self._read(data)
-        finally:
-            self._call.charge(time.thread_time() - began)
         if filters is None:
             return
+        await asyncio.sleep(0)  # others have their turn before the filters are stated
         await self._pay_for(cuckoo_bytes(filters))
         access.count(self.member.key_id, "Filters", "ok", self.member.address)
         self._end_replay()
@@ -107,19 +106,22 @@ class Stream:
 
     def _read(self, data: bytes) -> tuple[Any, Filters | None]:
         """The request and its filters; None for a ping, which is answered."""
+        # Counted before it is parsed: hundreds of thousands of filters take the loop a second.
+        most = self.caller.stream_subscriptions
         try:
+            size = size_of(data, most)
+            if size.filters > most:
+                text = f"subscription_limit_reached: at most {most} filters by the key's tier"
+                raise GrpcStatus(RESOURCE_EXHAUSTED, text)
+            if size.fields > MOST_FIELDS:
+                raise statuses.ended("too_many_addresses")
             request = schema.SubscribeRequest.FromString(data)
-        except DecodeError:
+        except (NotARequest, DecodeError):
             raise GrpcStatus(INVALID_ARGUMENT, "not a SubscribeRequest") from None
         if request.HasField("ping"):
             pong = schema.SubscribeUpdate(pong={"id": request.ping.id})
             self._send([pong.SerializeToString() + created_now()])
             return request, None
-        # Counted before they are read: compiling hundreds of thousands takes seconds.
-        most = self.caller.stream_subscriptions
-        if count_of(request) > most:
-            text = f"subscription_limit_reached: at most {most} filters by the key's tier"
-            raise GrpcStatus(RESOURCE_EXHAUSTED, text)
         try:
             filters = Filters(request)
             require_served(filters, entries=settings.FOLLOW_ENTRIES)
@@ -147,11 +149,16 @@ class Stream:
             if not opened.done():
                 opened.set_result(answer is not None)
 
-        self._engine.want(self, filters, ready)
+        self.want(filters, ready)
         is_open = await opened
         self._engine.link.unwant(before)
         if not is_open:
             raise statuses.ended("chain_not_followed")
+
+    def want(self, filters: Filters, ready: Ready, *, again: bool = False) -> None:
+        """Engine.want, charged to the client."""
+        with self._call.charged():
+            self._engine.want(self, filters, ready, again=again)
 
     def _end_replay(self) -> None:
         self.replay = None

@@ -25,15 +25,18 @@ class Source:
 
 
 @given(
-    st.lists(st.binary(max_size=5_000) | st.sampled_from(("hold", "release", "turn")), max_size=20)
+    st.lists(
+        st.binary(max_size=5_000) | st.sampled_from(("hold", "release", "wait", "turn")),
+        max_size=20,
+    )
 )
 def test_all_bytes_come_once_and_in_order_and_none_while_held(steps: list[bytes | str]) -> None:
     async def run() -> None:
-        source, taken, held = Source(), bytearray(), 0
+        source, taken, held, waits = Source(), bytearray(), False, 0.0
 
         def read(data: bytes) -> None:
             nonlocal turns
-            assert not held
+            assert not held and time.monotonic() >= waits
             assert turns == 0, "what comes behind a slice was left out"
             turns += 1
             # Part of a slice may come again.
@@ -53,20 +56,22 @@ def test_all_bytes_come_once_and_in_order_and_none_while_held(steps: list[bytes 
         sent = bytearray()
         for step in steps:
             if step == "hold":
-                held += 1
+                held = True
                 paced.hold()
-            elif step == "release" and held:
-                held -= 1
+            elif step == "release":
+                held = False
                 paced.release()
+            elif step == "wait":
+                waits = max(waits, time.monotonic() + 0.001)
+                paced.wait(0.002)
             elif isinstance(step, bytes):
                 sent += step
                 paced.received(step)
             await asyncio.sleep(0)
-        while held:
-            held -= 1
-            paced.release()
+        held = False
+        paced.release()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while len(taken) < len(sent):
+            while len(taken) < len(sent) or source.is_paused:
                 await asyncio.sleep(0)
         assert taken == sent
         assert not source.is_paused

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
-import grpc
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -15,7 +14,7 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, Event, ResponseReceived, StreamReset
 
 from tests.patience import PATIENCE_SECONDS
-from tests.yellowstone.conftest import Geyser, Request
+from tests.yellowstone.conftest import Geyser
 from upstream.protobuf import geyser_pb2 as schema
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -198,12 +197,3 @@ def test_a_unary_call_waits_for_its_request_no_longer_than_a_while(
         client.call("Ping", geyser.key)
         answer = next(event for event in client.events() if isinstance(event, ResponseReceived))
     assert dict(answer.headers)["grpc-status"] == "4"
-
-
-def test_filters_are_counted_before_they_are_read(geyser: Geyser) -> None:
-    # Bad ones: compiling them would be refused with another status.
-    request = Request(accounts={str(n): {"account": ["no key"]} for n in range(100_000)})
-    with geyser.subscribed(request) as stream:
-        error = stream.refusal()
-    assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert error.details().startswith("subscription_limit_reached")
