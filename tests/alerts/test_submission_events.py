@@ -21,8 +21,8 @@ def test_a_webhook_says_once_a_day_why_a_transaction_is_not_sent(
 ) -> None:
     key = issue().key
     assert key.customer_id == ada.pk
-    for moved in (0, 1, 24):  # by a lander, by the one that took over, and the next day
-        clock.move(hours=moved)
+    for moved in (0, 1, 86_400):  # by a lander, by the one that took over, and the next day
+        clock.move(seconds=moved)
         publish_stopped([_change(key.pk, clock.now, _OVER, bundle_id="b" * 64)])
         work()
     assert len(receiver.got) == 2
