@@ -202,7 +202,10 @@ def test_little_is_read_behind_a_head_that_is_refused(serve: Serve) -> None:
         with pytest.raises(OSError):
             for _ in range(12):
                 client.send(bytes(1 << 20))
+                until = time.monotonic() + 5.0  # where it is not read at all, sending times out
                 while fcntl.ioctl(client.sock, termios.TIOCOUTQ, bytes(4)) != bytes(4):
+                    if time.monotonic() > until:
+                        break
                     time.sleep(0.001)
 
 
