@@ -1,7 +1,7 @@
 """What the supervisor prints: the lines of its programs, for people or as JSON objects."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime
 from io import TextIOBase
 from itertools import cycle
@@ -22,7 +22,7 @@ class Printer(Protocol):
 class LinePrinter:
     """`12:34:56 web | text`, in a colour for each program where the output is a terminal."""
 
-    def __init__(self, output: TextIOBase, names: Iterable[str]) -> None:
+    def __init__(self, output: TextIOBase, names: Collection[str]) -> None:
         self._output = output
         self._colours = dict(zip(names, cycle(_COLOURS), strict=False)) if output.isatty() else {}
         self._width = max(map(len, names), default=0)
