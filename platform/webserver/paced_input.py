@@ -165,11 +165,14 @@ class PacedInput:
             self.wait(waits)
 
     def stop(self) -> bytes:
-        """Passes nothing on any more. Returns what was not passed on."""
+        """Passes nothing on any more, and leaves the transport as it is. Returns what was not
+        passed on.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._reasons += 1
+        self._is_paused = True
         return self._rest()
 
     def _begin_reason(self) -> None:

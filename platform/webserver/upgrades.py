@@ -67,10 +67,19 @@ class Channel:
         if not self._connection.is_lost:
             self._connection.transport.resume_reading()
 
-    def close(self) -> None:
-        """Ends the connection once all is sent."""
-        if not self._connection.is_lost:
-            self._connection.transport.close()
+    def finish(self) -> None:
+        """Ends the connection once all is sent. What comes meanwhile still goes to the handler: if
+        bytes were left unread, the system would reset the connection, and the client lose what was
+        sent last.
+        """
+        transport = self._connection.transport
+        if self.is_lost or transport.is_closing():
+            return
+        if not transport.can_write_eof():
+            transport.close()
+            return
+        transport.resume_reading()
+        transport.write_eof()
 
     def abort(self) -> None:
         self._connection.abort()

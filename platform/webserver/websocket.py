@@ -26,6 +26,8 @@ _PING_SECONDS = 20.0
 _GONE_SECONDS = 60.0
 # How long a client that is disconnected may take to read why.
 _GOODBYE_SECONDS = 5.0
+# What a client may have sent by then without knowing.
+_GOODBYE_BYTES = 4 * 1_048_576
 # A message that was begun has to be whole by then.
 _MESSAGE_SECONDS = 20.0
 
@@ -97,7 +99,7 @@ class WebSocket:
     most_frames = 1_024
 
     __slots__ = (
-        *("_asked_at", "_channel", "_ending", "_heard_at", "_input", "_protocol"),
+        *("_asked_at", "_channel", "_ending", "_heard_at", "_ignored", "_input", "_protocol"),
         *("_queue", "_waiters", "is_ended", "unread_bytes"),
     )
 
@@ -116,6 +118,7 @@ class WebSocket:
             size=FIRST_FRAMES,
         )
         self._asked_at = 0.0
+        self._ignored = 0  # bytes that came behind the end
         self._ending: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
         channel.bound_buffer(_BUFFER_BYTES)
@@ -134,6 +137,11 @@ class WebSocket:
     # --- from the web server ----------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
+        if self.is_ended:
+            self._ignored += len(data)
+            if self._ignored > _GOODBYE_BYTES:
+                self._abort()
+            return
         self._heard_at = time.monotonic()
         self._input.received(data)
 
@@ -228,7 +236,8 @@ class WebSocket:
         self._on_end()
         self._wake()
         if not self._channel.is_lost:
-            self._channel.close()
+            self._input.stop()
+            self._channel.finish()
             loop = asyncio.get_running_loop()
             self._ending = loop.call_later(_GOODBYE_SECONDS, self._abort)
 
