@@ -16,9 +16,14 @@ def main() -> None:
 
     from config.env import BadEnvironment
     from config.terminal import guard
+    from config.version import VERSION
     from embedded.addresses import BadDatabaseUrl
 
     guard()
+    if sys.argv[1:] == ["version"]:
+        # Django answers this one with its own version before it looks for commands.
+        print(VERSION)
+        return
     try:
         execute_from_command_line(sys.argv)
     except (BadEnvironment, BadDatabaseUrl) as error:

@@ -21,6 +21,7 @@ from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
 from config.redis_urls import broker_address, redis_url
 from config.standard_methods import STANDARD_METHODS
+from config.version import VERSION  # noqa: F401  (a setting)
 from config.web_limits import *  # noqa: F403  (every one of them is a setting)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -231,6 +232,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.page_context.version",
             ]
         },
     }

@@ -3,6 +3,7 @@ a request, and what is answered without threads.
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -54,7 +55,6 @@ from webserver.responses import Headers, Refused, Response
 # Path → who sends a body there, by the request's environ: None for one who may not.
 Uploads = Mapping[str, Callable[[Mapping[str, Any]], bytes | None]]
 
-_ALIVE = b'{"status": "ok"}'
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
 # The node gets at most eight requests at a time (upstream.connection_pool); further threads
@@ -112,6 +112,7 @@ def _view_of(request: Request) -> Any:
 
 def at_once(application: Any) -> Callable[[Request], Response | None]:
     """Answers the paths that never wait on the loop itself; None for other requests."""
+    alive = json.dumps({"status": "ok", "version": settings.VERSION}).encode()
 
     def answer(request: Request) -> Response | None:
         if request.path not in _ON_THE_LOOP or request.method not in ("GET", "HEAD"):
@@ -123,7 +124,7 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
                 ("Cache-Control", "no-store"),
                 *CORS.items(),
             ]
-            return Response(200, headers, [_ALIVE])
+            return Response(200, headers, [alive])
         head: list[Any] = []
 
         def start_response(status: str, headers: Any, _exc_info: Any = None) -> None:

@@ -98,9 +98,11 @@ class Alive:
     """This process answers.
 
     status: always the same word
+    version: of the service
     """
 
     status: Literal["ok"]
+    version: str
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

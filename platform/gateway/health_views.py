@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from rest_framework.response import Response
 
 from gateway.authentication import has_metrics_token
@@ -19,7 +20,7 @@ class Healthz(OpenView):
 
     def get(self, request: Any) -> Response:
         """Whether this process answers at all: for a supervisor that restarts it if not."""
-        return Response(Alive("ok"))
+        return Response(Alive("ok", settings.VERSION))
 
 
 class Readyz(OpenView):

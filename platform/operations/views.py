@@ -1,8 +1,8 @@
 """GET /metrics, for Prometheus."""
 
-from importlib import metadata
 from typing import Any, ClassVar, NoReturn
 
+from django.conf import settings
 from rest_framework.response import Response
 
 from gateway.open_views import OpenView
@@ -26,7 +26,7 @@ class Metrics(OpenView):
         `Authorization: Bearer …`, not an API key.
         """
         opened = [*alarms.open_alarms(), *held_alarms.open_alarms()]
-        body = exposition.exposed(present(clock.now()), opened, version=_version())
+        body = exposition.exposed(present(clock.now()), opened, version=settings.VERSION)
         return Response(body, content_type=exposition.CONTENT_TYPE)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
@@ -42,10 +42,3 @@ class _OnlyScraped(NotAllowed):
     """A JSON body, as every refusal of /metrics has."""
 
     response_body: ClassVar[dict[str, str]] = {"error": NotAllowed.reason}
-
-
-def _version() -> str:
-    try:
-        return metadata.version("tidemark")
-    except metadata.PackageNotFoundError:
-        return "checkout"

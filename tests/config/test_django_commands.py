@@ -1,10 +1,14 @@
 """Django's own commands: they do what a Django developer expects, or say plainly why not."""
 
 import os
+import re
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +20,27 @@ from tests.localnet_process import free_ports
 def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return {**kept, "TIDEMARK_RUN_DIR": str(tmp_path / "run"), **variables}
+
+
+def test_the_version_is_told_alike_by_command_door_pages_and_metrics(
+    client: Any, admin_client: Any, settings: Any, tmp_path: Path
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "version"],
+        cwd=settings.ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    version = ran.stdout.strip()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert client.get("/healthz").json() == {"status": "ok", "version": version}
+    for page in (client.get("/docs/"), client.get("/"), admin_client.get("/admin/")):
+        assert f"Tidemark {version}</footer>" in page.content.decode()
+    settings.METRICS_TOKEN = "t" * 32
+    metrics = client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {'t' * 32}").content.decode()
+    assert f'version="{version}"' in metrics
 
 
 def test_collectstatic_says_that_there_is_nothing_to_collect(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_details_of_readiness_are_for_operators(
 
 def test_the_process_is_healthy_whatever_it_needs(door: Any) -> None:
     response = door.get("/healthz")
-    assert response.status_code == 200 and response.json() == {"status": "ok"}
+    assert response.status_code == 200 and response.json()["status"] == "ok"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

@@ -1,0 +1,3 @@
+"""The version: here, and nowhere else."""
+
+VERSION = "0.9.0"
