@@ -25,7 +25,7 @@ endif
 run: environment
 	@exec .venv/bin/python manage.py run $(ARGS)
 
-# In three processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
+# In four processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
 # process of many threads gives more of its memory back.
 test: development
 	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "not soak" $(ARGS)

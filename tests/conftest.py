@@ -103,6 +103,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
     # A hash takes a third of a second of CPU, on purpose. Other processes verify these hashes, too.
     PBKDF2PasswordHasher.iterations = 1
+    find_static_files_once()
+
+
+def find_static_files_once() -> None:
+    """Each test's client makes its middleware anew, and WhiteNoise's looks at every file: 20 ms."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
+
+    find, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def add(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -175,7 +191,24 @@ def pytest_runtest_teardown(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def django_db_modify_db_settings(
+    django_db_modify_db_settings: None,
+) -> Iterator[contextlib.ExitStack]:
+    """To be closed when the database is made."""
+    from tests.databases import migrated_once
+
+    with contextlib.ExitStack() as making:
+        if WORKER and not os.environ.get("TIDEMARK_TEST_DATABASE_URL"):
+            making.enter_context(migrated_once(RUN_DIR / "databases.lock"))
+        yield making
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None,
+    django_db_modify_db_settings: contextlib.ExitStack,
+    django_db_blocker: Any,
+) -> Iterator[None]:
     """Tests that write for good empty every table after them; the audit log refuses that."""
     from django.db import connection
     from django.test import TransactionTestCase
@@ -185,6 +218,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
     TransactionTestCase._fixture_teardown = emptying.teardown  # type: ignore[method-assign]
     with django_db_blocker.unblock():
+        django_db_modify_db_settings.close()
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER IF EXISTS audit_is_not_emptied ON staff_auditentry")
         pooled = require_fit()

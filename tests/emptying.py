@@ -27,8 +27,12 @@ def empty_tables() -> None:
         _digest_of_made[:] = [_digest()]
         return
     with connection.cursor() as cursor:
+        # A table that was never written since it was emptied has no page. To plan a look into each
+        # takes PostgreSQL longer than all else here; of a partitioned one, the pages are elsewhere.
         cursor.execute(
-            " UNION ALL ".join(f"(SELECT '{name}' FROM {name} LIMIT 1)" for name in _emptied())
+            "SELECT oid::regclass::text FROM pg_class WHERE oid = ANY(%s::oid[])"
+            " AND (relkind = 'p' OR pg_relation_size(oid) > 0)",
+            [_emptied()],
         )
         written = [name for (name,) in cursor.fetchall()]
         if written:
@@ -42,9 +46,13 @@ def teardown(test_case: Any) -> None:
 
 
 @cache
-def _emptied() -> list[str]:
+def _emptied() -> list[int]:
+    """By their numbers: all tables of models but those that a migration fills."""
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    return [connection.ops.quote_name(name) for name in names if name not in _MADE_BY_MIGRATION]
+    quoted = [connection.ops.quote_name(each) for each in names if each not in _MADE_BY_MIGRATION]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name::regclass::oid FROM unnest(%s::text[]) AS name", [quoted])
+        return [oid for (oid,) in cursor.fetchall()]
 
 
 def _digest() -> str | None:

@@ -1,14 +1,14 @@
 """How the tests are ordered, and how they are spread over worker processes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-# Three: the suite waits as much as it works, and each worker starts services of its own.
-WORKERS = 3
+# Twice the processors that it is made for: the suite waits as much as it works.
+WORKERS = 4
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
@@ -93,7 +93,9 @@ def workers(config: pytest.Config) -> int:
 
 class InOrder(LoadScopeScheduling):
     """Hands whole files to the workers, in the order of the collection. A file's tests of another
-    phase are another piece of work: none is done by a worker that is past that phase.
+    phase are another piece of work: none is done by a worker that is past that phase. But one
+    worker begins with the tests without a database, which nothing has to precede: they wait for
+    processes, while those that roll back keep a processor busy.
     """
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
@@ -109,13 +111,31 @@ class InOrder(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return self._pieces[nodeid]
 
+    def _assign_work_unit(self, node: Any) -> None:
+        is_last = len(self.nodes) > 1 and node is self.nodes[-1]
+        self.workqueue.move_to_end(next_piece(self.workqueue, is_last=is_last), last=False)
+        super()._assign_work_unit(node)
+
+
+def next_piece(pieces: Collection[str], *, is_last: bool) -> str:
+    """What a worker does next of the pieces that are left: the first; for the last worker the first
+    without a database, if the pieces are of all phases.
+    """
+    without = (each for each in pieces if each.startswith("3 "))
+    return next(without, next(iter(pieces))) if is_last else next(iter(pieces))
+
 
 def _pieces(nodeids: Sequence[str]) -> Iterator[tuple[str, str]]:
-    piece, count = "", 0
+    """Each test's piece of work, which begins with the number of its phase: in each, the order of
+    the groups begins anew.
+    """
+    group, count, phase, rank = "", 0, 1, (-1, "")
     for nodeid in nodeids:
-        if _group(nodeid) != piece:
-            piece, count = _group(nodeid), count + 1
-        yield nodeid, f"{count} {piece}"
+        if _group(nodeid) != group:
+            group, count = _group(nodeid), count + 1
+            before, rank = rank, _rank(nodeid)[:2]
+            phase += rank < before
+        yield nodeid, f"{phase} {count} {group}"
 
 
 def _phase(item: pytest.Item) -> int:

@@ -1,5 +1,6 @@
 """LiveFeed: the follower's part, which publishes what subscribers want of the stream."""
 
+import contextlib
 import logging
 import os
 import threading
@@ -86,6 +87,8 @@ class LiveFeed:
     def stop(self) -> None:
         self._stopping.set()
         self._added.set()
+        with contextlib.suppress(*AWAY):
+            client().publish(asks_channel(), b"")  # ends the listening thread's wait
         for thread in self._threads:
             thread.join(timeout=3.0)
 
@@ -145,7 +148,7 @@ class LiveFeed:
                     connection.publish(hello_channel(), b"")
                     while not self._stopping.is_set():
                         message = pubsub.get_message(timeout=_LISTEN_SECONDS)
-                        if message is not None:
+                        if message is not None and message["data"]:
                             self._heard(message["data"])
             except AWAY:
                 self._stopping.wait(_PAUSE_SECONDS)

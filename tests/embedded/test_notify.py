@@ -59,10 +59,12 @@ def test_without_a_supervisor_nothing_happens(
 
 _WAITS = """
 import sys, time
+from embedded import notify
 from embedded.notify import allowed, progress, progressed_at
+notify._SECONDS = 0.5
 progress()
 with allowed(float(sys.argv[1])):
-    time.sleep(3)
+    time.sleep(1.5)
 print(progressed_at())
 time.sleep(60)
 """

@@ -82,7 +82,7 @@ def test_http_2_streams_that_hold_back_their_bodies_hold_nothing(serve: Serve) -
     ids=["head", "body", "body, bad key", "body to /", "stream", "nothing"],
 )
 def test_clients_that_stop_half_way_stop_nobody(serve: Serve, half: bytes) -> None:
-    port = serve(first_seconds=2, head_seconds=2, body_seconds=2)
+    port = serve(first_seconds=1, head_seconds=1, body_seconds=1)
     held = [Client(port).send(half) for _ in range(80)]
     assert alive(port)
     for client in held:

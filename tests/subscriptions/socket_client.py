@@ -14,8 +14,9 @@ class Socket:
 
     def __init__(self, url: str, key: str | None = None, **options: Any) -> None:
         headers = {} if key is None else {"Authorization": key}
-        # With messages that nobody took, the library waits so long for the server's goodbye.
-        options.setdefault("close_timeout", 1.0)
+        # Behind more messages than its queue may have, the library does not read the server's
+        # goodbye and waits for it in vain.
+        options.setdefault("max_queue", None)
         self._connecting = connect(
             url, additional_headers=headers, compression=None, max_size=None, **options
         )

@@ -22,6 +22,8 @@ from tests.subscriptions.socket_client import Socket
 from tests.subscriptions.test_any_message import HEAD
 from webserver import websocket
 
+# A client that does not read: the library stops reading behind so many messages.
+UNREAD = {"max_queue": 16, "close_timeout": 1.0}
 # Each slot sends it 131 kB, and more in base64.
 LARGE = {
     "jsonrpc": "2.0",
@@ -105,7 +107,7 @@ def test_what_waits_for_a_keys_sockets_is_bounded_together(
     """The slowest of its sockets is ended, and no other key's."""
     monkeypatch.setattr(websocket, "MOST_WAITING_BYTES", 10**9)
     monkeypatch.setattr(members, "MOST_UNREAD_OF_HOLDER", 600_000)
-    with served.socket(limited()) as slow, served.socket() as other:
+    with served.socket(limited(), **UNREAD) as slow, served.socket() as other:
         number = other.call("rootSubscribe")
         for _ in range(20):
             slow.send(LARGE)
@@ -194,7 +196,7 @@ def test_usage_has_calls_notifications_and_bytes(
 
 
 def test_a_reader_that_is_too_slow_is_disconnected(served: Served) -> None:
-    with served.socket() as slow, served.socket() as other:
+    with served.socket(**UNREAD) as slow, served.socket() as other:
         number = other.call("rootSubscribe")
         # Its socket is not read, and each slot sends it megabytes.
         for _ in range(200):
@@ -205,7 +207,7 @@ def test_a_reader_that_is_too_slow_is_disconnected(served: Served) -> None:
 
 
 def test_who_still_sends_when_it_is_disconnected_reads_why(served: Served) -> None:
-    with served.socket() as slow:
+    with served.socket(**UNREAD) as slow:
         for _ in range(200):
             slow.send(LARGE)
         # It reads nothing and goes on sending, before the server ends it and after.

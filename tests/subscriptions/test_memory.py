@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from subscriptions import reader
 from tests.ingest.following import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.indexer import Indexer
@@ -69,7 +70,8 @@ def test_an_indexer_that_is_killed_reads_on(served: Served) -> None:
     Indexer(served).runs(kills=12)
 
 
-def test_what_was_never_stored_is_a_gap(served: Served) -> None:
+def test_what_was_never_stored_is_a_gap(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "_FINDING_SECONDS", 1.0)
     with served.socket() as socket:
         number = socket.call("logsSubscribe", "all", {"fromSignature": "1" * 64})
         gap = socket.notice(number)

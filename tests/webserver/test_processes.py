@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import forked_commands
 from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import Client, get, post
@@ -162,12 +163,7 @@ def test_workers_do_not_outlive_their_master(running: Running) -> None:
 
 def test_a_port_that_is_in_use_is_named() -> None:
     with served() as server:
-        done = subprocess.run(
-            [sys.executable, "manage.py", "serve", "--port", str(server.port)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        done = forked_commands.run(["serve", "--port", str(server.port)], environment=os.environ)
     assert done.returncode == 1
     assert f"127.0.0.1:{server.port} cannot be listened on: Address already in use" in done.stderr
 
