@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from gateway.addresses import client_address
+from grpcserver.call import Call
 from upstream.geyser import SERVICE
 from upstream.geyser.transport import (
     INVALID_ARGUMENT,
@@ -17,7 +18,6 @@ from upstream.geyser.transport import (
     GrpcStatus,
 )
 from webserver.address_groups import holder_of
-from yellowstone.call import Call
 
 PATH = "/grpc.health.v1.Health/"
 # Seconds between two looks at the status.
