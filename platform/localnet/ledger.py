@@ -221,6 +221,7 @@ class Ledger:
                 self._kill_fork(bank)
             else:
                 self._froze(bank)
+            self._feed.deliver()
         if self._fork_from is not None:
             self._leave_fork()
         for bank in reversed(list(self.head.line())):
@@ -286,6 +287,8 @@ class Ledger:
                 run_turn(bank, self._engine, self._feed, turn)
                 if doomed:
                     self._forked += turn
+            self._feed.deliver()
+            if turn:
                 await asyncio.sleep(0)
             if loop.time() >= until:
                 break
