@@ -60,7 +60,8 @@ class Health:
                     await call.drained()
                     sent = status
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(call.ended(), _EVERY_SECONDS)
+                    async with asyncio.timeout(_EVERY_SECONDS):
+                        await call.ended()
 
     def _status(self, service: str) -> bytes:
         if service not in ("", SERVICE):
