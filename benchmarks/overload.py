@@ -1,19 +1,22 @@
 """More submissions than land: what the whole service on localnet does at each rate, and after it.
 
-An open loop sends `--rates` a second for `--seconds` each. Meanwhile /readyz, the follower's lag
-behind localnet and a WebSocket's notifications are read each second. After each rate it waits until
-the service is normal and all accepted submissions have a final fate.
+An open loop sends `--rates` a second for `--seconds` each (`OVERLOAD_SECONDS` in the environment).
+Meanwhile /readyz, the front page's live strip, the follower's lag behind localnet and a WebSocket's
+notifications are read each second. After each rate it waits until the service is normal and all
+accepted submissions have a final fate. All seven rates take about 12 minutes where little waits.
+
+A second is *false* if /readyz or the page says that the chain is followed though what the follower
+announces has not moved for 8 s, or the contrary though it moved within the last 3 s.
 """
 
 import argparse
-import base64
 import json
+import re
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,103 +24,144 @@ from os import environ
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import redis
-from solders.hash import Hash
-from solders.keypair import Keypair
-from solders.message import MessageV0
-from solders.pubkey import Pubkey
-from solders.system_program import TransferParams, transfer
-from solders.transaction import VersionedTransaction
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
-environ.setdefault("TIDEMARK_RUN_DIR", tempfile.mkdtemp(prefix="tidemark-bench-"))
-environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from benchmarks.landing_service import (  # noqa: E402
+    Landing,
+    call,
+    landing_service,
+    processor_seconds,
+    read,
+    read_json,
+    refusal,
+    signature_of,
+)
 from benchmarks.machine import load  # noqa: E402
 from benchmarks.open_load import send  # noqa: E402
-from benchmarks.service import rpc_request  # noqa: E402
 from embedded.addresses import embedded_addresses  # noqa: E402
-from tests.clients.service import Service, running_service  # noqa: E402
+from priority.chain_events import HEAD  # noqa: E402
+from tests.clients.service import Service  # noqa: E402
 
 RATES, SECONDS, CONNECTIONS = "50,100,200,300,500,1000,2000", 60, 256
 LONGEST_AFTER = 60.0
-_AIRDROPS, _AIRDROP = 5, 100_000_000_000
 _NORMAL_LAG = 2
+_MOST_LAG = 10
+# A standstill is said after 12 slots, and everything here is read once a second.
+_MOVED_SECONDS, _STOOD_SECONDS = 3.0, 8.0
+_WORD = re.compile(rb'<span class="word [a-z]*">([a-z ]+)</span>')
+_COLUMNS = (
+    *("a second", "accepted", "refused", "p99", "same or next slot", "latest", "final in 60 s"),
+    *("lag, most", "lag > 10", "/readyz", "page", "false", "silent", "normal after"),
+    *("cores used", "load"),
+)
 
 
 @dataclass
 class Look:
     """What was seen at one second."""
 
-    ready: str  # ok, degraded, or the checks that failed
-    lag: int | None  # slots that the follower is behind localnet
+    ready: str  # its status, and the checks that failed
+    page: str  # the word of the front page
+    stood: float  # seconds since what the follower announces moved
+
+    @property
+    def is_false(self) -> bool:
+        says_follows = (self.ready == "ok", self.page == "live")
+        if self.stood >= _STOOD_SECONDS:
+            return any(says_follows)
+        return self.stood <= _MOVED_SECONDS and (
+            "following" in self.ready or self.page in ("silent", "not connected")
+        )
 
 
 @dataclass
 class Watch(threading.Thread):
     """Looks at the service each second, and keeps a blockhash that is not old."""
 
-    service: Service
-    rpc: str
-    blockhash: str = ""
+    landing: Landing
+    blockhash: bytes = b""
     looks: list[Look] = field(default_factory=list)
+    lags: list[int] = field(default_factory=list)
     notified_at: list[float] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     is_over: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(daemon=True)
-        url = embedded_addresses(self.service.run_dir).redis_url
+        self._service: Service = self.landing.service
+        url = embedded_addresses(self._service.run_dir).redis_url
         self._redis = redis.Redis.from_url(url)
+        self._head, self._moved_at, self._stood = 0, time.monotonic(), 0.0
         self._refresh()
 
     def __hash__(self) -> int:
         return id(self)
 
     def run(self) -> None:
-        threading.Thread(target=self._listen, daemon=True).start()
+        for each in (self._listen, self._measure_lag):
+            threading.Thread(target=each, daemon=True).start()
         while not self.is_over:
             at = time.monotonic()
-            with suppress(Exception):
-                self._refresh()
             self.looks.append(self.look())
             time.sleep(max(0.0, at + 1 - time.monotonic()))
 
     def look(self) -> Look:
-        return Look(self._ready(), self._lag())
+        stood = self._stood
+        return Look(self._ready(), self._page(), stood)
+
+    def _measure_lag(self) -> None:
+        """In a thread of its own: pages take longer where all cores are busy."""
+        while not self.is_over:
+            at = time.monotonic()
+            with suppress(Exception):
+                self._refresh()
+                self.lags.append(self.lag())
+            time.sleep(max(0.0, at + 1 - time.monotonic()))
 
     def _refresh(self) -> None:
-        config = {"commitment": "processed"}
-        self.blockhash = call(self.rpc, "getLatestBlockhash", config)["value"]["blockhash"]
+        self.blockhash = self.landing.latest_blockhash()
 
     def _ready(self) -> str:
         try:
-            return str(_json(f"{self.service.base_url}/readyz", self.service.key)["status"])
+            found = read_json(f"{self._service.base_url}/readyz", self._service.key)
         except HTTPError as error:
-            checks = json.load(error)["checks"]
-            return ",".join(name for name, each in checks.items() if not each["ok"])
+            found = json.load(error)
         except OSError as error:
             return type(error).__name__
+        failed = [name for name, each in found["checks"].items() if not each["ok"]]
+        return " ".join([found["status"], *failed])
 
-    def _lag(self) -> int | None:
-        with suppress(Exception):
-            newest = call(self.rpc, "getSlot", {"commitment": "processed"})
-            found: Any = self._redis.hget("tidemark:follower", "head_slot")
-            return max(0, int(newest) - int(found))
-        return None
+    def _page(self) -> str:
+        try:
+            found = _WORD.search(read(f"{self._service.base_url}/front/live/", ""))
+        except OSError as error:
+            return type(error).__name__
+        return "" if found is None else found[1].decode()
+
+    def lag(self) -> int:
+        """Slots that what the follower announced is behind localnet."""
+        newest = call(self.landing.rpc, "getSlot", {"commitment": "processed"})
+        found: Any = self._redis.hget(HEAD, "slot")
+        now = time.monotonic()
+        if int(found) != self._head:
+            self._head, self._moved_at = int(found), now
+        # As of now: localnet may take long to answer the next time.
+        self._stood = now - self._moved_at
+        return max(0, int(newest) - self._head)
 
     def _listen(self) -> None:
         """A subscriber, which comes again where it is disconnected."""
-        url = f"ws://{self.service.host}:{self.service.port}/"
+        url = f"ws://{self._service.host}:{self._service.port}/"
         subscribe = {"jsonrpc": "2.0", "id": 1, "method": "slotSubscribe"}
         while not self.is_over:
             with suppress(OSError, TimeoutError, ConnectionClosed):
-                headers = {"Authorization": self.service.key}
+                headers = {"Authorization": self._service.key}
                 with connect(url, additional_headers=headers) as socket:
                     socket.send(json.dumps(subscribe))
                     while not self.is_over:
@@ -137,11 +181,10 @@ class Watch(threading.Thread):
 class Submissions:
     """Transactions made when they are due, with the newest blockhash."""
 
-    def __init__(self, watch: Watch, payer: Keypair, count: int) -> None:
-        address = _json(f"{watch.service.base_url}/priority/fetchtipaddress", watch.service.key)
-        self._to = Pubkey.from_string(address["address"])
-        self._watch, self._payer, self._count = watch, payer, count
-        self.signatures: dict[int, str] = {}
+    def __init__(self, watch: Watch, count: int) -> None:
+        self._payments = watch.landing.payments()
+        self._watch, self._count = watch, count
+        self._signatures: dict[int, str] = {}
         self.accepted: list[str] = []
         self.refused: Counter[str] = Counter()
 
@@ -149,93 +192,92 @@ class Submissions:
         return self._count
 
     def __getitem__(self, number: int) -> bytes:
-        lamports = 1_000_000 + number
-        pay = TransferParams(
-            from_pubkey=self._payer.pubkey(), to_pubkey=self._to, lamports=lamports
-        )
-        blockhash = Hash.from_string(self._watch.blockhash)
-        message = MessageV0.try_compile(self._payer.pubkey(), [transfer(pay)], [], blockhash)
-        transaction = VersionedTransaction(message, [self._payer])
-        self.signatures[number] = str(transaction.signatures[0])
-        params = [
-            base64.b64encode(bytes(transaction)).decode(),
-            {"encoding": "base64", "skipPreflight": True},
-        ]
-        return rpc_request(self._watch.service.key, "sendTransaction", params, path="/priority")
+        wire = self._payments.wire(self._watch.blockhash, number)
+        self._signatures[number] = signature_of(wire)
+        return self._watch.landing.request(wire)
 
     def answered(self, number: int, answer: bytes) -> None:
-        body = json.loads(answer.partition(b"\r\n\r\n")[2])
-        if "result" in body:
-            self.accepted.append(self.signatures[number])
+        reason, name = refusal(answer), self._signatures.pop(number)
+        if reason:
+            self.refused[reason] += 1
         else:
-            self.refused[str(body["error"].get("data", {}).get("reason", body["error"]))] += 1
+            self.accepted.append(name)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rates", default=RATES)
-    options.add_argument("--seconds", type=int, default=SECONDS)
+    seconds = int(environ.get("OVERLOAD_SECONDS", SECONDS))
+    options.add_argument("--seconds", type=int, default=seconds)
     chosen = options.parse_args()
-    with running_service(LOCALNET="true", LOCALNET_SLOT_MS="400", WEB_WORKERS="2") as service:
-        rpc = f"http://127.0.0.1:{service.environment['LOCALNET_RPC_PORT']}"
-        payer = Keypair()
-        for _ in range(_AIRDROPS):
-            call(rpc, "requestAirdrop", str(payer.pubkey()), _AIRDROP)
-        watch = Watch(service, rpc)
+    with landing_service() as landing:
+        watch = Watch(landing)
         watch.start()
-        time.sleep(15)  # batches of tip addresses are opened, and the lander's purse is filled
-        print("| a second | accepted | refused | p99 | same or next slot | latest | final within")
+        print(f"{chosen.seconds} s a rate\n\n| {' | '.join(_COLUMNS)} |")
+        print(f"|{'---|' * len(_COLUMNS)}", flush=True)
         for rate in map(int, chosen.rates.split(",")):
-            _measure(watch, payer, rate, chosen.seconds)
+            _measure(watch, rate, chosen.seconds)
         watch.is_over = True
 
 
-def _measure(watch: Watch, payer: Keypair, rate: int, seconds: int) -> None:
-    submissions = Submissions(watch, payer, rate * seconds)
-    first, since = len(watch.looks), time.monotonic()
-    watch.ends.clear()
-    address = (watch.service.host, watch.service.port)
+def _measure(watch: Watch, rate: int, seconds: int) -> None:
+    service = watch.landing.service
+    submissions = Submissions(watch, rate * seconds)
+    since, used = time.monotonic(), processor_seconds()
+    for seen in (watch.looks, watch.lags, watch.ends):
+        seen.clear()
     taken = send(
-        address,
+        (service.host, service.port),
         submissions,
         rate=rate,
         connections=CONNECTIONS,
         answered=submissions.answered,
         longest=60.0,
     )
-    lasted = time.monotonic() - since
-    normal = _until_normal(watch)
-    fates, final = _final_fates(watch.service, submissions.accepted, since + lasted)
+    ended = time.monotonic()
+    cores = {
+        role: (now - used[role]) / (ended - since) for role, now in processor_seconds().items()
+    }
+    normal = _seconds_until_normal(watch)
+    looks, lags = list(watch.looks), list(watch.lags)
+    fates, final = _final_fates(service, submissions.accepted, ended)
     slots = Counter(
         fate["slot"] - fate["acceptedSlot"] for fate in fates if fate["slot"] is not None
     )
-    looks = watch.looks[first:]
-    lags = [look.lag for look in looks if look.lag is not None]
     soon = sum(count for passed, count in slots.items() if passed <= 1)
     words = [
         str(rate),
-        f"{len(submissions.accepted)}",
-        ", ".join(f"{count} {why}" for why, count in submissions.refused.most_common()) or "none",
-        f"{taken.p99 * 1e3:.0f} ms in {lasted:.0f} s",
-        f"{soon / max(1, len(fates)):.0%}",
+        f"{len(submissions.accepted):,}",
+        ", ".join(f"{count:,} {why}" for why, count in submissions.refused.most_common()) or "none",
+        f"{taken.p99 * 1e3:,.0f} ms",
+        f"{soon / max(1, len(fates)):.1%}",
         str(max(slots, default=0)),
-        f"{final} of {len(fates)} {dict(Counter(fate['state'] for fate in fates))}",
-        f"normal after {normal:.0f} s",
-        f"lag {max(lags, default=0)} at most, above 10 in {sum(lag > 10 for lag in lags)} s",
-        f"readyz {dict(Counter(look.ready for look in looks))}",
-        f"subscriber silent for {watch.longest_silence(since):.1f} s {watch.ends}",
-        f"load {load():.1f}",
+        f"{final:,} of {len(fates):,}: {_counts(fate['state'] for fate in fates)}",
+        str(max(lags, default=0)),
+        f"{sum(lag > _MOST_LAG for lag in lags)} s",
+        _counts(look.ready for look in looks),
+        _counts(look.page for look in looks),
+        f"{sum(look.is_false for look in looks)} s",
+        f"{watch.longest_silence(since):.1f} s {' '.join(watch.ends)}".rstrip(),
+        f"{normal:.1f} s",
+        ", ".join(f"{role} {share:.2f}" for role, share in cores.items()),
+        f"{load():.1f}",
     ]
     print(f"| {' | '.join(words)} |", flush=True)
 
 
-def _until_normal(watch: Watch) -> float:
-    """Seconds until /readyz is ok and the follower has caught up."""
+def _counts(words: Iterable[str]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in Counter(words).most_common())
+
+
+def _seconds_until_normal(watch: Watch) -> float:
+    """Until /readyz is ok, the page says so, and the follower has caught up."""
     began = time.monotonic()
     while time.monotonic() - began < 4 * LONGEST_AFTER:
-        look = watch.look()
-        if look.ready == "ok" and look.lag is not None and look.lag <= _NORMAL_LAG:
-            break
+        with suppress(OSError, RuntimeError):
+            look = watch.look()
+            if look.ready == "ok" and look.page == "live" and watch.lag() <= _NORMAL_LAG:
+                break
         time.sleep(0.25)
     return time.monotonic() - began
 
@@ -258,21 +300,6 @@ def _final_fates(
         if final == len(signatures) or is_last:
             return list(fates.values()), final
         time.sleep(2)
-
-
-def _json(url: str, key: str) -> Any:
-    with urlopen(Request(url, headers={"Authorization": key}), timeout=30) as answer:
-        return json.load(answer)
-
-
-def call(url: str, method: str, *params: Any, key: str = "") -> Any:
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    headers = {"Content-Type": "application/json", "Authorization": key}
-    with urlopen(Request(url, body, headers), timeout=30) as answer:
-        found = json.load(answer)
-    if "error" in found:
-        raise RuntimeError(found["error"])
-    return found["result"]
 
 
 if __name__ == "__main__":

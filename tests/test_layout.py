@@ -19,6 +19,7 @@ FLOORS = [
     {"chain", "jsonrpc", "embedded", "eventloop"},
     {"columns"},
     {"upstream", "simulator", "staff", "webserver", "shared_state"},
+    {"grpcserver"},
     {"access", "gaps", "livefeed", "localnet"},
     {"gateway", "alerts"},
     AREAS,

@@ -25,14 +25,14 @@ _set: set[int] = set()
 
 
 def set_nice_value(name: str, pid: int) -> None:
-    """Sets it once for a program that began a session, and for what that starts. To be called again
-    while it runs.
+    """Sets it once for a program that began a session, for what it started and for what it will. To
+    be called again while it runs.
     """
     nice = NICE_VALUES.get(name, 0)
     if not nice or pid in _set:
         return
     with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + nice)
+        os.setpriority(os.PRIO_PGRP, pid, os.getpriority(os.PRIO_PROCESS, 0) + nice)
     try:
         # Where Linux shares cores among sessions first, this is the session's own value.
         Path(f"/proc/{pid}/autogroup").write_text(str(nice), encoding="ascii")

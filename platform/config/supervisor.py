@@ -194,14 +194,15 @@ def _start_what_is_due(supervisor: Supervisor) -> None:
             assert program.process.stdout is not None
             os.set_blocking(program.process.stdout.fileno(), False)
             supervisor.selector.register(program.process.stdout, selectors.EVENT_READ, program)
-        if program.process is not None:
+        # To load takes seconds of a core: with a tenth of the others' share, on a busy machine, a
+        # program would be killed before it has loaded, and again.
+        if program.process is not None and not program.watched.is_silent:
             set_nice_value(program.name, program.process.pid)
 
 
 def _is_loading(program: Program, now: float) -> bool:
-    watched = program.watched
-    is_silent = watched.is_expected and not watched.has_notified
-    return program.process is not None and is_silent and now - program.started_at < _LOADING_SECONDS
+    is_new = now - program.started_at < _LOADING_SECONDS
+    return program.process is not None and program.watched.is_silent and is_new
 
 
 def _started(supervisor: Supervisor, program: Program) -> subprocess.Popen[bytes]:

@@ -53,6 +53,11 @@ class Watched:
         """What the program is started with."""
         return {SOCKET: str(self.path), INTERVAL: str(int(self.patience.silent * 1e6))}
 
+    @property
+    def is_silent(self) -> bool:
+        """It must report progress, and has reported none since its start."""
+        return self.is_expected and not self.has_notified
+
     def begin(self) -> None:
         """The program is started: what an earlier one sent counts no more."""
         self._received()

@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Self, TypeAlias
@@ -97,6 +98,8 @@ class Feed:
     """Publishes every event to every subscription and keeps the newest slots. One event loop."""
 
     def __init__(self, faults: Faults) -> None:
+        # Called by `deliver`.
+        self.readers: list[Callable[[], None]] = []
         self._faults = faults
         self._subscriptions: set[Subscription] = set()
         self._slots: dict[Slot, list[ChainEvent]] = {}
@@ -127,6 +130,13 @@ class Feed:
             return
         for subscription in tuple(self._subscriptions):
             subscription.put(streamed)
+
+    def deliver(self) -> None:
+        """The chain pauses: its readers hand on what was published before anything else runs. A
+        loop that is full of requests would come to them late.
+        """
+        for read in self.readers:
+            read()
 
     def subscribe(self, limit: int = 250_000) -> "Subscription":
         """Everything from now on, up to `limit` events ahead of the reader."""

@@ -31,8 +31,10 @@ from simulator.outcome import Outcome
 
 # A block's compute units, as on mainnet.
 _BLOCK_UNITS = 60_000_000
-# Transactions between two looks at the loop: some milliseconds, so that the servers keep answering.
+# Transactions of an entry.
 _TURN = 16
+# How long the chain runs transactions before the servers have the loop.
+_LEAST_SECONDS, _MOST_SECONDS = 0.002, 0.1
 _LONGEST_QUEUE = 50_000
 # A thousand times as many as mainnet has had.
 HIGHEST_WARP = Slot(10**12)
@@ -110,6 +112,7 @@ class Ledger:
         self._queue: deque[Bundle | Submitted] = deque()
         self._waiting: set[bytes] = set()
         self._wake = asyncio.Event()
+        self._paused_at = 0.0  # when the chain last left the loop to the servers
         self._stopping = False
         self._airdrops = 0
         self._bundles: dict[str, Bundle] = {}
@@ -221,6 +224,7 @@ class Ledger:
                 self._kill_fork(bank)
             else:
                 self._froze(bank)
+            self._feed.deliver()
         if self._fork_from is not None:
             self._leave_fork()
         for bank in reversed(list(self.head.line())):
@@ -281,15 +285,14 @@ class Ledger:
             if self._votes:  # a fork that is going to die gets no votes
                 cast_votes(bank, self._engine, self._feed, self._faults)
         while not self._stopping:
-            turn = self._take_turn(bank)
-            if turn:
-                run_turn(bank, self._engine, self._feed, turn)
-                if doomed:
-                    self._forked += turn
+            has_run = self._run_turns(bank, doomed)
+            self._feed.deliver()
+            self._paused_at = time.monotonic()
+            if has_run:
                 await asyncio.sleep(0)
             if loop.time() >= until:
                 break
-            if not turn:
+            if not has_run:
                 await self._woken(until)
         end_block(bank, self._feed, dies=doomed and self._faults.fork_slots <= 0)
         if is_twice and self._faults.two_banks_later:
@@ -300,6 +303,21 @@ class Ledger:
     def _run_dropped(self, slot: Slot, waiting: list[Submitted]) -> None:
         bank = self.head.child(slot, now=UnixTimestamp(int(self._clock())))
         run_dropped(bank, self._engine, self._feed, self._faults, waiting)
+
+    def _run_turns(self, bank: Bank, doomed: bool) -> bool:
+        """Runs what waits for as long as the servers had since the last time: half of a full loop
+        is the chain's. Whether there was anything.
+        """
+        began = time.monotonic()
+        until = began + min(max(began - self._paused_at, _LEAST_SECONDS), _MOST_SECONDS)
+        turn = self._take_turn(bank)
+        has_run = bool(turn)
+        while turn:
+            run_turn(bank, self._engine, self._feed, turn)
+            if doomed:
+                self._forked += turn
+            turn = self._take_turn(bank) if time.monotonic() < until else []
+        return has_run
 
     def _take_turn(self, bank: Bank) -> list[Bundle | Submitted]:
         turn: list[Bundle | Submitted] = []

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import hiredis
 import redis
@@ -19,10 +19,20 @@ from shared_state.script_socket import RedisAway, ScriptUnknown
 
 log = logging.getLogger(__name__)
 
+# A patient call waits so long for a Redis that says nothing at all.
+_PATIENT_SECONDS = 2.0
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 0.25
 # An overdue reply may have come while this process had no core: it is read first.
 _READ_SECONDS = 0.02
+
+
+class _Waiting(NamedTuple):
+    """A command without a reply yet; `call` is None if none waits for it any more."""
+
+    call: LoopCall | None
+    since: float
+    is_patient: bool
 
 
 class LoopScripts(asyncio.Protocol):
@@ -32,8 +42,8 @@ class LoopScripts(asyncio.Protocol):
         self._loop = loop
         self._writer: asyncio.StreamWriter | None = None
         self._reader = hiredis.Reader()
-        # Calls that wait, and since when, in the order of their commands.
-        self._waiting: deque[tuple[LoopCall, float]] = deque()
+        # In the order of their commands.
+        self._waiting: deque[_Waiting] = deque()
         self._heard_at = 0.0
         self._unsent = bytearray()
         self._is_watched = False
@@ -41,15 +51,15 @@ class LoopScripts(asyncio.Protocol):
         self._not_before = 0.0
         self._is_closed = False
 
-    def ask(self, call: LoopCall, message: bytes) -> list[int]:
-        """The integers that the command returns; suspends the call. Raises RedisAway or
-        ScriptUnknown.
+    def ask(self, call: LoopCall, message: bytes, patient: bool = False) -> list[int]:
+        """The integers that the command returns; suspends the call, for longer if it is `patient`.
+        Raises RedisAway or ScriptUnknown.
         """
         if self._writer is None:
             self._connect()
             return call.in_thread(lambda: script_socket.ask(message))
         now = time.monotonic()
-        self._waiting.append((call, now))
+        self._waiting.append(_Waiting(call, now, patient))
         if not self._unsent:
             self._loop.call_soon(self._send)
         self._unsent += message
@@ -80,12 +90,14 @@ class LoopScripts(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         self._heard_at = time.monotonic()
+        script_socket.replied()
         try:
             reader.feed(data)
             # A call that goes on may close the connection.
             while self._reader is reader and (reply := reader.gets()) is not False:
-                call, _since = self._waiting.popleft()
-                self._resume(call, reply, None)
+                call = self._waiting.popleft().call
+                if call is not None:
+                    self._resume(call, reply, None)
         except (IndexError, hiredis.ProtocolError) as error:
             self._lose(str(error))
 
@@ -100,9 +112,13 @@ class LoopScripts(asyncio.Protocol):
         self._reader = hiredis.Reader()
         if writer is not None:
             drop(writer)
-        for call, _since in waiting:
-            script_socket.is_away()
-            self._loop.call_soon(self._resume, call, None, RedisAway(why, sent=True))
+        for each in waiting:
+            if each.call is not None:
+                script_socket.is_away()
+                self._fail(each.call, why)
+
+    def _fail(self, call: LoopCall, why: str) -> None:
+        self._loop.call_soon(self._resume, call, None, RedisAway(why, sent=True))
 
     def _resume(self, call: LoopCall, reply: Any, error: BaseException | None) -> None:
         try:
@@ -110,22 +126,40 @@ class LoopScripts(asyncio.Protocol):
         except Exception:
             log.exception("a call failed after its Redis command")
 
-    def _watch(self, overdue: tuple[LoopCall, float] | None = None) -> None:
-        """Ends the connection where nothing comes for too long while a call waits, and that was
-        `overdue` before what had come was read.
+    def _watch(self, overdue: _Waiting | None = None) -> None:
+        """Ends the waits where nothing comes for too long, and that was `overdue` before what had
+        come was read.
         """
         self._is_watched = False
         if not self._waiting:
             return
-        oldest = self._waiting[0]
+        oldest, now = self._waiting[0], time.monotonic()
         # While it replies to earlier calls Redis is slow, and does not hang.
-        is_overdue = time.monotonic() - max(oldest[1], self._heard_at) > TIMEOUT_SECONDS
+        silent_since = max(oldest.since, self._heard_at)
+        is_overdue = now - silent_since > TIMEOUT_SECONDS
         if is_overdue and oldest is overdue:
-            self._lose("Redis did not answer in time")
-            return
+            self._end_waits(silent_since, now)
+            if not self._waiting:
+                return
+            oldest = self._waiting[0]
         self._is_watched = True
         seconds = _READ_SECONDS if is_overdue else _WATCH_SECONDS
         self._loop.call_later(seconds, self._watch, oldest if is_overdue else None)
+
+    def _end_waits(self, silent_since: float, now: float) -> None:
+        """Ends the connection; or, for a time, only the calls that are not patient. New calls
+        fail at once meanwhile: a slow Redis is not given more.
+        """
+        why = "Redis did not answer in time"
+        patient = sum(each.is_patient for each in self._waiting)
+        if not patient or now - silent_since > _PATIENT_SECONDS:
+            self._lose(why)
+            return
+        for place, each in enumerate(self._waiting):
+            if each.call is not None and not each.is_patient:
+                self._fail(each.call, why)
+                self._waiting[place] = each._replace(call=None)
+        script_socket.is_slow(silent_since, patient)
 
     def _connect(self) -> None:
         if self._opening is None and not self._is_closed and time.monotonic() >= self._not_before:

@@ -33,6 +33,17 @@ class RedisAway(Exception):
         self.sent = sent
 
 
+class RedisSlow(RedisAway):
+    """Redis may yet reply to `waiting` commands, the oldest of which it was sent `waited_ms` ago.
+    This one was not sent.
+    """
+
+    def __init__(self, waited_ms: int, waiting: int) -> None:
+        super().__init__(f"Redis has not answered for {waited_ms} ms")
+        self.waited_ms = waited_ms
+        self.waiting = waiting
+
+
 class ScriptUnknown(Exception):
     """Redis does not know the script's digest (it was restarted): send the text."""
 
@@ -45,9 +56,12 @@ _threads = _Threads()
 _away_until = 0.0
 # What Redis replied then; empty where nothing came.
 _away_reply = ""
+# Since when it has been slow, and to how many commands it may yet reply; None: it is away.
+_slow: tuple[float, int] | None = None
 
-# Runs a command for a call on an event loop (shared_state.loop_scripts); None: a thread runs it.
-on_loop: Callable[[LoopCall, bytes], list[int]] | None = None
+# Runs a command for a call on an event loop (shared_state.loop_scripts), patiently or not; None: a
+# thread runs it.
+on_loop: Callable[[LoopCall, bytes, bool], list[int]] | None = None
 
 
 def command(*words: str | bytes | int | float) -> bytes:
@@ -74,23 +88,30 @@ class Script:
         """The same command with the script's text, for a Redis that does not know it."""
         return command("EVAL", self._text, *words)
 
-    def run(self, *words: str | bytes | int | float, made: bytes | None = None) -> list[int]:
+    def run(
+        self, *words: str | bytes | int | float, made: bytes | None = None, patient: bool = False
+    ) -> list[int]:
         """The script's result. `made` is a prepared `by_digest(*words)`. Raises RedisAway."""
         try:
-            return ask(self.by_digest(*words) if made is None else made)
+            return ask(self.by_digest(*words) if made is None else made, patient=patient)
         except ScriptUnknown:
-            return ask(self.by_text(*words))
+            return ask(self.by_text(*words), patient=patient)
 
 
-def ask(message: bytes) -> list[int]:
+def ask(message: bytes, *, patient: bool = False) -> list[int]:
     """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
-    away) or ScriptUnknown.
+    away or slow) or ScriptUnknown. `patient`: a slow Redis is waited for, since only its
+    reply says what the command did.
     """
-    if _away_until and time.monotonic() < _away_until:
+    if _away_until and (now := time.monotonic()) < _away_until:
+        if _slow is not None:
+            raise RedisSlow(int((now - _slow[0]) * 1_000), _slow[1])
         raise RedisAway(_away_reply or "Redis did not answer a moment ago")
     call = current_call()
     if call is not None:
-        return call.in_thread(lambda: ask(message)) if on_loop is None else on_loop(call, message)
+        if on_loop is None:
+            return call.in_thread(lambda: ask(message))
+        return on_loop(call, message, patient)
     sent = False
     try:
         connection = _threads.connection
@@ -118,14 +139,29 @@ def ask(message: bytes) -> list[int]:
 
 def is_away(reply: str = "") -> None:
     """Records a failure of Redis, and what it replied: calls fail at once for AWAY_SECONDS."""
-    global _away_until, _away_reply
-    _away_until, _away_reply = time.monotonic() + AWAY_SECONDS, reply
+    global _away_until, _away_reply, _slow
+    _away_until, _away_reply, _slow = time.monotonic() + AWAY_SECONDS, reply, None
+
+
+def is_slow(since: float, waiting: int) -> None:
+    """Records that Redis has not replied since then to so many commands, for which is still
+    waited: meanwhile, and for AWAY_SECONDS at most, no others are sent.
+    """
+    global _away_until, _slow
+    _away_until, _slow = time.monotonic() + AWAY_SECONDS, (since, waiting)
+
+
+def replied() -> None:
+    """Records that a Redis that was slow replied."""
+    global _away_until, _slow
+    if _slow is not None:
+        _away_until, _slow = 0.0, None
 
 
 def forget() -> None:
     """Closes the thread's connection and forgets the last failure."""
-    global _away_until
-    _away_until = 0.0
+    global _away_until, _slow
+    _away_until, _slow = 0.0, None
     if _threads.connection is not None:
         _threads.connection.disconnect()
         _threads.connection = None

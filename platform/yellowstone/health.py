@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from gateway.addresses import client_address
+from grpcserver.call import Call
 from upstream.geyser import SERVICE
 from upstream.geyser.transport import (
     INVALID_ARGUMENT,
@@ -17,7 +18,6 @@ from upstream.geyser.transport import (
     GrpcStatus,
 )
 from webserver.address_groups import holder_of
-from yellowstone.call import Call
 
 PATH = "/grpc.health.v1.Health/"
 # Seconds between two looks at the status.
@@ -60,7 +60,8 @@ class Health:
                     await call.drained()
                     sent = status
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(call.ended(), _EVERY_SECONDS)
+                    async with asyncio.timeout(_EVERY_SECONDS):
+                        await call.ended()
 
     def _status(self, service: str) -> bytes:
         if service not in ("", SERVICE):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -10,25 +10,22 @@ from django.conf import settings
 from google.protobuf.message import DecodeError
 from solders.hash import Hash, ParseHashError
 
+from gateway.addresses import is_trusted
+from grpcserver.bounds import Bounds
+from grpcserver.call import Call
+from grpcserver.serving import serving
 from jsonrpc.errors import RpcError
 from livefeed.messages import Level
 from shared_state.outages import AWAY
 from upstream.geyser import SERVICE
-from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
+from upstream.geyser.transport import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from webserver.limits import Limits, raised_file_limit
 from yellowstone import access, health, past, statuses
-from yellowstone.bounds import Bounds
-from yellowstone.call import Call
 from yellowstone.engine import Engine
 from yellowstone.streams import Stream
 from yellowstone.tip import Block
-from yellowstone.transport import Http2
 
-_TICK_SECONDS = 2.0
-_GOODBYE_SECONDS = 2.0
-_REQUEST_SECONDS = 15.0
-_BACKLOG = 1_024
 _PATH = f"/{SERVICE}/"
 
 Answer = Callable[[Any], Awaitable[Any]]
@@ -45,33 +42,14 @@ async def serve(host: str, port: int, *, version: str = "") -> AsyncIterator[int
         connections=settings.MAX_CONNECTIONS,
         connections_per_address=settings.MAX_CONNECTIONS_PER_ADDRESS,
     ).fitting(raised_file_limit())
-    bounds = Bounds(most=limits.connections, most_of_address=limits.connections_per_address)
-    connections = bounds.connections
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: Http2(service.answer, bounds), host, port, backlog=_BACKLOG
+    bounds = Bounds(
+        most=limits.connections,
+        most_of_address=limits.connections_per_address,
+        is_proxy=is_trusted,
     )
-    engine.start()
-    ticking = asyncio.create_task(_tick(connections))
-    try:
-        yield int(server.sockets[0].getsockname()[1])
-    finally:
-        server.close()
-        ticking.cancel()
-        await engine.stop()
-        for each in list(connections):
-            each.go_away()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GOODBYE_SECONDS):
-                while connections:
-                    await asyncio.sleep(0.01)
-
-
-async def _tick(connections: Collection[Http2]) -> None:
-    while True:
-        await asyncio.sleep(_TICK_SECONDS)
-        for each in list(connections):
-            each.tick()
+    async with serving(service.answer, bounds, host, port, stop=engine.stop) as found:
+        engine.start()
+        yield found
 
 
 class _Service:
@@ -110,7 +88,7 @@ class _Service:
         if name == "SubscribeDeshred":
             raise GrpcStatus(UNIMPLEMENTED, "SubscribeDeshred is not served")
         answer, request = self._unary[name]
-        data = await self._request_of(call)
+        data = await call.request()
         try:
             found = await answer(request.FromString(data))
         except DecodeError:
@@ -126,7 +104,7 @@ class _Service:
         name = call.path.removeprefix(health.PATH)
         if name not in ("Check", "Watch"):
             raise statuses.not_served(call.path)
-        data = await self._request_of(call)
+        data = await call.request()
         if name == "Check":
             status = self._health.check(data)
             call.begin()
@@ -136,17 +114,6 @@ class _Service:
             await self._health.watch(call, data)
         except RpcError as error:
             raise statuses.refused(error) from None
-
-    async def _request_of(self, call: Call) -> bytes:
-        """The one request of a unary call."""
-        try:
-            async with asyncio.timeout(_REQUEST_SECONDS):
-                async for data in call.messages():
-                    return data
-        except TimeoutError:
-            text = f"the request is not whole after {_REQUEST_SECONDS:.0f} s"
-            raise GrpcStatus(DEADLINE_EXCEEDED, text) from None
-        raise GrpcStatus(INVALID_ARGUMENT, "a call without a request")
 
     async def _subscribe(self, call: Call) -> None:
         engine = self._engine

@@ -8,6 +8,7 @@ from django.conf import settings
 from google.protobuf.message import DecodeError
 
 from access.callers import Caller
+from grpcserver.call import Call
 from livefeed.messages import Answer, Moved, Want
 from subscriptions.link import Ready
 from subscriptions.members import Member
@@ -15,7 +16,6 @@ from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.geyser.transport import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
-from yellowstone.call import Call
 from yellowstone.content import Content, created_now
 from yellowstone.matching import (
     cuckoo_bytes,

@@ -73,6 +73,10 @@ class Bounds:
     limits: Limits
 
 
+# Where Redis is slow, it is not known what waits.
+_SLOW_RETRY_SECONDS = 2
+
+
 class Receipt(NamedTuple):
     """`name` is the signature, or the bundle's id; `queue_ms` is the age of the oldest unsent
     submission in milliseconds; `advice` is why it will fail, empty unless that is known.
@@ -232,6 +236,15 @@ def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
 def _offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Verdict, list[int]]:
     try:
         return offer(offered, now=now, most=most, limits=limits)
+    except script_socket.RedisSlow as slow:
+        if not limits.slots:
+            raise not_queued(slow) from None
+        raise LandingBehind(
+            slow.waited_ms,
+            limits.slots * limits.slot_ms,
+            unsent=slow.waiting,
+            retry_seconds=_SLOW_RETRY_SECONDS,
+        ) from None
     except script_socket.RedisAway as away:
         raise (QueueUnavailable() if away.sent else not_queued(away)) from None
 

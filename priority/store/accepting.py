@@ -105,7 +105,7 @@ def offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Ver
     for tip in (*offered.tips, offered.sure_tip):
         if tip is not None:
             words += tip
-    answer = _SCRIPT.run(*words)
+    answer = _SCRIPT.run(*words, patient=True)
     return Verdict(answer[0]), answer[1:]
 
 

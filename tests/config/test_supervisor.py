@@ -23,12 +23,13 @@ from embedded.run_state import ProgramState, read_run_state
 SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
 _PATIENCE_SECONDS = 60.0
 
-# Reports progress four times a second; `silent` reports none, as a program of somebody else's.
+# `reports` reports progress four times a second, others once a file says that they have loaded.
 _PROGRAM = """
 import sys, time
+from pathlib import Path
 from embedded.notify import progress
 while True:
-    if sys.argv[1] == "reports":
+    if sys.argv[1] == "reports" or Path(__file__).with_name(sys.argv[1] + ".loaded").exists():
         progress()
     time.sleep(0.25)
 """
@@ -228,3 +229,18 @@ def test_where_cores_are_busy_the_follower_goes_before_the_lander(supervise: Sup
     groups = [Path(f"/proc/{running[name].pid}/autogroup") for name in ("follower", "lander")]
     if all(group.exists() for group in groups):
         supervised.until(lambda _: [each.read_text().split()[-1] for each in groups] == ["0", "3"])
+
+
+def test_a_program_has_its_share_of_the_cores_until_it_has_loaded(supervise: Supervise) -> None:
+    supervised = supervise("simulations", "worker", expected=("simulations",))
+    running = supervised.until(lambda found: all(each.pid for each in found.values()))
+    own = psutil.Process(supervised.process.pid).nice()
+
+    def nice_values() -> list[int]:
+        return [psutil.Process(running[name].pid).nice() - own for name in running]
+
+    # Of a worker of somebody else's nobody knows when it has loaded.
+    supervised.until(lambda _: nice_values()[1] == 7)
+    assert nice_values() == [0, 7]
+    (supervised.run_dir / "simulations.loaded").touch()
+    supervised.until(lambda _: nice_values() == [10, 7])

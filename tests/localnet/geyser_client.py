@@ -72,6 +72,22 @@ class Service:
 
         self._run(publish())
 
+    def deliver(self, *happenings: ChainEvent, until: threading.Event) -> threading.Event:
+        """Publishes and delivers these, as the chain does; then the loop does nothing else `until`
+        it may. Returns an event: whether that came.
+        """
+        came = threading.Event()
+
+        def run() -> None:
+            for happening in happenings:
+                self.feed.publish(happening)
+            self.feed.deliver()
+            if until.wait(PATIENCE):
+                came.set()
+
+        self._loop.call_soon_threadsafe(run)
+        return came
+
     async def _start(self) -> int:
         served = geyser.serve(
             self.chain, self.feed, self.faults, "127.0.0.1", self.port, **self._options

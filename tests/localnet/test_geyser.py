@@ -1,6 +1,7 @@
 """The Geyser stream over the wire: commitments, replay, pings, faults and the unary calls."""
 
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,18 @@ def kinds(updates: list[Any]) -> list[str]:
             what += f":{inner.index}"
         found.append(f"{kind} {what}")
     return found
+
+
+def test_what_is_delivered_comes_before_anything_else_that_the_loop_does(service: Service) -> None:
+    with client_of(service, everything()) as client:
+        all_came = threading.Event()
+        busy = service.deliver(
+            *(status(slot, SlotStatus.PROCESSED) for slot in range(1, 201)), until=all_came
+        )
+        slots = [next(client.updates).slot.slot for _ in range(200)]
+        all_came.set()
+        assert slots == list(range(1, 201))
+        assert busy.wait(PATIENCE_SECONDS), "the loop was free meanwhile"
 
 
 def test_processed_gets_every_write_as_it_happens(service: Service) -> None:
@@ -414,7 +427,7 @@ def test_a_taken_port_is_an_error() -> None:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         service = Service(port=holder.getsockname()[1])
-        with pytest.raises(OSError, match="taken"), service:
+        with pytest.raises(OSError, match="in use"), service:
             pass
 
 

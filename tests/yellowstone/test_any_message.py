@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grpcserver.encoding import MOST_REQUEST, Framing
 from tests.examples import examples
 from upstream.geyser.transport import GrpcStatus
-from yellowstone.encoding import MOST_REQUEST, Framing
 
 ENCODINGS = ["identity", "gzip", "zstd"]
 

@@ -1,7 +1,6 @@
 """The block engine: bundles over JSON-RPC, as Jito's takes them, and single transactions."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +19,7 @@ from localnet.auction import MOST_TRANSACTIONS, Auction
 from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.ledger import Ledger, QueueFull
+from localnet.servers.http_port import listening, require_method
 from localnet.submissions import (
     Bundle,
     BundleState,
@@ -59,31 +59,22 @@ class EncodingConfig(Config, frozen=True, kw_only=True):
 _BASE58 = EncodingConfig()
 
 
-@asynccontextmanager
-async def serve(auction: Auction, host: str, port: int) -> AsyncIterator[int]:
+def serve(auction: Auction, host: str, port: int) -> AbstractAsyncContextManager[int]:
     """Listens while inside, and gives the port, which port 0 leaves open; OSError where it is
     taken.
     """
-    application = web.Application(client_max_size=_MAX_BODY)
-
-    def route(path: str, methods: MethodTable) -> None:
-        async def post(request: web.Request) -> web.Response:
-            return await _post(request, auction, methods)
-
-        application.router.add_post(path, post)
-
-    route("/api/v1/transactions", transactions)
     # Jito's engine has every method of bundles at an address of its own too.
-    for name in ("bundles", *(method.name for method in bundles)):
-        route(f"/api/v1/{name}", bundles)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port, reuse_address=True)
-        await site.start()
-        yield int(runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    tables = {f"/api/v1/{each}": bundles for each in ("bundles", *(m.name for m in bundles))}
+    tables["/api/v1/transactions"] = transactions
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        methods = tables.get(request.path)
+        if methods is None:
+            raise web.HTTPNotFound
+        require_method(request, "POST")
+        return await _post(request, auction, methods)
+
+    return listening(answer, host, port, max_body=_MAX_BODY)
 
 
 @bundles.add("sendBundle")
@@ -183,7 +174,7 @@ def _in_context(call: Call, value: Any) -> dict[str, Any]:
     return {"context": {"slot": call.ledger.latest(Commitment.PROCESSED).slot}, "value": value}
 
 
-async def _post(request: web.Request, auction: Auction, methods: MethodTable) -> web.Response:
+async def _post(request: web.BaseRequest, auction: Auction, methods: MethodTable) -> web.Response:
     body = await request.read()
     call = Call(auction, bundle_only=request.query.get("bundleOnly") == "true")
     try:

@@ -1,35 +1,37 @@
 """The Geyser stream: Yellowstone's gRPC service over localnet's feed."""
 
 import asyncio
-import errno
 import json
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-import grpc
-import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError
 from solders.hash import Hash, ParseHashError
 
 from chain.commitment import Commitment
 from chain.units import Slot
+from grpcserver.bounds import Bounds
+from grpcserver.call import Call
+from grpcserver.serving import serving
 from localnet.faults import Faults
 from localnet.feed import Feed
 from localnet.servers.geyser_streams import Broadcast, Stream, created_now
 from upstream.geyser import SERVICE
 from upstream.geyser.request_filters import BadFilter, Filters
+from upstream.geyser.transport import (
+    INTERNAL,
+    INVALID_ARGUMENT,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    UNIMPLEMENTED,
+    GrpcStatus,
+)
 from upstream.protobuf import geyser_pb2 as schema
 
 _COMMITMENTS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
-_OPTIONS = [
-    # Two servers on one port would share the streams between them unseen.
-    ("grpc.so_reuseport", 0),
-    # Clients keep silent streams alive as they like.
-    ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
-    ("grpc.http2.max_ping_strikes", 0),
-    ("grpc.max_send_message_length", -1),
-]
+_PATH = f"/{SERVICE}/"
 
 
 class Block(Protocol):
@@ -71,19 +73,14 @@ async def serve(
     `stream_limit` updates behind is ended.
     """
     service = _Service(chain, feed, faults, token, ping_seconds, stream_limit)
-    server = grpc.aio.server(options=_OPTIONS)
-    server.add_generic_rpc_handlers((service.handlers(),))
-    try:
-        bound = server.add_insecure_port(f"{host}:{port}")
-    except RuntimeError:
-        raise OSError(errno.EADDRINUSE, f"port {port} is taken") from None
-    await server.start()
+    # Every client is this machine's own.
+    bounds = Bounds(most=sys.maxsize, most_of_address=sys.maxsize, is_proxy=lambda _peer: True)
     broadcast = asyncio.create_task(service.broadcast.run())
     try:
-        yield bound
+        async with serving(service.answer, bounds, host, port) as bound:
+            yield bound
     finally:
         broadcast.cancel()
-        await server.stop(grace=None)
 
 
 class _Service:
@@ -103,9 +100,7 @@ class _Service:
         self._token = token
         self._ping_seconds = ping_seconds
         self._stream_limit = stream_limit
-
-    def handlers(self) -> Any:
-        unary: dict[str, tuple[Any, type[Message]]] = {
+        self._unary: dict[str, tuple[Callable[[Any], Any], Any]] = {
             "SubscribeReplayInfo": (self._replay_info, schema.SubscribeReplayInfoRequest),
             "Ping": (self._ping, schema.PingRequest),
             "GetLatestBlockhash": (self._latest_blockhash, schema.GetLatestBlockhashRequest),
@@ -114,48 +109,52 @@ class _Service:
             "IsBlockhashValid": (self._is_blockhash_valid, schema.IsBlockhashValidRequest),
             "GetVersion": (self._version, schema.GetVersionRequest),
         }
-        handlers = {
-            name: grpc.unary_unary_rpc_method_handler(
-                self._guarded(answer),
-                request_deserializer=request.FromString,
-                response_serializer=_serialized,
-            )
-            for name, (answer, request) in unary.items()
-        }
-        # Updates are bytes already; requests are read in the stream, where a bad one has an answer.
-        handlers["Subscribe"] = grpc.stream_stream_rpc_method_handler(self._subscribe)
-        handlers["SubscribeDeshred"] = grpc.stream_stream_rpc_method_handler(self._deshred)
-        return grpc.method_handlers_generic_handler(SERVICE, handlers)
+
+    async def answer(self, call: Call) -> None:
+        """Answers a call, or raises its GrpcStatus."""
+        name = call.path.removeprefix(_PATH)
+        if call.path == name or name not in (*self._unary, "Subscribe", "SubscribeDeshred"):
+            raise GrpcStatus(UNIMPLEMENTED, "Method not found!")
+        if self._token and call.headers.get("x-token") != self._token:
+            raise GrpcStatus(UNAUTHENTICATED, "No valid auth token")
+        if name == "SubscribeDeshred":
+            raise GrpcStatus(UNIMPLEMENTED, "SubscribeDeshred is not served")
+        if name == "Subscribe":
+            await self._subscribe(call)
+            return
+        answer, request = self._unary[name]
+        try:
+            found = answer(request.FromString(await call.request()))
+        except DecodeError:
+            raise GrpcStatus(INTERNAL, "Exception deserializing request!") from None
+        call.begin()
+        call.send(found.SerializeToString())
 
     # --- streams ----------------------------------------------------------------------------------
 
-    async def _subscribe(self, requests: AsyncIterator[bytes], context: Any) -> None:
-        await self._check_token(context)
+    async def _subscribe(self, call: Call) -> None:
         if self._faults.refuse_streams:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "streams are refused on demand")
-        stream = self.broadcast.open(limit=self._stream_limit)
+            raise GrpcStatus(UNAVAILABLE, "streams are refused on demand")
+        stream = self.broadcast.open(call, limit=self._stream_limit)
         tasks = [
-            asyncio.create_task(self._read(stream, requests)),
+            asyncio.create_task(self._read(stream, call)),
             asyncio.create_task(self._keep_alive(stream)),
         ]
+        call.begin()
         try:
-            while updates := await stream.updates():
-                for update in updates:
-                    await context.write(update)
-            assert stream.ending is not None
-            await context.abort(*stream.ending)
+            await stream.run()
         finally:
             self.broadcast.close(stream)
             for task in tasks:
                 task.cancel()
 
-    async def _read(self, stream: Stream, requests: AsyncIterator[bytes]) -> None:
+    async def _read(self, stream: Stream, call: Call) -> None:
         """Every request of the subscriber; who is done with asking goes on getting."""
-        async for data in requests:
+        async for data in call.messages():
             try:
                 request = schema.SubscribeRequest.FromString(data)
-            except Exception:  # protobuf's own, which differs between its implementations
-                stream.end(grpc.StatusCode.INVALID_ARGUMENT, "not a SubscribeRequest")
+            except DecodeError:
+                stream.end(INVALID_ARGUMENT, "not a SubscribeRequest")
                 return
             if request.HasField("ping"):
                 # What happened before the ping comes before the pong.
@@ -167,7 +166,7 @@ class _Service:
                 filters = Filters(request)
             except BadFilter as error:
                 text = f"failed to create filter: {error}"
-                stream.end(grpc.StatusCode.INVALID_ARGUMENT, text)
+                stream.end(INVALID_ARGUMENT, text)
                 return
             from_slot = Slot(request.from_slot) if request.HasField("from_slot") else None
             self.broadcast.subscribe(stream, filters, from_slot)
@@ -177,26 +176,7 @@ class _Service:
             await asyncio.sleep(self._ping_seconds)
             stream.send(schema.SubscribeUpdate(ping={}).SerializeToString() + created_now())
 
-    async def _deshred(self, requests: AsyncIterator[bytes], context: Any) -> None:
-        await self._check_token(context)
-        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "SubscribeDeshred is not served")
-
     # --- unary calls ------------------------------------------------------------------------------
-
-    async def _check_token(self, context: Any) -> None:
-        token = dict(context.invocation_metadata() or ()).get("x-token")
-        if self._token and token != self._token:
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "No valid auth token")
-
-    def _guarded(self, answer: Any) -> Any:
-        async def guarded(request: Any, context: Any) -> Any:
-            await self._check_token(context)
-            try:
-                return answer(request)
-            except _BadRequest as error:
-                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-
-        return guarded
 
     def _replay_info(self, request: Any) -> Any:
         return schema.SubscribeReplayInfoResponse(first_available=self._feed.first_available)
@@ -223,7 +203,7 @@ class _Service:
         try:
             blockhash = Hash.from_string(request.blockhash)
         except ParseHashError:
-            raise _BadRequest(f"{request.blockhash!r} is no blockhash") from None
+            raise GrpcStatus(INVALID_ARGUMENT, f"{request.blockhash!r} is no blockhash") from None
         valid = block.accepts(blockhash)
         return schema.IsBlockhashValidResponse(slot=block.slot, valid=valid)
 
@@ -234,13 +214,6 @@ class _Service:
     def _latest(self, request: Any) -> Block:
         # Who names no commitment means PROCESSED here, unlike in JSON-RPC.
         if not 0 <= request.commitment < len(_COMMITMENTS):
-            raise _BadRequest(f"no commitment has the number {request.commitment}")
+            text = f"no commitment has the number {request.commitment}"
+            raise GrpcStatus(INVALID_ARGUMENT, text)
         return self._chain.latest(_COMMITMENTS[request.commitment])
-
-
-class _BadRequest(ValueError):
-    """What was asked for does not exist; the text says so."""
-
-
-def _serialized(message: Any) -> bytes:
-    return bytes(message.SerializeToString())

@@ -7,10 +7,8 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
-from typing import NamedTuple, TypeAlias
-
-import grpc
+from itertools import chain, islice
+from typing import Protocol, TypeAlias
 
 from chain.units import Slot
 from localnet.faults import Faults
@@ -19,6 +17,7 @@ from localnet.servers.geyser_filters import updates
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes, replayed
 from upstream.geyser.request_filters import Filters
+from upstream.geyser.transport import INTERNAL, OUT_OF_RANGE, UNAVAILABLE, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 
 log = logging.getLogger(__name__)
@@ -27,17 +26,21 @@ log = logging.getLogger(__name__)
 _HELD_BACK = 4
 # So many events are made ready at a time.
 _TURN = 64
-
-
-class Ending(NamedTuple):
-    """How a stream ends for its subscriber."""
-
-    code: grpc.StatusCode
-    text: str
+# So much waits in a connection; the rest in the stream, where it is counted.
+_UNREAD_BYTES = 1_048_576
 
 
 # Names of filters, the body, created_at: joined when they are sent.
 Parts: TypeAlias = tuple[bytes, bytes, bytes]
+
+
+class Sink(Protocol):
+    """Where a stream's updates go; what its subscriber has not read yet waits there."""
+
+    @property
+    def waiting_bytes(self) -> int: ...
+    def send(self, *updates: bytes) -> object: ...
+    async def drained(self) -> None: ...
 
 
 class Disorder:
@@ -79,13 +82,15 @@ class Disorder:
 class Stream:
     """One subscriber: its filters, and the updates it has not got yet."""
 
-    def __init__(self, faults: Faults, *, limit: int, seed: int) -> None:
+    def __init__(self, faults: Faults, sink: Sink, *, limit: int, seed: int) -> None:
         self.filters: Filters | None = None
-        self.ending: Ending | None = None
+        self.ending: GrpcStatus | None = None
+        self._ended = asyncio.Event()
+        self._sink = sink
         self._faults = faults
         self._limit = limit
         self._chance = random.Random(seed)
-        self._past: Iterator[list[bytes]] = iter(())
+        self._past: Iterator[list[bytes]] | None = None
         self._waiting: deque[Parts] = deque()
         self._disorder = Disorder(faults, self._chance)
         self._something = asyncio.Event()
@@ -98,7 +103,7 @@ class Stream:
         for names, body in updates(self.filters, message):
             self._waiting.extend(self._disorder.pass_on((names, body, created_at), disorderly))
         if len(self._waiting) > self._limit:
-            self.end(grpc.StatusCode.INTERNAL, "lagged to receive updates")
+            self.end(INTERNAL, "lagged to receive updates")
         if self._waiting:
             self._something.set()
 
@@ -115,33 +120,57 @@ class Stream:
             self._waiting.append((update, b"", b""))
             self._something.set()
 
-    def end(self, code: grpc.StatusCode, text: str) -> None:
+    def end(self, code: int, text: str) -> None:
         """Cut the stream; what waits is lost to it."""
         if self.ending is None:
-            self.ending = Ending(code, text)
+            self.ending = GrpcStatus(code, text)
+            self._ended.set()
             self._waiting.clear()
-            self._past = iter(())
+            self._past = None
             self._something.set()
 
-    async def updates(self) -> list[bytes]:
-        """The next few updates, at least one unless the stream has ended."""
+    def push(self) -> None:
+        """Sends what waits, unless something past comes before it or the subscriber does not read:
+        then `run` sends it.
+        """
+        is_read = self._past is None and self._sink.waiting_bytes <= _UNREAD_BYTES
+        if is_read and self._waiting:
+            self._sink.send(*map(b"".join, self._waiting))
+            self._waiting.clear()
+
+    async def run(self) -> None:
+        """Sends all there is, as fast as the subscriber reads, until the stream is ended. Raises
+        how it ended.
+        """
         while self.ending is None:
-            found: list[bytes] = []
-            past = list(islice(self._past, _TURN))
-            for each in past:
-                found += each
-            # What is past comes first, all of it.
-            while self._waiting and len(past) < _TURN and len(found) < 2 * _TURN:
-                found.append(b"".join(self._waiting.popleft()))
-            if found:
-                return found
-            if past:
-                # A long past that is not asked for must not hold the chain up.
-                await asyncio.sleep(0)
+            if self._sink.waiting_bytes > _UNREAD_BYTES:
+                await self._read_or_ended()
+            elif self._past is not None:
+                await self._send_past(self._past)
+            elif self._waiting:
+                self.push()
             else:
                 self._something.clear()
                 await self._something.wait()
-        return []
+        raise self.ending
+
+    async def _send_past(self, past: Iterator[list[bytes]]) -> None:
+        """What is past comes first, all of it."""
+        events = list(islice(past, _TURN))
+        if len(events) < _TURN and self._past is past:
+            self._past = None
+        self._sink.send(*chain.from_iterable(events))
+        # A long past must not hold the chain up.
+        await asyncio.sleep(0)
+
+    async def _read_or_ended(self) -> None:
+        """Returns when the subscriber has read what was sent, or the stream is ended."""
+        waits = [asyncio.ensure_future(each) for each in (self._sink.drained(), self._ended.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
 
     def _of_the_past(self, filters: Filters, events: list[ChainEvent]) -> Iterator[list[bytes]]:
         """For every event the updates that it is to this subscriber."""
@@ -172,11 +201,12 @@ class Broadcast:
         self._opened = 0
         # It is read at every turn of the loop; only a stream can lag.
         self._subscription = feed.subscribe(limit=sys.maxsize)
+        feed.readers.append(self.catch_up)
 
-    def open(self, *, limit: int) -> Stream:
+    def open(self, sink: Sink, *, limit: int) -> Stream:
         """A new stream, without filters yet."""
         self._opened += 1
-        stream = Stream(self._faults, limit=limit, seed=self._opened)
+        stream = Stream(self._faults, sink, limit=limit, seed=self._opened)
         self._streams.add(stream)
         return stream
 
@@ -190,7 +220,8 @@ class Broadcast:
 
     def catch_up(self) -> None:
         """Hand on at once what has happened by now."""
-        self._hand_on(self._subscription.take())
+        if events := self._subscription.take():
+            self._hand_on(events)
 
     def subscribe(self, stream: Stream, filters: Filters, from_slot: Slot | None) -> None:
         """Give the stream these filters from now on, or from a slot on that is remembered."""
@@ -200,7 +231,7 @@ class Broadcast:
             first = self._feed.first_available
             if first is not None and from_slot < first:
                 stream.end(
-                    grpc.StatusCode.OUT_OF_RANGE,
+                    OUT_OF_RANGE,
                     f"broadcast from {from_slot} is not available, last available: {first}",
                 )
                 return
@@ -213,7 +244,7 @@ class Broadcast:
         if self._faults.drop_streams:
             self._faults.drop_streams = False
             for stream in self._streams:
-                stream.end(grpc.StatusCode.UNAVAILABLE, "the stream was dropped on demand")
+                stream.end(UNAVAILABLE, "the stream was dropped on demand")
         created_at = created_now()
         for event in events:
             for commitment, message in self._order.messages(event):
@@ -225,7 +256,9 @@ class Broadcast:
                         except Exception:
                             # Not to be passed over in silence, nor to stop the other streams.
                             log.exception("an update cannot be sent")
-                            stream.end(grpc.StatusCode.INTERNAL, "an update cannot be sent")
+                            stream.end(INTERNAL, "an update cannot be sent")
+        for stream in self._streams:
+            stream.push()
 
 
 def created_now() -> bytes:

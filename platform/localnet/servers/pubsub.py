@@ -11,6 +11,7 @@ import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
 from localnet.methods.table import Node
 from localnet.notifications import Listener, Notices, subscriptions
 from localnet.servers.envelopes import NotUtf8, respond
+from localnet.servers.http_port import listening, require_method
 
 # A client further behind is disconnected: it would hold the chain's memory.
 _LONGEST_BACKLOG = 100_000
@@ -22,24 +23,22 @@ async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
     """Listens while the context is open; OSError where it cannot."""
     notices = Notices(node.ledger)
     node.ledger.watchers.append(notices)
-    application = web.Application()
 
-    async def open_socket(request: web.Request) -> web.WebSocketResponse:
+    async def open_socket(request: web.BaseRequest) -> web.WebSocketResponse:
+        require_method(request, "GET")
         return await _converse(request, node, notices)
 
-    application.router.add_get("/{any:.*}", open_socket)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port, reuse_address=True).start()
-        yield
-    finally:
-        node.ledger.watchers.remove(notices)
-        notices.close()
-        await runner.cleanup()
+    async with listening(open_socket, host, port, goodbye=0.5):
+        try:
+            yield
+        finally:
+            node.ledger.watchers.remove(notices)
+            notices.close()
 
 
-async def _converse(request: web.Request, node: Node, notices: Notices) -> web.WebSocketResponse:
+async def _converse(
+    request: web.BaseRequest, node: Node, notices: Notices
+) -> web.WebSocketResponse:
     # As a node: a client that cannot keep its window, such as Go's gorilla, refuses what aiohttp
     # would agree to.
     socket = web.WebSocketResponse(heartbeat=_PING_SECONDS, compress=False)

@@ -1,7 +1,6 @@
 """The JSON-RPC port: POST with calls, GET /health."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
@@ -18,6 +17,7 @@ import localnet.methods.transactions
 import localnet.methods.vote_accounts  # noqa: F401
 from localnet.methods.table import Node, methods
 from localnet.servers.envelopes import NotUtf8, respond
+from localnet.servers.http_port import listening, require_method
 
 MAX_BODY = 1_048_576
 _CORS = {
@@ -28,34 +28,23 @@ _CORS = {
 }
 
 
-@asynccontextmanager
-async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
+def serve(node: Node, host: str, port: int) -> AbstractAsyncContextManager[int]:
     """Listens while the context is open; OSError where it cannot."""
-    application = web.Application(client_max_size=MAX_BODY)
-    application["node"] = node
-    application.router.add_get("/health", _health)
-    application.router.add_post("/{any:.*}", _post)
-    application.router.add_options("/{any:.*}", _options)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers=_CORS)
+        if request.method in ("GET", "HEAD") and request.path == "/health":
+            return web.Response(text="ok", headers=_CORS)
+        require_method(request, "POST")
+        return await _post(request, node)
+
+    return listening(answer, host, port, max_body=MAX_BODY)
+
+
+async def _post(request: web.BaseRequest, node: Node) -> web.Response:
     try:
-        await web.TCPSite(runner, host, port, reuse_address=True).start()
-        yield
-    finally:
-        await runner.cleanup()
-
-
-async def _health(request: web.Request) -> web.Response:
-    return web.Response(text="ok", headers=_CORS)
-
-
-async def _options(request: web.Request) -> web.Response:
-    return web.Response(status=204, headers=_CORS)
-
-
-async def _post(request: web.Request) -> web.Response:
-    try:
-        answer = respond(await request.read(), methods, request.app["node"])
+        answer = respond(await request.read(), methods, node)
     except NotUtf8 as error:
         return web.Response(status=400, text=str(error), headers=_CORS)
     return web.Response(

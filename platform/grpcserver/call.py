@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from upstream.geyser.transport import GrpcStatus
-from yellowstone.encoding import ACCEPTED, Framing
+from grpcserver.encoding import ACCEPTED, Framing
+from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, GrpcStatus
 
 if TYPE_CHECKING:
-    from yellowstone.transport import Http2
+    from grpcserver.transport import Http2
 
+# The request of a call that has only one.
+_REQUEST_SECONDS = 15.0
 # How long the rest of a message may take that was begun when the call ended.
 _GOODBYE_SECONDS = 5.0
 _LONGEST_TEXT = 1_000
@@ -60,6 +62,17 @@ class Call:
             self._request_bytes -= len(message)
             self._connection.took_request(self)
             yield message
+
+    async def request(self) -> bytes:
+        """The one request of a unary call. Raises GrpcStatus."""
+        try:
+            async with asyncio.timeout(_REQUEST_SECONDS):
+                async for data in self.messages():
+                    return data
+        except TimeoutError:
+            text = f"the request is not whole after {_REQUEST_SECONDS:.0f} s"
+            raise GrpcStatus(DEADLINE_EXCEEDED, text) from None
+        raise GrpcStatus(INVALID_ARGUMENT, "a call without a request")
 
     def send(self, *messages: bytes) -> int:
         """Sends messages as soon as the client takes them: their bytes on the wire."""

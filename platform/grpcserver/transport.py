@@ -24,6 +24,9 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
+from grpcserver.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
+from grpcserver.call import Call, joined_headers
+from grpcserver.encoding import Framing
 from upstream.geyser.transport import (
     CANCELLED,
     INTERNAL,
@@ -32,9 +35,6 @@ from upstream.geyser.transport import (
     GrpcStatus,
 )
 from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
-from yellowstone.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
-from yellowstone.call import Call, joined_headers
-from yellowstone.encoding import Framing
 
 log = logging.getLogger(__name__)
 

@@ -1,14 +1,14 @@
 """What all connections share: places, calls, time of the loop, and bytes of requests."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gateway.addresses import is_trusted
 from webserver.address_groups import holder_of
 from webserver.paced_input import Share, Shares
 
 if TYPE_CHECKING:
-    from yellowstone.transport import Http2
+    from grpcserver.transport import Http2
 
 # Bytes of requests that are not whole yet: one request may have four megabytes.
 MOST_UNFINISHED = 64 * 1_048_576
@@ -19,15 +19,16 @@ _CALLS_AT_ONCE = 2_000.0
 
 
 class Bounds:
-    """Used on the loop. A trusted proxy stands for many clients: its connections are not counted by
-    address, and each has shares of its own.
+    """Used on the loop. A trusted proxy (`is_proxy` of its address) stands for many clients: its
+    connections are not counted by address, and each has shares of its own.
     """
 
-    def __init__(self, *, most: int, most_of_address: int) -> None:
+    def __init__(self, *, most: int, most_of_address: int, is_proxy: Callable[[str], bool]) -> None:
         self.connections: dict[Http2, None] = {}
         self.unfinished = 0
         self._most = most
         self._most_of_address = most_of_address
+        self._is_proxy = is_proxy
         self._of_address: Counter[str] = Counter()
         self._shares = Shares()
         self._calls = Shares(rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
@@ -38,7 +39,7 @@ class Bounds:
         without one.
         """
         holder = holder_of(connection.peer)
-        is_one_client = not is_trusted(connection.peer)
+        is_one_client = not self._is_proxy(connection.peer)
         if is_one_client and self._of_address[holder] >= self._most_of_address:
             return False
         if len(self.connections) >= self._most:
@@ -68,7 +69,7 @@ class Bounds:
         return self._share(self._calls, peer, now)
 
     def _share(self, shares: Shares, peer: str, now: float) -> Share:
-        return shares.new(now) if is_trusted(peer) else shares.of(holder_of(peer), now)
+        return shares.new(now) if self._is_proxy(peer) else shares.of(holder_of(peer), now)
 
     @property
     def has_too_many_unfinished(self) -> bool:
