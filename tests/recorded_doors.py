@@ -15,10 +15,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.encodings import b64decode, b64encode
-from livefeed.slots import LATE_SECONDS
 from tests import forked_commands
 from tests.clients.chain_endpoints import of_service
 from tests.clients.service import Service
+from tests.patience import PATIENCE_SECONDS
 from tests.recorded_node import Filters, RecordedNode, Recording
 from tests.subscriptions.socket_client import Socket
 from tests.yellowstone.conftest import Geyser, Request
@@ -158,12 +158,10 @@ def check_banks(recording: Recording, service: Service, slots: Sequence[int]) ->
 
 def until_heard(node: RecordedNode, port: int, key: str, joined: int) -> int:
     """Plays on from the middle of the slot in which the stream was joined, until the service has
-    heard of one above it and waits no longer for the rest of that one: the slot in whose middle the
-    chain is then.
+    heard of one above it: the slot in whose middle the chain is then.
     """
     geyser, slot = Geyser(port, None, key), joined  # type: ignore[arg-type]
-    began = time.monotonic()
-    while _processed(geyser) <= joined or time.monotonic() < began + LATE_SECONDS + 1.0:
+    while _processed(geyser) <= joined:
         slot += 1
         assert slot < node.recording.messages[-1].slot, "nothing is heard of the chain"
         node.play(node.recording.place(slot, 0.5))
@@ -182,17 +180,25 @@ def _processed(geyser: Geyser) -> int:
 def subscribed_geyser(port: int, key: str) -> Iterator[list[Any]]:
     """All that the service's own gRPC sends of EVERYTHING, until the end of the block."""
     updates: list[Any] = []
+    is_open = threading.Event()
     with Geyser(port, None, key).subscribed(EVERYTHING) as stream:  # type: ignore[arg-type]
-        threading.Thread(target=_appended, args=(updates, stream), daemon=True).start()
+        stream.send(Request(ping={"id": 1}))
+        threading.Thread(target=_appended, args=(updates, stream, is_open), daemon=True).start()
+        assert is_open.wait(PATIENCE_SECONDS)
         yield updates
 
 
-def _appended(updates: list[Any], stream: Any) -> None:
+def _appended(updates: list[Any], stream: Any, is_open: threading.Event) -> None:
+    """What was asked for before the ping counts once that is answered."""
     try:
         for each in stream:
-            updates.append(each)
+            if each.HasField("pong"):
+                is_open.set()
+            else:
+                updates.append(each)
     except Exception as error:
         updates.append(error)
+    is_open.set()
 
 
 def is_final(updates: Sequence[Any], slot: int) -> bool:
