@@ -118,14 +118,17 @@ def _state(value: Any) -> Any:
     return (*(value[name] for name in names), b64decode(value["data"][0]))
 
 
-def check_replays(recording: Recording, service: Service, slots: Sequence[int]) -> Counter[str]:
+def check_replays(
+    recording: Recording, service: Service, slots: Sequence[int], *, tolerate_gaps: bool = False
+) -> Counter[str]:
     """Each transaction runs again as it ran at the node. Returns the verdicts and their reasons."""
     config = {**_WHOLE, "encoding": "base64"}
     blocks = of_service(service, "/historical", [("getBlock", slot, config) for slot in slots])
     asked, metas = [], []
     for slot, block in zip(slots, blocks, strict=True):
         for index, each in enumerate(block["transactions"]):
-            place = {"anchor": {"slot": slot, "transactionIndex": index}}
+            place: dict[str, Any] = {"anchor": {"slot": slot, "transactionIndex": index}}
+            place["tolerateGaps"] = tolerate_gaps
             asked.append(("simulateHistoricalTransaction", each["transaction"][0], place))
             metas.append(recording.blocks[slot]["transactions"][index]["meta"])
     verdicts: Counter[str] = Counter()
