@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -15,10 +15,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.encodings import b64decode, b64encode
-from livefeed.slots import LATE_SECONDS
 from tests import forked_commands
 from tests.clients.chain_endpoints import of_service
 from tests.clients.service import Service
+from tests.patience import PATIENCE_SECONDS
 from tests.recorded_node import Filters, RecordedNode, Recording
 from tests.subscriptions.socket_client import Socket
 from tests.yellowstone.conftest import Geyser, Request
@@ -118,14 +118,17 @@ def _state(value: Any) -> Any:
     return (*(value[name] for name in names), b64decode(value["data"][0]))
 
 
-def check_replays(recording: Recording, service: Service, slots: Sequence[int]) -> Counter[str]:
+def check_replays(
+    recording: Recording, service: Service, slots: Sequence[int], *, tolerate_gaps: bool = False
+) -> Counter[str]:
     """Each transaction runs again as it ran at the node. Returns the verdicts and their reasons."""
     config = {**_WHOLE, "encoding": "base64"}
     blocks = of_service(service, "/historical", [("getBlock", slot, config) for slot in slots])
     asked, metas = [], []
     for slot, block in zip(slots, blocks, strict=True):
         for index, each in enumerate(block["transactions"]):
-            place = {"anchor": {"slot": slot, "transactionIndex": index}}
+            place: dict[str, Any] = {"anchor": {"slot": slot, "transactionIndex": index}}
+            place["tolerateGaps"] = tolerate_gaps
             asked.append(("simulateHistoricalTransaction", each["transaction"][0], place))
             metas.append(recording.blocks[slot]["transactions"][index]["meta"])
     verdicts: Counter[str] = Counter()
@@ -158,12 +161,10 @@ def check_banks(recording: Recording, service: Service, slots: Sequence[int]) ->
 
 def until_heard(node: RecordedNode, port: int, key: str, joined: int) -> int:
     """Plays on from the middle of the slot in which the stream was joined, until the service has
-    heard of one above it and waits no longer for the rest of that one: the slot in whose middle the
-    chain is then.
+    heard of one above it: the slot in whose middle the chain is then.
     """
     geyser, slot = Geyser(port, None, key), joined  # type: ignore[arg-type]
-    began = time.monotonic()
-    while _processed(geyser) <= joined or time.monotonic() < began + LATE_SECONDS + 1.0:
+    while _processed(geyser) <= joined:
         slot += 1
         assert slot < node.recording.messages[-1].slot, "nothing is heard of the chain"
         node.play(node.recording.place(slot, 0.5))
@@ -182,17 +183,25 @@ def _processed(geyser: Geyser) -> int:
 def subscribed_geyser(port: int, key: str) -> Iterator[list[Any]]:
     """All that the service's own gRPC sends of EVERYTHING, until the end of the block."""
     updates: list[Any] = []
+    is_open = threading.Event()
     with Geyser(port, None, key).subscribed(EVERYTHING) as stream:  # type: ignore[arg-type]
-        threading.Thread(target=_appended, args=(updates, stream), daemon=True).start()
+        stream.send(Request(ping={"id": 1}))
+        threading.Thread(target=_appended, args=(updates, stream, is_open), daemon=True).start()
+        assert is_open.wait(PATIENCE_SECONDS)
         yield updates
 
 
-def _appended(updates: list[Any], stream: Any) -> None:
+def _appended(updates: list[Any], stream: Any, is_open: threading.Event) -> None:
+    """What was asked for before the ping counts once that is answered."""
     try:
         for each in stream:
-            updates.append(each)
+            if each.HasField("pong"):
+                is_open.set()
+            else:
+                updates.append(each)
     except Exception as error:
         updates.append(error)
+    is_open.set()
 
 
 def is_final(updates: Sequence[Any], slot: int) -> bool:
@@ -252,29 +261,40 @@ def _short(content: tuple[tuple[str, ...], bytes]) -> str:
     return f"{content[0]} {update!s:.600}"
 
 
-class Notified:
-    """The notifications of one WebSocket, by the name of the subscription."""
+def _slot_of(result: Any) -> int:
+    """The slot that a notification is about."""
+    if isinstance(result, int):
+        return result
+    return int(result["context"]["slot"] if "context" in result else result["slot"])
 
-    def __init__(self, url: str, key: str) -> None:
+
+class Notified:
+    """The notifications of one WebSocket, by the name of the subscription: of what happens, or of
+    everything since `from_slot`. `gaps` are the slots that were reported as missing.
+    """
+
+    def __init__(self, url: str, key: str, from_slot: int | None = None) -> None:
         self._socket = Socket(url, key)
         self.failure: list[BaseException] = []
         self.results: dict[str, list[Any]] = {}
-        whole = {**_WHOLE, "commitment": "confirmed", "showRewards": True}
+        self.gaps: dict[str, set[int]] = {}
+        since = {} if from_slot is None else {"fromSlot": from_slot}
+        whole = {**_WHOLE, "commitment": "confirmed", "showRewards": True, **since}
         del whole["rewards"]
         subscriptions: dict[str, tuple[Any, ...]] = {
-            "slot": (),
-            "root": (),
-            "vote": (),
-            "logs": ("allWithVotes", {"commitment": "confirmed"}),
+            "slot": (since,) if since else (),
+            "root": (since,) if since else (),
+            "vote": (since,) if since else (),
+            "logs": ("allWithVotes", {"commitment": "confirmed", **since}),
             "block": ("all", whole),
-            "account": (CLOCK, _BASE64),
-            "program": (VOTE, _BASE64),
+            "account": (CLOCK, {**_BASE64, **since}),
+            "program": (VOTE, {**_BASE64, **since}),
         }
         names = {}
         for name, params in subscriptions.items():
             names[self._socket.call(f"{name}Subscribe", *params)] = name
-            self.results[name] = []
-        self._names = names
+            self.results[name], self.gaps[name] = [], set()
+        self._names, self._is_of_past = names, from_slot is not None
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -283,7 +303,11 @@ class Notified:
                 message = self._socket.kept.pop(0) if self._socket.kept else self._socket.receive()
                 params = message["params"]
                 assert "subscription" in params, message
-                self.results[self._names[params["subscription"]]].append(params["result"])
+                name, result = self._names[params["subscription"]], params["result"]
+                if message["method"] == "gapNotification":
+                    self.gaps[name] |= {*range(result["fromSlot"], result["toSlot"] + 1)}
+                else:
+                    self.results[name].append(result)
         except BaseException as error:
             self.failure.append(error)
 
@@ -291,48 +315,66 @@ class Notified:
         """Whether the slot was notified as a root, or reading ended."""
         return bool(self.failure) or slot in self.results["root"]
 
-    def check(self, recording: Recording, slots: Sequence[int]) -> None:
-        """Of each of these slots, all of which are final, everything was notified, and once."""
+    def is_told(self, slot: int) -> bool:
+        """Whether each subscription was notified of the slot, or that it is missing."""
+        told = [
+            slot in {_slot_of(each) for each in results[-500:]} | self.gaps[name]
+            for name, results in self.results.items()
+            if name != "vote"
+        ]
+        return bool(self.failure) or all(told)
+
+    def check(
+        self, recording: Recording, slots: Sequence[int], *, may_lack_writes: bool = False
+    ) -> None:
+        """Of each of these slots, all of which are final, everything was notified, and once, but
+        for those that were reported as missing.
+        """
         assert not self.failure, self.failure
-        wanted = set(slots)
 
-        def of(name: str, slot_of: Callable[[Any], int]) -> list[Any]:
-            return [each for each in self.results[name] if slot_of(each) in wanted]
+        def due(name: str) -> list[int]:
+            return [slot for slot in slots if slot not in self.gaps[name]]
 
-        opened = [each["slot"] for each in of("slot", lambda each: each["slot"])]
-        assert opened == list(slots), (Counter(opened), wanted - {*opened})
-        roots = [slot for slot in self.results["root"] if slot in wanted]
-        assert roots == list(slots)
-        at = lambda each: each["context"]["slot"]  # noqa: E731
-        blocks = {at(each): each["value"]["block"] for each in of("block", at)}
-        assert len(blocks) == len(of("block", at)) == len(slots)
+        def of(name: str) -> list[Any]:
+            wanted = set(due(name))
+            found = [each for each in self.results[name] if _slot_of(each) in wanted]
+            # What was missed at first may come after what is not final yet.
+            return sorted(found, key=_slot_of) if self._is_of_past else found
+
+        for name in ("slot", "root"):
+            opened = list(map(_slot_of, of(name)))
+            assert opened == due(name), (name, Counter(opened), {*due(name)} - {*opened})
+        blocks = {_slot_of(each): each["value"]["block"] for each in of("block")}
+        assert len(blocks) == len(of("block")) == len(due("block"))
         for slot, block in blocks.items():
             assert _in_lines(block) == _in_lines(recording.blocks[slot]), slot
         ran = [
             (slot, each["transaction"]["signatures"][0], each["meta"]["err"])
-            for slot in slots
+            for slot in due("logs")
             for each in recording.blocks[slot]["transactions"]
         ]
-        logs = [(at(e), e["value"]["signature"], e["value"]["err"]) for e in of("logs", at)]
+        logs = [(_slot_of(e), e["value"]["signature"], e["value"]["err"]) for e in of("logs")]
         assert logs == ran
-        clocks = [(at(each), each["value"]["data"][0]) for each in of("account", at)]
-        states = [last_writes(recording, slot) for slot in slots]
+        clocks = [(_slot_of(each), each["value"]["data"][0]) for each in of("account")]
         clock = bytes(Pubkey.from_string(CLOCK))
-        assert clocks == [
-            (slot, b64encode(state[clock].data)) for slot, state in zip(slots, states, strict=True)
-        ]
-        accounts = Counter((at(e), e["value"]["pubkey"]) for e in of("program", at))
+        states = {slot: last_writes(recording, slot) for slot in slots}
+        wanted = [(slot, b64encode(states[slot][clock].data)) for slot in due("account")]
+        if may_lack_writes:
+            wanted = [each for each in wanted if each in clocks]
+        assert clocks == wanted
+        accounts = Counter((_slot_of(e), e["value"]["pubkey"]) for e in of("program"))
         vote = bytes(Pubkey.from_string(VOTE))
-        assert accounts == Counter(
+        written = Counter(
             (slot, str(Pubkey(key)))
-            for slot, state in zip(slots, states, strict=True)
-            for key, account in state.items()
+            for slot in due("program")
+            for key, account in states[slot].items()
             if account.owner == vote
         )
+        assert accounts <= written and (may_lack_writes or accounts == written)
         votes = {each["signature"] for each in self.results["vote"]}
         cast = [
             str(Signature(update.transaction.signature))
-            for slot in slots
+            for slot in due("vote")
             for update in recording.of_slot(slot, "transaction")
             if update.transaction.is_vote and not update.transaction.meta.err.err
         ]

@@ -477,7 +477,9 @@ def serving(node: RecordedNode) -> Iterator[RecordedNode]:
         **{name: grpc.unary_unary_rpc_method_handler(partial(node.ask, name)) for name in unary},
     }
     server = grpc.server(
-        futures.ThreadPoolExecutor(16), options=[("grpc.max_send_message_length", -1)]
+        futures.ThreadPoolExecutor(16),
+        # A plugin's server counts no pings.
+        options=[("grpc.max_send_message_length", -1), ("grpc.http2.max_ping_strikes", 0)],
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, methods),))
     node.geyser_url = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

@@ -3,17 +3,14 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import msgspec
 import redis
 import zstandard
 from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
-from shared_state.redis_client import NAMESPACE
+from shared_state.redis_client import NAMESPACE, client_of
 from upstream.geyser.closed_slots import ClosedSlot
 
 _PREFIX = f"{NAMESPACE}handover:"
@@ -65,17 +62,7 @@ class Taken:
 
 
 def _client() -> "redis.Redis":
-    return _client_of(settings.REDIS_URL)
-
-
-@cache
-def _client_of(url: str) -> "redis.Redis":
-    return redis.Redis.from_url(
-        url,
-        socket_timeout=_TIMEOUT_SECONDS,
-        socket_connect_timeout=_TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 0),
-    )
+    return client_of(settings.REDIS_URL, _TIMEOUT_SECONDS)
 
 
 def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOST_BYTES) -> Payload:

@@ -38,7 +38,7 @@ from livefeed.messages import (
 from livefeed.slots import Slot, SlotTracker
 from livefeed.wanted import Picked, Wanted
 from shared_state.outages import AWAY
-from shared_state.redis_client import client
+from shared_state.redis_client import client_of
 from upstream.geyser.updates import EntryUpdate, SlotUpdate, TransactionUpdate, Update
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
@@ -51,6 +51,8 @@ _MOST_WAITING = 400_000
 _TURN_SECONDS = 0.25
 _PAUSE_SECONDS = 0.5
 _LISTEN_SECONDS = 1.0
+# Who waits less loses what a busy machine would have published.
+_SEND_SECONDS = 5.0
 _AT_ONCE = 5_000
 _UPDATES: dict[int, str] = {
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "firstShredReceived",
@@ -258,7 +260,7 @@ class Selection:
         out, self._out = self._out, []
         if not out:
             return
-        with client().pipeline(transaction=False) as pipe:
+        with client_of(settings.REDIS_URL, _SEND_SECONDS).pipeline(transaction=False) as pipe:
             for channel, message in out:
                 pipe.publish(channel, message)
             pipe.execute()

@@ -30,12 +30,12 @@ def client() -> redis.Redis:
 
 
 @cache
-def client_of(url: str) -> redis.Redis:
+def client_of(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> redis.Redis:
     """Without the default retries, which take seconds."""
     pool = _Pool.from_url(
         url,
-        socket_timeout=TIMEOUT_SECONDS,
-        socket_connect_timeout=TIMEOUT_SECONDS,
+        socket_timeout=timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
         retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis.from_pool(pool)

@@ -60,7 +60,7 @@ class Machine:
         """Sets the caller's sysvars, or defaults; a default clock is set to the slot."""
         for key in CACHED_SYSVARS:
             account = load(key)
-            if account is None:
+            if account is None or account.lamports == 0:
                 account = _clock(slot) if key == addresses.CLOCK else self._own[key]
             self._set_sysvar(self._sysvars, key, account)
 

@@ -132,8 +132,10 @@ class _AccountCache:
         if key in accounts:
             return accounts[key]
         account = self._load(key)
-        if account is None or account.lamports == 0:
-            account = None if key == addresses.INSTRUCTIONS else self._machine.own(key)
+        if account is None and key != addresses.INSTRUCTIONS:
+            account = self._machine.own(key)
+        if account is not None and account.lamports == 0:
+            account = None  # also where the engine has one
         accounts[key] = account
         return account
 

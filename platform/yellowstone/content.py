@@ -117,7 +117,11 @@ class TransactionMessage:
         """The short form."""
         info = self.info
         update = schema.SubscribeUpdateTransactionStatus(
-            slot=self._slot, signature=info.signature, is_vote=info.is_vote, index=info.index
+            slot=self._slot,
+            signature=info.signature,
+            is_vote=info.is_vote,
+            index=info.index,
+            bank_id=self._bank,
         )
         if info.meta.err.err:
             update.err.err = info.meta.err.err
@@ -245,6 +249,7 @@ class Content:
                 getattr(block, name).CopyFrom(getattr(meta, name))
         block.executed_transaction_count = meta.executed_transaction_count
         block.entries_count = meta.entries_count
+        block.bank_id = meta.bank_id
         block.updated_account_count = self.account_count
         within = wanted.within
         if wanted.transactions:

@@ -60,6 +60,8 @@ class Stream:
         self._call = call
         self._engine = engine
         self._pinged_at = time.monotonic()
+        # The newest slot when what happens began to be sent.
+        self._began_at = 0
 
     @property
     def is_ended(self) -> bool:
@@ -145,7 +147,7 @@ class Stream:
         def ready(answer: Answer | None) -> None:
             # At once: what the feed sends next is for the new filters.
             if answer is not None and not self.is_ended:
-                self.filters = filters
+                self.filters, self._began_at = filters, answer.slot
             if not opened.done():
                 opened.set_result(answer is not None)
 
@@ -175,7 +177,8 @@ class Stream:
             if self.replay.is_open:
                 self.replay.put(content)
         elif self.filters is not None and not content.ask:
-            if misses_entries(self.filters, content):
+            # One of before need not be whole: the follower may have joined in its middle.
+            if content.slot > self._began_at and misses_entries(self.filters, content):
                 self.end("interrupted")
             else:
                 self.deliver(self.filters, content)

@@ -14,8 +14,9 @@ from solders.pubkey import Pubkey
 
 from chain.units import Slot
 from rewind.positions import Position
+from rewind.services.builtins_and_sysvars import recorded_natives
+from rewind.services.completeness import Findings
 from rewind.services.filters import MAINNET_GENESIS_HASH
-from rewind.services.loading import account_of, states_at
 from rewind.services.newest import newest_accounts
 from rewind.services.position_lookup import ResolvedPosition
 from rewind.store import replaying as store
@@ -43,24 +44,26 @@ _UNKNOWN_SECONDS = 5.0
 
 class Active(NamedTuple):
     """The features that are on; do not change the set. `missing` are those that the engine does not
-    have and that a transaction may notice.
+    have and that a transaction may notice. `are_known`: none of this is a guess.
     """
 
     features: FeatureSet
     missing: tuple[MissingRule, ...]
+    are_known: bool
 
 
 class _Archived(NamedTuple):
     """The features that the archive has, ascending by activation slot: up to a latest slot and
     an epoch. Of mainnet's only those that the engine's own table does not know. The `assumed` ones
-    are mainnet's, where it is not known whether this chain has them. The engine does not know the
-    `foreign` ones.
+    are mainnet's, where it is not known whether this chain has them (`are_known` if there is none
+    of which that is not known). The engine does not know the `foreign` ones.
     """
 
     slots: list[int]
     keys: list[Pubkey]
     foreign: dict[Pubkey, int]
     assumed: dict[Pubkey, int]
+    are_known: bool
     is_mainnet: bool
     layout: int
     latest: int
@@ -82,7 +85,7 @@ def features_at(resolved: ResolvedPosition, *, epoch: int) -> Active:
     """What was on in the position's slot, which is of that epoch."""
     slot = resolved.slot
     archived = _read(resolved, epoch)
-    return Active(_known_at(slot, archived), _missing_at(slot, archived))
+    return Active(_known_at(slot, archived), _missing_at(slot, archived), archived.are_known)
 
 
 def _known_at(slot: int, archived: _Archived) -> FeatureSet:
@@ -157,8 +160,10 @@ def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
     if is_mainnet:
         wanted -= activation_slots().keys()
     at_the_end = replace(resolved, position=Position.end_of(resolved.latest))
-    states, unknown = states_at([bytes(key) for key in wanted], at_the_end)
-    active = _active({Pubkey(key): account_of(state) for key, state in states.items()})
+    # As sysvars: what is missing affects them only if an epoch begins in it.
+    findings = Findings()
+    active = _active(recorded_natives(wanted, at_the_end, findings)[0])
+    unknown = findings.not_recorded
     known_ones = known_features()
     activated = sorted((at, bytes(key)) for key, at in active.items() if key in known_ones)
     slots, keys = [at for at, _ in activated], [Pubkey(key) for _, key in activated]
@@ -170,6 +175,7 @@ def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
         foreign={key: at for key, at in active.items() if key not in known_ones},
         # For all slots: of this chain mainnet's say nothing.
         assumed={key: 0 for key in undecided if key in mainnet},
+        are_known=not unknown,
         is_mainnet=is_mainnet,
         layout=resolved.layout,
         latest=resolved.latest,

@@ -20,7 +20,8 @@ from rewind.services.features import features_at
 from rewind.services.loading import accounts_at, recorded_accounts
 from rewind.services.position_lookup import Reader, ResolvedPosition, resolve_position
 from rewind.store import replaying as store
-from simulator import addresses
+from simulator import addresses, defaults
+from simulator.effects import with_lamports
 from simulator.machine import CACHED_SYSVARS
 from simulator.missing_rules import MissingRule
 from simulator.moment import Moment
@@ -35,6 +36,7 @@ class Past:
     of a program of that time, the operator's shelf has the word (rewind/services/builds.py).
     `findings` say what is not known of all that was read, but for mints, which only show in token
     balances. `missing` are features that were on in the slot and that the engine does not have.
+    Unless `features_are_known`, mainnet's stand in for those of which nothing is recorded.
     """
 
     slot: Slot
@@ -49,6 +51,7 @@ class Past:
     found_of_sysvars: Findings
     found_of_mints: Findings = field(default_factory=Findings)
     missing: tuple[MissingRule, ...] = ()
+    features_are_known: bool = True
     empty: frozenset[Pubkey] = frozenset()
     balances: Mapping[Pubkey, int] = field(default_factory=dict)
 
@@ -99,6 +102,25 @@ class Past:
         if unfollowed:
             raise FilteredAccountStale(list(unfollowed))
         return {**known, **found}
+
+    def stand_ins(self, keys: Collection[Pubkey]) -> dict[Pubkey, Account]:
+        """The engine's own builtins and sysvars with the lamports that are known of them."""
+        if not keys:
+            return {}
+        own = {**defaults.builtins(), **defaults.sysvars()}
+        return {
+            key: with_lamports(own[key], self.balances[key])
+            for key in keys
+            if key in own and key in self.balances
+        }
+
+    @property
+    def is_partly_assumed(self) -> bool:
+        """Whether sysvars or features of another chain may have stood in for what was never
+        recorded. Of builtins only the balance can be another.
+        """
+        builtins = {bytes(key) for key in addresses.BUILTINS}
+        return not (self.features_are_known and self.findings.not_recorded.keys() <= builtins)
 
     def _at(
         self, resolved: ResolvedPosition, keys: Collection[Pubkey]
@@ -158,6 +180,7 @@ def past(
         findings=findings,
         found_of_sysvars=findings.copy(),
         missing=active.missing,
+        features_are_known=active.are_known,
     )
 
 

@@ -53,8 +53,13 @@ def run_on(
     natives = native_keys(transactions, accounts) - given.keys()
     if natives:
         accounts.update(past.load_natives(natives))
+    own = past.stand_ins([key for key in natives if accounts[key] is None])
     outcomes = simulate(
-        transactions, accounts, past.moment, verify=False, timeout_seconds=timeout_seconds
+        transactions,
+        {**accounts, **own},
+        past.moment,
+        verify=False,
+        timeout_seconds=timeout_seconds,
     )
     return outcomes, accounts
 

@@ -18,6 +18,7 @@ from rewind.models import ProgramBuild
 from rewind.services import filters
 from rewind.services.replay import replay
 from simulator import addresses
+from simulator.missing_rules import features_to_ask_for
 from staff.models import AuditEntry
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
@@ -60,6 +61,8 @@ def chain(tmp_path: Path) -> Iterator[LittleChain]:
     made.records[1] = replace(
         made.records[1], account_writes=[*begun, *(made.records[1].account_writes or [])]
     )
+    for feature in {*features_to_ask_for()} - {Pubkey(write.pubkey) for write in begun}:
+        made.records[1] = with_write(made.records[1], feature, None)
     made.block(made.signed([call(PROGRAM), call(FINAL)], made.payers[0]))
     made.block(made.payment(TARGET, SOL))
     yield made

@@ -1,6 +1,6 @@
 """What a simulation says of its own truth: it is verified only where nothing at all differs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,20 +8,27 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from solders.account import Account
+from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
+from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from chain.blocks import SlotRecord
 from historical.services.recorded_transactions import recorded
-from rewind.models import AccountChange
-from rewind.services import comparing, filters
+from rewind.models import AccountChange, Divergence
+from rewind.services import comparing, features, filters
+from rewind.services.audit import audit_next
 from rewind.services.replay import forget_verdicts, replay
-from simulator.addresses import SLOT_HASHES
+from simulator.addresses import FEES, NATIVE_LOADER, RENT, SLOT_HASHES, SYSTEM, SYSVAR_OWNER
+from simulator.missing_rules import features_to_ask_for
 from tests.cluster import one_machine
 from tests.conftest import Rpc
+from tests.patience import PATIENCE_SECONDS
+from tests.rewind.conftest import NOW
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.round_trips import counted
-from tests.rewind.simulating import call, own_place, simulated, stored, upgradeable
+from tests.rewind.simulating import call, own_place, simulated, stored, upgradeable, with_write
 from tests.simulator.elf import RETURNS_DATA
 
 TARGET, PROGRAM = Pubkey(bytes([77]) * 32), Pubkey(bytes([80]) * 32)
@@ -260,6 +267,79 @@ def test_without_a_sysvar_that_a_program_reads_nothing_is_said_to_diverge(
     assert value["err"] is not None
     assert (value["fidelity"], value["fidelityReason"]) == ("unverified", "filtered_account")
     assert simulated(rpc, payment, anchor=own_place(payment))["fidelity"] == "verified"
+
+
+def naming(chain: LittleChain, *keys: Pubkey) -> VersionedTransaction:
+    """A payment that names accounts besides, which it does not read."""
+    payer = chain.payers[0]
+    params = TransferParams(from_pubkey=payer.pubkey(), to_pubkey=TARGET, lamports=SOL)
+    paying, more = transfer(params), [AccountMeta(key, False, False) for key in keys]
+    return chain.signed([Instruction(SYSTEM, paying.data, [*paying.accounts, *more])], payer)
+
+
+def with_beginning(chain: LittleChain, kept: Sequence[str]) -> list[SlotRecord]:
+    """The records without the chain's first; of its sysvars and features the kept ones are told
+    by the second, at its end.
+    """
+    genesis, first, *others = chain.records
+    for write in genesis.account_writes or ():
+        if "sysvars" in kept and write.owner in (bytes(SYSVAR_OWNER), bytes(NATIVE_LOADER)):
+            account = Account(
+                write.lamports,
+                write.data,
+                Pubkey(write.owner),
+                write.executable,
+                write.rent_epoch,
+            )
+            first = with_write(first, Pubkey(write.pubkey), account)
+    if "features" in kept:
+        for key in features_to_ask_for():
+            first = with_write(first, key, None)
+    return [first, *others]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+@pytest.mark.parametrize("kept", [(), ("sysvars",), ("features",), ("sysvars", "features")])
+def test_what_was_never_recorded_of_a_chain_is_no_difference(
+    tmp_path: Path, rpc: Rpc, kept: Sequence[str]
+) -> None:
+    """The engine's own sysvars, which have other balances, and mainnet's features stand in."""
+    made = LittleChain(tmp_path)
+    made.block(made.payment(TARGET, SOL))
+    made.block(naming(made, RENT))
+    told = made.block(made.payment(TARGET, SOL))
+    made.close()
+    made.records[-1] = with_meta(told, 0, logMessages=["Program log: another"])
+    features.forget()
+    stored(with_beginning(made, kept))
+    _, verified, other = made.sent
+    for position in ({"anchor": own_place(verified)}, {"slot": 3}):
+        value = simulated(rpc, verified, **position)
+        assert {name: (value["ownPlace"] or value)[name] for name in VERIFIED} == VERIFIED
+    value = simulated(rpc, other, anchor=own_place(other))
+    # Whether the archive is wrong shows only where nothing had to stand in.
+    is_known = len(kept) == 2
+    expected = ("diverged", None) if is_known else ("unverified", "state_not_recorded")
+    assert (value["fidelity"], value["fidelityReason"]) == expected
+    audited = audit_next(permille=1_000, now=lambda: NOW, seconds=PATIENCE_SECONDS)
+    assert audited.diverged == Divergence.objects.count() == int(is_known)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("empty_ledger")
+def test_a_sysvar_that_a_chain_does_not_have_has_no_balance(tmp_path: Path, rpc: Rpc) -> None:
+    """As the fees, which newer nodes do not make."""
+    made = LittleChain(tmp_path)
+    made.block(made.payment(TARGET, SOL))
+    told = made.block(naming(made, FEES))
+    made.close()
+    meta = told.transactions[0].meta or {}
+    balances = {name: [*meta[name][:3], 0] for name in ("preBalances", "postBalances")}
+    without = with_write(made.records[1], FEES, None)
+    stored([made.records[0], without, with_meta(told, 0, **balances)])
+    value = simulated(rpc, made.sent[1], anchor=own_place(made.sent[1]))
+    assert {name: value[name] for name in VERIFIED} == VERIFIED
 
 
 @one_machine

@@ -73,7 +73,10 @@ TWISTS: dict[str, Callable[[random.Random], Twist]] = {
 
 @pytest.mark.parametrize(
     ("how", "version"),
-    [("whole", "4.1.2"), ("whole", "4.4.0"), ("doubled", "4.4.0"), ("disordered", "4.1.2")],
+    [
+        *[("whole", "4.1.2"), ("whole", "4.4.0"), ("doubled", "4.4.0")],
+        *[("disordered", "4.1.2"), ("disordered", "4.4.0")],
+    ],
 )
 def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
     fixtures: Path, version: str, how: str
@@ -115,6 +118,10 @@ def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
             return found if is_over else None
 
         found = until(covered, f"everything up to slot {newest}")
+        # Without its beginning an archive knows less, and says so.
+        early = [slot for slot in recording.blocks if found["earliestSlot"] < slot < snapshot]
+        verdicts = check_replays(recording, service, early, tolerate_gaps=True)
+        assert verdicts["verified"] and not verdicts["diverged"], verdicts
         import_snapshot(recording, folder, snapshot, service)
         slots = [slot for slot in recording.blocks if found["earliestSlot"] <= slot <= newest]
         check_blocks(recording, service, slots)

@@ -5,6 +5,7 @@ import signal
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from shared_state.redis_client import client
 from tests.ingest.following import wait
 from tests.subscriptions.conftest import Served
 
@@ -36,3 +37,13 @@ def test_a_subscriber_of_a_silent_stream_is_disconnected_with_the_reason(served:
         assert refused["data"]["reason"] == "chain_not_followed"
         wait(lambda: "result" in other.answer("slotSubscribe"), "it is followed again")
         assert other.find(lambda each: each.get("method") == "slotNotification")
+
+
+def test_a_redis_that_hangs_for_a_second_costs_no_notification(served: Served) -> None:
+    with served.socket() as subscriber:
+        number = subscriber.call("slotSubscribe")
+        slots = [subscriber.result(number)["slot"]]
+        client().execute_command("CLIENT", "PAUSE", 1_200)
+        while len(slots) < 60:
+            slots.append(subscriber.result(number)["slot"])
+    assert slots == list(range(slots[0], slots[0] + 60))

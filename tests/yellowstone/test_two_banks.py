@@ -27,7 +27,9 @@ def everything(commitment: Any) -> Any:
     return Request(
         accounts={"a": {}},
         transactions={"t": {}},
+        transactions_status={"x": {}},
         slots={"s": {"interslot_updates": True}},
+        blocks={"b": {}},
         blocks_meta={"m": {}},
         entry={"e": {}},
         commitment=commitment,

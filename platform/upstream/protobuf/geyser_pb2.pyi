@@ -387,21 +387,23 @@ class SubscribeUpdateTransactionInfo(_message.Message):
     def __init__(self, signature: _Optional[bytes] = ..., is_vote: _Optional[bool] = ..., transaction: _Optional[_Union[_confirmed_block_pb2.Transaction, _Mapping]] = ..., meta: _Optional[_Union[_confirmed_block_pb2.TransactionStatusMeta, _Mapping]] = ..., index: _Optional[int] = ...) -> None: ...
 
 class SubscribeUpdateTransactionStatus(_message.Message):
-    __slots__ = ("slot", "signature", "is_vote", "index", "err")
+    __slots__ = ("slot", "signature", "is_vote", "index", "err", "bank_id")
     SLOT_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     IS_VOTE_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     ERR_FIELD_NUMBER: _ClassVar[int]
+    BANK_ID_FIELD_NUMBER: _ClassVar[int]
     slot: int
     signature: bytes
     is_vote: bool
     index: int
     err: _confirmed_block_pb2.TransactionError
-    def __init__(self, slot: _Optional[int] = ..., signature: _Optional[bytes] = ..., is_vote: _Optional[bool] = ..., index: _Optional[int] = ..., err: _Optional[_Union[_confirmed_block_pb2.TransactionError, _Mapping]] = ...) -> None: ...
+    bank_id: int
+    def __init__(self, slot: _Optional[int] = ..., signature: _Optional[bytes] = ..., is_vote: _Optional[bool] = ..., index: _Optional[int] = ..., err: _Optional[_Union[_confirmed_block_pb2.TransactionError, _Mapping]] = ..., bank_id: _Optional[int] = ...) -> None: ...
 
 class SubscribeUpdateBlock(_message.Message):
-    __slots__ = ("slot", "blockhash", "rewards", "block_time", "block_height", "transactions", "parent_slot", "parent_blockhash", "executed_transaction_count", "updated_account_count", "accounts", "entries_count", "entries")
+    __slots__ = ("slot", "blockhash", "rewards", "block_time", "block_height", "transactions", "parent_slot", "parent_blockhash", "executed_transaction_count", "updated_account_count", "accounts", "entries_count", "entries", "bank_id")
     SLOT_FIELD_NUMBER: _ClassVar[int]
     BLOCKHASH_FIELD_NUMBER: _ClassVar[int]
     REWARDS_FIELD_NUMBER: _ClassVar[int]
@@ -415,6 +417,7 @@ class SubscribeUpdateBlock(_message.Message):
     ACCOUNTS_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_COUNT_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    BANK_ID_FIELD_NUMBER: _ClassVar[int]
     slot: int
     blockhash: str
     rewards: _confirmed_block_pb2.Rewards
@@ -428,7 +431,8 @@ class SubscribeUpdateBlock(_message.Message):
     accounts: _containers.RepeatedCompositeFieldContainer[SubscribeUpdateAccountInfo]
     entries_count: int
     entries: _containers.RepeatedCompositeFieldContainer[SubscribeUpdateEntry]
-    def __init__(self, slot: _Optional[int] = ..., blockhash: _Optional[str] = ..., rewards: _Optional[_Union[_confirmed_block_pb2.Rewards, _Mapping]] = ..., block_time: _Optional[_Union[_confirmed_block_pb2.UnixTimestamp, _Mapping]] = ..., block_height: _Optional[_Union[_confirmed_block_pb2.BlockHeight, _Mapping]] = ..., transactions: _Optional[_Iterable[_Union[SubscribeUpdateTransactionInfo, _Mapping]]] = ..., parent_slot: _Optional[int] = ..., parent_blockhash: _Optional[str] = ..., executed_transaction_count: _Optional[int] = ..., updated_account_count: _Optional[int] = ..., accounts: _Optional[_Iterable[_Union[SubscribeUpdateAccountInfo, _Mapping]]] = ..., entries_count: _Optional[int] = ..., entries: _Optional[_Iterable[_Union[SubscribeUpdateEntry, _Mapping]]] = ...) -> None: ...
+    bank_id: int
+    def __init__(self, slot: _Optional[int] = ..., blockhash: _Optional[str] = ..., rewards: _Optional[_Union[_confirmed_block_pb2.Rewards, _Mapping]] = ..., block_time: _Optional[_Union[_confirmed_block_pb2.UnixTimestamp, _Mapping]] = ..., block_height: _Optional[_Union[_confirmed_block_pb2.BlockHeight, _Mapping]] = ..., transactions: _Optional[_Iterable[_Union[SubscribeUpdateTransactionInfo, _Mapping]]] = ..., parent_slot: _Optional[int] = ..., parent_blockhash: _Optional[str] = ..., executed_transaction_count: _Optional[int] = ..., updated_account_count: _Optional[int] = ..., accounts: _Optional[_Iterable[_Union[SubscribeUpdateAccountInfo, _Mapping]]] = ..., entries_count: _Optional[int] = ..., entries: _Optional[_Iterable[_Union[SubscribeUpdateEntry, _Mapping]]] = ..., bank_id: _Optional[int] = ...) -> None: ...
 
 class SubscribeUpdateBlockMeta(_message.Message):
     __slots__ = ("slot", "blockhash", "rewards", "block_time", "block_height", "parent_slot", "parent_blockhash", "executed_transaction_count", "entries_count", "bank_id")
