@@ -190,6 +190,10 @@ def _idle(folder: Path) -> None:
     for pid, (name, cpu) in after.items():
         spent = cpu - (before[pid][1] if pid in before else 0.0)
         rows.append((100 * spent / seconds, _pss(pid), name))
+    for pid in before.keys() - after.keys():
+        # What it had used before is its parent's by now.
+        name, cpu = before[pid]
+        rows.append((-100 * cpu / seconds, 0.0, f"ended: {name}"))
     print(f"idle for {seconds:.0f} s:  % of a core    MB PSS")
     for percent, memory, name in sorted(rows, reverse=True):
         print(f"    {percent:22.2f} {memory:9.1f}  {name}")
