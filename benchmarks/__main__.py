@@ -22,7 +22,7 @@ PARTS = (
     *("nonces", "baselines", "proof", "proof_beside"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "overload", "open_streams", "subscriptions"),
-    *("program_stream", "past_programs", "yellowstone", "cuckoo"),
+    *("program_stream", "past_programs", "yellowstone", "cuckoo", "live_feed"),
     *("ingest", "admin_pages", "attacks"),
     *("rewind_reads", "remote_history", "footprint", "versions"),
 )

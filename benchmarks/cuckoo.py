@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
+from chain.units import Slot
 from livefeed.messages import Kind, Level, Want
 from livefeed.parts import Part
 from livefeed.wanted import Wanted
@@ -27,7 +28,9 @@ def main() -> None:
 
 def _report(found: CuckooFilter, keys: list[bytes]) -> None:
     hashed = HashedKeys(keys, found.seed)
-    part = Part({key: AccountUpdate(7, key, n, b"", b"", b"") for n, key in enumerate(keys)})  # type: ignore[arg-type]
+    part = Part()
+    for number, key in enumerate(keys):
+        part.put_account(AccountUpdate(Slot(7), key, number, b"", b""))
     filters = [found, CuckooFilter(found.packed[:-1] + b"\1")]
     takes = {
         "hashed": lambda: HashedKeys(keys, found.seed),

@@ -1,8 +1,9 @@
 """How soon `make run` answers, and what it takes while nothing is asked of it (Linux).
 
 The service runs with localnet in a directory of its own; its second start is measured, as an
-operator's is. CPU is that of every process of the run, the servers' included and with it that of
-children that ended; memory is the proportional set size, in which a shared page counts once.
+operator's is; with LOCALNET_VOTES=true each of localnet's blocks has votes. CPU is that of every
+process of the run, the servers' included and with it that of children that ended; memory is the
+proportional set size, in which a shared page counts once.
 """
 
 import contextlib
@@ -73,6 +74,7 @@ def _running(folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
         "LOCALNET_GEYSER_PORT": str(geyser),
         "LOCALNET_TPU_PORT": str(tpu),
         "LOCALNET_BLOCK_ENGINE_PORT": str(engine),
+        "LOCALNET_VOTES": os.environ.get("LOCALNET_VOTES", "false"),
     }
     command = [sys.executable, "manage.py", "run"]
     with (folder / "output").open("wb") as output:
@@ -188,6 +190,10 @@ def _idle(folder: Path) -> None:
     for pid, (name, cpu) in after.items():
         spent = cpu - (before[pid][1] if pid in before else 0.0)
         rows.append((100 * spent / seconds, _pss(pid), name))
+    for pid in before.keys() - after.keys():
+        # What it had used before is its parent's by now.
+        name, cpu = before[pid]
+        rows.append((-100 * cpu / seconds, 0.0, f"ended: {name}"))
     print(f"idle for {seconds:.0f} s:  % of a core    MB PSS")
     for percent, memory, name in sorted(rows, reverse=True):
         print(f"    {percent:22.2f} {memory:9.1f}  {name}")

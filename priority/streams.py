@@ -49,7 +49,7 @@ MOST_SIGNATURES = 256
 
 # Proxies give up on a connection that is silent for a minute, some for less.
 _HEARTBEAT_SECONDS = 12.0
-_LOOK_AGAIN_SECONDS = 1.0
+_LOOK_AGAIN_SECONDS = 0.8
 # A key that could not be checked for so long is no longer trusted.
 _TRUSTED_SECONDS = 60.0
 # A client that reads nothing for so long is gone, or too slow.

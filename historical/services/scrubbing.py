@@ -48,6 +48,12 @@ class Scrubbed:
     found: list[LedgerDamage] = field(default_factory=list)
 
 
+def is_due(*, older_than: timedelta, now: datetime) -> bool:
+    """Whether reads reported damage, or what is sealed is to be read through."""
+    is_reported = damage_reports.are_waiting("ledger")
+    return is_reported or bool(older_than and damage.scrub_of(now - older_than))
+
+
 def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
     """Reads the next sealed blocks, or blocks of the index, when all of it was read last longer ago
     than that; None when there is nothing to do, or another worker is at it. It may be stopped

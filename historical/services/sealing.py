@@ -88,6 +88,11 @@ def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -
     return done
 
 
+def is_due(range_slots: int, *, now: datetime) -> bool:
+    """Whether a step may find something to do: always, once a range was begun."""
+    return bool(sealing.ranges()) or backlog(range_slots, now).waiting > 0
+
+
 def backlog(range_slots: int, now: datetime) -> Backlog:
     """The finished ranges that have blocks to be sealed."""
     end = _first_unfinished_slot(range_slots)

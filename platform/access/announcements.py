@@ -2,15 +2,14 @@
 
 import logging
 import secrets
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models.signals import post_delete, post_save
 
 from access import key_cache
 from access.buckets import GENERATION_KEY
-from access.models import ApiKey, Customer, Tier
 from shared_state.redis_client import client
 
 log = logging.getLogger(__name__)
@@ -18,10 +17,27 @@ log = logging.getLogger(__name__)
 _TRIES = 3
 
 
-def announce() -> None:
-    """Call it after a change of keys, tiers or customers without a signal (a queryset's update).
-    It is announced when the transaction commits.
+M = TypeVar("M", bound=models.Model)
+
+
+class Announced(models.QuerySet[M]):
+    """Announces the writes of many rows at once, for which Django sends no signal. Changes by SQL
+    are only noticed after key_cache.LONGEST_SECONDS.
     """
+
+    def update(self, **values: Any) -> int:
+        rows = super().update(**values)
+        _announce()
+        return rows
+
+    def bulk_create(self, *args: Any, **options: Any) -> list[M]:
+        created = super().bulk_create(*args, **options)
+        _announce()
+        return created
+
+
+def _announce() -> None:
+    """When the transaction commits."""
     transaction.on_commit(_move)
 
 
@@ -39,10 +55,11 @@ def _move() -> None:
 
 
 def _changed(**_signal: Any) -> None:
-    announce()
+    _announce()
 
 
-def connect() -> None:
-    for model in (ApiKey, Customer, Tier):
+def connect(*changed: type[models.Model]) -> None:
+    """Announces each row of these models that is saved or deleted."""
+    for model in changed:
         for signal in (post_save, post_delete):
             signal.connect(_changed, sender=model, dispatch_uid=f"announce-{model.__name__}")

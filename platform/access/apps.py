@@ -13,8 +13,9 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         from access import announcements
+        from access.models import ApiKey, Customer, Tier
 
-        announcements.connect()
+        announcements.connect(ApiKey, Customer, Tier)
         # Indexes of expressions with an operator class, without all that django.contrib.postgres
         # installs: it asks for types on each new connection.
         IndexExpression.register_wrappers(OrderBy, OpClass, Collate)

@@ -2,8 +2,7 @@
 
 Each limited request reads from Redis whether keys changed (the generation); entries of another
 generation are dropped. Without such a confirmation an entry is valid for FRESH_SECONDS; then Redis
-is asked, or the tables while it is unavailable. So every process notices a change within two
-seconds.
+is asked, or the tables while it is unavailable. So every process notices a change within a second.
 """
 
 import os
@@ -17,7 +16,7 @@ from access.callers import Caller
 from access.errors import KeyRefused
 from shared_state import script_socket
 
-FRESH_SECONDS = 1.5
+FRESH_SECONDS = 0.8
 # Even a confirmed entry is read again after this, so that changes made in SQL arrive.
 LONGEST_SECONDS = 30.0
 MAX_CALLERS = 10_000
@@ -75,8 +74,6 @@ def _is_confirmed() -> bool:
     """Asks Redis whether keys changed: cheaper than reading a key, and possible during an outage of
     the database.
     """
-    if _generation is None:
-        return False
     try:
         (generation,) = script_socket.ask(_GENERATION)
     except script_socket.RedisAway:

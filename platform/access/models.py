@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
 
+from access.announcements import Announced
 from access.callers import QUOTAS, SCOPES
 from access.networks import read_network
 
@@ -40,6 +41,8 @@ class Customer(models.Model):
     )
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Announced["Customer"].as_manager()
 
     class Meta:
         ordering: ClassVar = ["name"]
@@ -129,6 +132,8 @@ class Tier(models.Model):
         " sent for one of a tier with 1",
     )
 
+    objects = Announced["Tier"].as_manager()
+
     class Meta:
         ordering: ClassVar = ["rank", "name"]
         constraints: ClassVar = [
@@ -209,6 +214,8 @@ class ApiKey(models.Model):
         on_delete=models.SET_NULL,
         related_name="rotated_to",
     )
+
+    objects = Announced["ApiKey"].as_manager()
 
     class Meta:
         verbose_name = "API key"

@@ -74,7 +74,6 @@ def keys_over_quota(until: datetime) -> dict[int, int | None]:
 def set_quota_reached(
     key_ids: Collection[int], *, until: datetime | None, used: int | None
 ) -> None:
-    """Sends no signal: announce the change (access.announcements)."""
     keys_by_id(key_ids).update(quota_reached_until=until, quota_used=used)
 
 

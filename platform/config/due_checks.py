@@ -16,8 +16,10 @@ from django.db import connection
 from django.utils import timezone
 
 from alerts.services import waiting
+from historical.services import scrubbing as ledger_scrubbing
+from historical.services import sealing as ledger_sealing
 from ingest.services import classification, fates, filling, node_stakes, orders, refuted_repair
-from rewind.services import audit
+from rewind.services import audit, scrubbing, sealing, stake_turns
 from tipping.services import batches, sweeping
 
 log = logging.getLogger(__name__)
@@ -39,6 +41,21 @@ QUESTIONS: dict[str, Question] = {
     "prepare-tip-batches": lambda now: batches.is_preparation_due(now=now),
     "sweep-tips": lambda now: sweeping.is_due(
         after=timedelta(seconds=settings.TIP_SWEEP_AFTER_SECONDS), now=now
+    ),
+    "seal-archive": lambda now: sealing.is_due(
+        sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS), now=now
+    ),
+    "count-stakes": lambda _now: stake_turns.is_due(),
+    "scrub-archive": lambda now: scrubbing.is_due(
+        older_than=timedelta(days=settings.ARCHIVE_SCRUB_DAYS), now=now
+    ),
+    "move-archive": lambda _now: bool(settings.ARCHIVE_STORE),
+    "seal-ledger": lambda now: (
+        bool(settings.LEDGER_SEAL_SLOTS)
+        and ledger_sealing.is_due(settings.LEDGER_SEAL_SLOTS, now=now)
+    ),
+    "scrub-ledger": lambda now: ledger_scrubbing.is_due(
+        older_than=timedelta(days=settings.LEDGER_SCRUB_DAYS), now=now
     ),
 }
 # A database that takes longer over an answer does not hold up the clock: the task is sent.

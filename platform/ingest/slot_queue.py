@@ -11,7 +11,7 @@ import zstandard
 from django.conf import settings
 
 from shared_state.redis_client import NAMESPACE, client_of
-from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.closed_slots import ClosedSlot, is_vote
 
 _PREFIX = f"{NAMESPACE}handover:"
 _PENDING = f"{_PREFIX}pending"
@@ -42,13 +42,13 @@ _decode = msgspec.msgpack.Decoder(_Queued).decode
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A closed slot, encoded for the queue."""
+    """A closed slot, encoded for the queue; `is_urgent` if not all its transactions are votes."""
 
     slot: int
     name: str
     has_writes: bool
     data: bytes
-    has_transactions: bool = True
+    is_urgent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,8 @@ def pack(closed: ClosedSlot, *, reason: str, source: str, most_bytes: int = _MOS
         without = msgspec.structs.replace(closed, account_writes=None)
         return pack(without, reason="too_large", source=source, most_bytes=most_bytes)
     name = f"{closed.slot}:{closed.blockhash}"
-    return Payload(
-        closed.slot, name, closed.account_writes is not None, data, bool(closed.transactions)
-    )
+    is_urgent = not all(map(is_vote, closed.transactions))
+    return Payload(closed.slot, name, closed.account_writes is not None, data, is_urgent)
 
 
 def first_batch(payloads: Sequence[Payload]) -> list[Payload]:

@@ -30,8 +30,8 @@ _PAUSE_SECONDS = 0.25
 _FEW, _IDLE_SECONDS = 8, 2.0
 _LONGEST_PAUSE_SECONDS = 5.0
 _PUBLISH_SECONDS = 2.0
-# A few slots without a transaction wait this long for others: calling the worker costs several
-# times what a slot does, and an idle chain produces only such slots.
+# A few slots without a transaction but votes wait this long for others: calling the worker costs
+# several times what a slot does, and an idle chain produces only such slots.
 _BATCH_SECONDS, _BATCH_SLOTS = 2.0, 8
 # After this long in the queue the worker is called again, and the queue is checked for the slot: a
 # killed Redis loses its last second.
@@ -180,7 +180,7 @@ class SlotSender:
         return bool(fresh) and (
             len(fresh) >= _BATCH_SLOTS
             or self._stop
-            or any(each.payload.has_transactions for each in fresh)
+            or any(each.payload.is_urgent for each in fresh)
             or time.monotonic() - self._offered_at >= _BATCH_SECONDS
         )
 

@@ -38,8 +38,15 @@ from livefeed.messages import (
 from livefeed.slots import Slot, SlotTracker
 from livefeed.wanted import Picked, Wanted
 from shared_state.outages import AWAY
-from shared_state.redis_client import client_of
-from upstream.geyser.updates import EntryUpdate, SlotUpdate, TransactionUpdate, Update
+from shared_state.redis_client import client, client_of
+from upstream.geyser.updates import (
+    AccountUpdate,
+    BlockMetaUpdate,
+    EntryUpdate,
+    SlotUpdate,
+    TransactionUpdate,
+    Update,
+)
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
 T = TypeVar("T")
@@ -76,6 +83,7 @@ class LiveFeed:
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
+        self._is_eager = False
         self._select = Selection(int.from_bytes(os.urandom(6)))
         self._threads = [
             threading.Thread(target=self._run, name="live feed", daemon=True),
@@ -101,7 +109,9 @@ class LiveFeed:
             return
         self._updates.append((number, update))
         # Account writes alone reach no commitment: what wakes the thread follows them.
-        if isinstance(update, SlotUpdate | TransactionUpdate) and not self._added.is_set():
+        if isinstance(update, AccountUpdate) or self._added.is_set():
+            return
+        if self._is_eager or isinstance(update, SlotUpdate | BlockMetaUpdate):
             self._added.set()
 
     def _run(self) -> None:
@@ -126,17 +136,20 @@ class LiveFeed:
             self._updates.clear()
             self._select.lost()
         while self._updates:
+            now, at = time.monotonic(), time.time()
             for _ in range(min(len(self._updates), _AT_ONCE)):
                 item = self._updates.popleft()
                 if isinstance(item, Ask):
-                    self._select.ask(item, time.monotonic())
+                    self._select.ask(item, now)
                 else:
-                    self._select.take(*item)
+                    number, update = item
+                    self._select.take(number, update, now, at)
             self._select.advance(time.monotonic())
             self._select.send()
         self._select.advance(time.monotonic())
         self._select.forget_silent(time.monotonic())
         self._select.send()
+        self._is_eager = self._select.is_eager
 
     def _listen(self) -> None:
         """Hears asks; after each connection to Redis, processes state all."""
@@ -191,14 +204,22 @@ class Selection:
         self._out.clear()
         self._tracker = SlotTracker()
 
-    def take(self, number: int, update: Update | EntryUpdate) -> None:
-        now = time.time()
-        if not self._tracker.take(number, update, now=time.monotonic(), at=now):
+    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> None:
+        """A message of the connection of that number; `now` is monotonic, `at` Unix seconds."""
+        is_taken = self._tracker.take(number, update, now, at)
+        if isinstance(update, AccountUpdate) or not is_taken:
             return
-        if isinstance(update, SlotUpdate):
-            self._moved(update, now)
-        elif isinstance(update, TransactionUpdate) and self._wanted.wants_any(Kind.RECEIVED):
+        if isinstance(update, TransactionUpdate):
             self._received(update)
+        elif isinstance(update, SlotUpdate):
+            self._moved(update, at)
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether transactions are to be taken as soon as they come: a process wants them so, or a
+        slot may be announced with one.
+        """
+        return self._tracker.is_waiting or self._wanted.wants_any(Kind.RECEIVED)
 
     def advance(self, now: float) -> None:
         self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)

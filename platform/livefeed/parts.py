@@ -13,12 +13,11 @@ _ONCE = frozenset((SLOT_HASHES, SLOT_HISTORY, RECENT_BLOCKHASHES))
 
 @dataclass(slots=True)
 class Part:
-    """What one connection sent of a bank: of each account the last write, transactions by index,
-    and the messages of entries by index, where they are followed. `bank` is its bank_id, 0 for
-    messages that name none; `is_mixed` if they are of two banks.
+    """What one connection sent of a bank: account writes, transactions by index, and the messages
+    of entries by index, where they are followed. `bank` is its bank_id, 0 for messages that name
+    none; `is_mixed` if they are of two banks. `size` is of all messages, each write's too.
     """
 
-    accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     signatures: dict[bytes, TransactionUpdate] = field(default_factory=dict)
     entries: dict[int, bytes] = field(default_factory=dict)
@@ -26,18 +25,38 @@ class Part:
     size: int = 0
     bank: int = 0
     is_mixed: bool = False
+    # Sorted by account once a process wants accounts: no subscriber wants most of them.
+    _written: list[AccountUpdate] = field(default_factory=list)
+    _accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
+    # The versions of the accounts of _ONCE.
+    _once: dict[bytes, int] = field(default_factory=dict)
 
-    def put(self, update: AccountUpdate | TransactionUpdate | BlockMetaUpdate) -> None:
-        """Adds a message."""
-        if isinstance(update, AccountUpdate):
-            account = self.accounts.get(update.pubkey)
-            if account is None or account.write_version < update.write_version:
-                self.accounts[update.pubkey] = update
-                self.size += len(update.packed) - (0 if account is None else len(account.packed))
-            if account is not None and not (account.signature or update.signature):
-                is_again = account.write_version != update.write_version
-                self.is_mixed = self.is_mixed or (is_again and update.pubkey in _ONCE)
-        elif isinstance(update, TransactionUpdate):
+    def put_account(self, update: AccountUpdate) -> None:
+        """Adds an account write."""
+        self._written.append(update)
+        self.size += len(update.packed)
+        if not update.signature and update.pubkey in _ONCE:
+            version = self._once.setdefault(update.pubkey, update.write_version)
+            self.is_mixed = self.is_mixed or version != update.write_version
+
+    @property
+    def accounts(self) -> dict[bytes, AccountUpdate]:
+        """The last write of each account."""
+        written, self._written = self._written, []
+        accounts = self._accounts
+        for update in written:
+            known = accounts.get(update.pubkey)
+            if known is None or known.write_version < update.write_version:
+                accounts[update.pubkey] = update
+        return accounts
+
+    @property
+    def has_accounts(self) -> bool:
+        return bool(self._written or self._accounts)
+
+    def put(self, update: TransactionUpdate | BlockMetaUpdate) -> None:
+        """Adds another message."""
+        if isinstance(update, TransactionUpdate):
             known = self.transactions.get(update.transaction_index)
             if known is None:
                 self.size += len(update.packed)
@@ -53,7 +72,6 @@ class Part:
     def with_unmarked(self, unmarked: "Part") -> "Part":
         """The bank's part with what names no bank; of what the bank has itself nothing else."""
         found = Part(
-            self.accounts or unmarked.accounts,
             self.transactions or unmarked.transactions,
             self.signatures or unmarked.signatures,
             self.entries or unmarked.entries,
@@ -61,8 +79,9 @@ class Part:
             self.size + unmarked.size,
             self.bank,
             self.is_mixed,
+            _accounts=self.accounts or unmarked.accounts,
         )
-        if not (self.accounts and self.transactions and self.meta):
+        if not (self.has_accounts and self.transactions and self.meta):
             found.is_mixed = self.is_mixed or unmarked.is_mixed
         return found
 

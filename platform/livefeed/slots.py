@@ -100,7 +100,7 @@ class Slot:
 
     def die(self, connection: int, bank: int) -> bool:
         """A bank died, 0 for the one whose messages have no id; False if no other is left."""
-        named = [key for key, part in self.parts.items() if key[1] and part.accounts]
+        named = [key for key, part in self.parts.items() if key[1] and part.has_accounts]
         if not bank:
             self.parts = {key: self.parts[key] for key in named}
             return bool(named)
@@ -165,13 +165,14 @@ class SlotTracker:
         self._final_bytes = 0
         # Of final slots that are not kept any more: {signature: error and index}.
         self._signatures: deque[tuple[int, dict[bytes, tuple[bytes, int]]]] = deque()
-        self._is_changed = False
+        # Whether a slot waits for a level: something of it has not come yet.
+        self.is_waiting = False
         # The lowest slot of which more than statuses came, 0 before that.
         self._first = 0
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0
 
-    def take(self, number: int, update: Update | EntryUpdate, *, now: float, at: float) -> bool:
+    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> bool:
         """Takes a message of the connection of that number; `now` is monotonic, `at` Unix seconds.
         False if it is of a slot that is decided, or one too many.
         """
@@ -183,12 +184,12 @@ class SlotTracker:
         if isinstance(update, SlotUpdate):
             return self._moved(slot, number, update, now)
         slot.heard_at = now
-        self._first = min(self._first or slot.number, slot.number)
         part = slot.parts.get((number, update.bank))
         if part is None:
             part = slot.parts[number, update.bank] = Part(bank=update.bank)
+            self._first = min(self._first or slot.number, slot.number)
         if isinstance(update, AccountUpdate):
-            part.put(update)
+            part.put_account(update)
             return True
         if isinstance(update, EntryUpdate):
             if update.place not in part.entries:
@@ -200,7 +201,7 @@ class SlotTracker:
             slot.parent = update.parent_slot
             slot.at = slot.at or at
             self._begin_again(slot)
-        self._is_changed = self._is_changed or (slot.wanted > slot.level and slot.is_whole)
+        self.is_waiting = self.is_waiting or (slot.wanted > slot.level and slot.is_whole)
         return True
 
     def _moved(self, slot: Slot, number: int, update: SlotUpdate, now: float) -> bool:
@@ -221,7 +222,7 @@ class SlotTracker:
         while slot.wanted < level:
             slot.wanted = level
             slot.wanted_at = slot.wanted_at or now
-            self._is_changed = True
+            self.is_waiting = True
             # Ancestors reach the level with it. Those that were not seen are not to come.
             parent = None if level is Level.PROCESSED else self._slots.get(slot.parent or -1)
             if parent is None:
@@ -239,16 +240,16 @@ class SlotTracker:
             meta = slot.best().meta
             if meta is not None and meta.blockhash != slot.blockhash:
                 slot.level = -1
-                self._is_changed = True
+                self.is_waiting = True
 
     def steps(self, now: float) -> Iterator[Step]:
         """The levels that slots reached, ascending. A slot that misses something is waited for, and
         what its chain reached above it too, LATE_SECONDS at most once nothing comes of it and of
         those below it.
         """
-        if not self._is_changed:
+        if not self.is_waiting:
             return
-        self._is_changed = False
+        self.is_waiting = False
         is_held, heard_at = False, self._heard_at
         for number in sorted(self._slots):
             slot = self._slots.get(number)
@@ -262,7 +263,7 @@ class SlotTracker:
             is_late = now - max(slot.wanted_at, heard_at) > LATE_SECONDS
             is_ready = is_there or slot.is_of_before or is_late
             if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
-                self._is_changed = True
+                self.is_waiting = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED
                 if slot.level < 0 and is_ready:
                     yield slot.announce(Level.PROCESSED)

@@ -84,17 +84,8 @@ class Wanted:
     def of_slot(self, part: Part, level: Level) -> dict[str, Picked]:
         """What each process wants of a slot that reached the level."""
         picked: dict[str, Picked] = defaultdict(Picked)
-        wanted = self._keys[Kind.ACCOUNT, level]
-        for pubkey in wanted.keys() & part.accounts.keys():
-            for process in wanted[pubkey]:
-                picked[process].accounts[pubkey] = part.accounts[pubkey]
-        for process, update in self._of_programs(part, level):
-            picked[process].accounts[update.pubkey] = update
-        for pubkey, processes in self._within(Kind.ACCOUNTS_WITHIN, level, part.accounts):
-            for process in processes:
-                picked[process].accounts[pubkey] = part.accounts[pubkey]
-        for process in self._keys[Kind.ALL_ACCOUNTS, level].get(b"", ()):
-            picked[process].accounts.update(part.accounts)
+        if self._wants_accounts(level):
+            self._pick_accounts(part, level, picked)
         for process in self._keys[Kind.HEADER, level].get(b"", ()):
             picked[process].block = True
         for process in self._keys[Kind.ENTRIES, level].get(b"", ()):
@@ -106,6 +97,23 @@ class Wanted:
                 picked[process].transactions[found.transaction_index] = found
         self._pick_transactions(part, level, picked)
         return picked
+
+    def _wants_accounts(self, level: Level) -> bool:
+        kinds = (Kind.ACCOUNT, Kind.ACCOUNTS_WITHIN, Kind.ALL_ACCOUNTS)
+        return bool(self._programs[level]) or any(self._keys[kind, level] for kind in kinds)
+
+    def _pick_accounts(self, part: Part, level: Level, picked: dict[str, Picked]) -> None:
+        accounts, wanted = part.accounts, self._keys[Kind.ACCOUNT, level]
+        for pubkey in wanted.keys() & accounts.keys():
+            for process in wanted[pubkey]:
+                picked[process].accounts[pubkey] = accounts[pubkey]
+        for process, update in self._of_programs(accounts.values(), level):
+            picked[process].accounts[update.pubkey] = update
+        for pubkey, processes in self._within(Kind.ACCOUNTS_WITHIN, level, accounts):
+            for process in processes:
+                picked[process].accounts[pubkey] = accounts[pubkey]
+        for process in self._keys[Kind.ALL_ACCOUNTS, level].get(b"", ()):
+            picked[process].accounts.update(accounts)
 
     def _within(
         self, kind: Kind, level: Level, keys: Iterable[bytes]
@@ -120,11 +128,13 @@ class Wanted:
             for key in wanted.among(hashed[wanted.seed]):
                 yield key, processes
 
-    def _of_programs(self, part: Part, level: Level) -> Iterator[tuple[str, AccountUpdate]]:
+    def _of_programs(
+        self, accounts: Iterable[AccountUpdate], level: Level
+    ) -> Iterator[tuple[str, AccountUpdate]]:
         owners = self._programs[level]
         if not owners:
             return
-        for update in part.accounts.values():
+        for update in accounts:
             by_filters = owners.get(update.owner)
             if by_filters is None:
                 continue

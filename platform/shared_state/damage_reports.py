@@ -43,6 +43,11 @@ def _send(store: str, what: str) -> None:
         log.debug("damage of the %s in %s is not reported: %s", store, what, error)
 
 
+def are_waiting(store: str) -> bool:
+    """Whether anything was reported of the store. Raises redis.RedisError."""
+    return bool(client().exists(_KEY.format(store)))
+
+
 def taken(store: str, limit: int) -> list[str]:
     """What was reported of the store, which is deleted; nothing while Redis is down."""
     try:

@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 
 # The name under which connections are counted, and allowed by a key's list of methods.
 USAGE_NAME = "subscriptions"
-_EACH_SECONDS = 1.0
+# With what a check takes, a changed limit holds within a second.
+_EACH_SECONDS = 0.8
 # A key that could not be checked for so long is no longer trusted.
 _TRUSTED_SECONDS = 60.0
 # Counts of a process that has not renewed them for so long are of none.

@@ -56,6 +56,12 @@ def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
         return _scrub_some(segment, now)
 
 
+def is_due(*, older_than: timedelta, now: datetime) -> bool:
+    """Whether reads reported damage, or a segment is to be read through."""
+    is_reported = damage_reports.are_waiting("archive")
+    return is_reported or bool(older_than and damage.next_to_scrub(now - older_than))
+
+
 def scrub_segment(number: int, *, now: datetime) -> list[SealedDamage]:
     """Reads all of the segment's blocks at once; the damage that was not known before."""
     found: list[SealedDamage] = []

@@ -157,6 +157,13 @@ def next_job(policy: Policy) -> Job | None:
     return _merge(sealed, finished, end, first_kept, policy)
 
 
+def is_due(policy: Policy, *, now: datetime) -> bool:
+    """Whether a step would find something to do."""
+    if sealing.building() is not None or next_job(policy) is not None:
+        return True
+    return sealing.has_retired(now - GRACE)
+
+
 def backlog(policy: Policy) -> Backlog:
     """The finished partitions that are not sealed yet."""
     bounds = store.bounds()

@@ -98,6 +98,14 @@ def count_step() -> bool:
     return True
 
 
+def is_due() -> bool:
+    """Whether a count is under way, or the turn of an epoch was not counted."""
+    bounds, known = slots.bounds(), epochs.epochs()
+    if stake_turns.is_running():
+        return True
+    return bounds is not None and known.is_known and bool(_pending(bounds, known.schedule))
+
+
 def difference() -> str:
     """How the stakes that follow from a recent count differ from a snapshot's; empty: not."""
     turn = stake_turns.newest_difference()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
 from solders.sysvar import RENT
@@ -193,13 +193,21 @@ def newest_dictionary(from_slot: int) -> bytes | None:
     return None if dictionary is None else bytes(dictionary)
 
 
+def has_retired(before: Any) -> bool:
+    """Whether `delete_retired` would find any."""
+    return _retired(before).exists()
+
+
+def _retired(before: Any) -> QuerySet[SealedSegment]:
+    gone = SealedSegment.objects.filter(state=State.RETIRED, cold_name="")
+    return gone.exclude(retired_at__gte=before)
+
+
 def delete_retired(before: Any) -> int:
     """Deletes some blocks of segments that were retired before the moment, and segments that have
     none left; how many blocks. Those that have objects in the store wait until these are gone.
     """
-    gone = SealedSegment.objects.filter(state=State.RETIRED, cold_name="")
-    gone = gone.exclude(retired_at__gte=before)
-    for segment in gone.order_by("id")[:1]:
+    for segment in _retired(before).order_by("id")[:1]:
         with connection.cursor() as cursor:
             cursor.execute(
                 "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"

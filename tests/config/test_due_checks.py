@@ -16,12 +16,18 @@ from alerts.tasks import deliver_events
 from config.celery_app import app
 from config.clock import Clock
 from config.due_checks import QUESTIONS, Questioner
-from shared_state.redis_client import client
+from historical.services.recording import record_blocks
+from rewind.services.recording import record_slots
+from rewind.store.partitions import PARTITION_SLOTS
+from shared_state.redis_client import NAMESPACE, client
 from tests.databases import end_session
 from tests.patience import PATIENCE_SECONDS
+from tests.rewind.conftest import committed
+from tests.rewind.samples import block, write
 from tipping.models import TtlClass
 from tipping.services import batches
 
+__all__ = ["committed"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
 
@@ -56,6 +62,27 @@ def test_a_rotation_is_due_when_a_window_ends(questioner: Questioner) -> None:
     assert not batches.is_rotation_due(now=now)
     assert questioner.has_nothing("rotate-tip-batches")
     assert batches.is_rotation_due(now=now + timedelta(days=30))
+
+
+def test_what_works_in_the_background_is_not_sent_while_there_is_nothing(
+    questioner: Questioner, settings: Any, committed: None
+) -> None:
+    settings.LEDGER_SEAL_SLOTS, settings.ARCHIVE_SEAL_AFTER_SLOTS = 64, 0
+    sealing = ("seal-archive", "seal-ledger")
+    reading = ("scrub-archive", "scrub-ledger")
+    for name in (*sealing, *reading, "count-stakes", "move-archive"):
+        assert questioner.has_nothing(name), name
+    records = [block(slot, writes=[write(slot)]) for slot in (1, 2 * PARTITION_SLOTS)]
+    long_ago = timezone.now() - timedelta(days=1)
+    record_slots(records, source="stream", now=long_ago)
+    record_blocks(records, now=long_ago)
+    assert not any(map(questioner.has_nothing, sealing))
+    assert all(map(questioner.has_nothing, reading))
+    for store in ("archive", "ledger"):
+        client().sadd(f"{NAMESPACE}damage:{store}", "1:1")
+    assert not any(map(questioner.has_nothing, reading))
+    settings.ARCHIVE_STORE = "file:///nowhere"
+    assert not questioner.has_nothing("move-archive")
 
 
 def test_a_question_that_hangs_or_fails_keeps_no_task_from_being_sent() -> None:

@@ -8,7 +8,7 @@ from ingest import listening, slot_queue
 from ingest.slot_queue import Payload
 from shared_state.redis_client import client
 
-SLOT = Payload(7, "7:a", has_writes=False, data=b"x", has_transactions=False)
+SLOT = Payload(7, "7:a", has_writes=False, data=b"x", is_urgent=False)
 
 
 @pytest.fixture(autouse=True)

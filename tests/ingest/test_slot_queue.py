@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.conf import settings
 
+from chain.blocks import TransactionRecord
 from columns.advisory_locks import AdvisoryLock, exclusive
 from historical.models import Block
 from historical.models import Gap as LedgerGap
@@ -14,6 +15,7 @@ from ingest import slot_queue
 from ingest.services.slots import Ingested, ingest_waiting
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.models import Gap as ArchiveGap
+from tests.chain.proofs import ACCOUNTS, VOTERS, tower_sync, vote_transaction
 from tests.ingest.queued import closed, enqueue
 from tests.rewind.samples import block, write
 from upstream.geyser.closed_slots import slot_record
@@ -202,3 +204,15 @@ def test_a_task_whose_time_is_over_refuses_nothing():
         signal.signal(signal.SIGALRM, before)
     assert slot_queue.count() == 1
     assert ingest().stored == 1
+
+
+def test_nobody_waits_for_a_slot_of_votes_alone():
+    """Others wait for it then, as for a slot without transactions: a chain at rest is votes."""
+    users = block(100, transactions=1).transactions
+    vote = vote_transaction(ACCOUNTS[0], VOTERS[0], tower_sync([98, 99], bytes(32)))
+    votes = [TransactionRecord(bytes(vote), None)]
+    for transactions, expected in (([], False), (votes, False), (users, True)):
+        packed = closed(replace(slot(100), transactions=[*transactions]))
+        assert slot_queue.pack(packed, reason="", source="stream").is_urgent is expected
+        packed = closed(replace(slot(100), transactions=[*votes, *transactions]))
+        assert slot_queue.pack(packed, reason="", source="stream").is_urgent is expected

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
+from django.db.models import QuerySet
 from django.utils import timezone
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from access import usage
-from access.models import KeyDay, UsageMinute
+from access import key_cache, usage
+from access.models import KeyDay, Tier, UsageMinute
 from access.services.keys import identify, suspend_key
 from access.services.usage import roll_up_usage
 from subscriptions import members
@@ -53,6 +54,10 @@ def ended(socket: Socket, *, reads_after: float = 0.0) -> str:
     reason: str = notice["params"]["reason"]
     assert closed.value.rcvd is not None and closed.value.rcvd.reason == reason
     return reason
+
+
+def tier_of(key: str) -> QuerySet[Tier]:
+    return Tier.objects.filter(name=identify(key, now=timezone.now()).tier)
 
 
 def test_a_wrong_key_is_refused_and_one_may_stand_in_the_url(served: Served) -> None:
@@ -168,6 +173,32 @@ def test_notifications_and_bytes_have_limits(served: Served, limited: Callable[.
         socket.call("slotsUpdatesSubscribe")
         assert ended(socket) == "monthly_bytes_reached"
     assert refused(served, key) == (429, "monthly_bytes_reached")
+
+
+def test_a_tier_changed_by_an_update_holds_on_open_sockets(
+    served: Served, limited: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a signal, and although nothing that is known of a key is read again by itself."""
+    monkeypatch.setattr(key_cache, "LONGEST_SECONDS", 24 * 3_600.0)
+    keys = [limited(stream_subscriptions=100_000), limited(), limited()]
+    tiers = [tier_of(key) for key in keys]
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(served.socket(key)) for key in keys]
+        number = sockets[0].call("rootSubscribe")
+        tiers[0].update(stream_subscriptions=1, stream_connections=1)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while "error" not in (answer := sockets[0].answer("rootSubscribe")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert answer["error"]["data"]["reason"] == "subscription_limit_reached"
+        sockets[0].result(number)
+        assert refused(served, keys[0]) == (429, "too_many_sockets")
+        for socket in sockets[1:]:
+            socket.call("slotsUpdatesSubscribe")
+        tiers[1].update(stream_notifications_per_second=1)
+        assert ended(sockets[1]) == "notifications_above_limit"
+        tiers[2].update(stream_bytes_per_month=2_000)
+        assert ended(sockets[2]) == "monthly_bytes_reached"
 
 
 def test_usage_has_calls_notifications_and_bytes(

@@ -10,10 +10,11 @@ from contextlib import ExitStack, suppress
 import grpc
 import pytest
 import zstandard
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from access import usage
-from access.models import UsageMinute
+from access import key_cache, usage
+from access.models import Tier, UsageMinute
 from access.services.keys import identify, suspend_key
 from access.services.usage import roll_up_usage
 from tests.patience import PATIENCE_SECONDS
@@ -29,6 +30,10 @@ def key_id_of(key: str) -> int:
     found = identify(key, now=timezone.now()).key_id
     assert found is not None
     return found
+
+
+def tier_of(key: str) -> QuerySet[Tier]:
+    return Tier.objects.filter(name=identify(key, now=timezone.now()).tier)
 
 
 def refused(error: grpc.RpcError) -> tuple[str, str]:
@@ -97,6 +102,35 @@ def test_updates_above_the_tiers_rate_end_the_stream(
     key = limited(stream_notifications_per_second=1)
     with geyser.subscribed(SLOTS, key=key) as stream:
         assert refused(stream.refusal()) == ("RESOURCE_EXHAUSTED", "notifications_above_limit")
+
+
+def test_a_tier_changed_by_an_update_holds_for_open_streams(
+    geyser: Geyser, limited: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a signal, and although nothing that is known of a key is read again by itself."""
+    monkeypatch.setattr(key_cache, "LONGEST_SECONDS", 24 * 3_600.0)
+    calls, rated, filtered = limited(), limited(), limited()
+    with (
+        geyser.subscribed(SLOTS, key=rated) as first,
+        geyser.subscribed(SLOTS, key=filtered) as second,
+    ):
+        geyser.call("GetSlot", schema.GetSlotRequest(), key=calls)
+        next(iter(first))
+        next(iter(second))
+        tier_of(rated).update(stream_notifications_per_second=1)
+        tier_of(filtered).update(stream_subscriptions=1)
+        tier_of(calls).update(requests_per_second=0.001, requests_burst=1)
+        assert refused(first.refusal()) == ("RESOURCE_EXHAUSTED", "notifications_above_limit")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        with pytest.raises(grpc.RpcError) as error:
+            while time.monotonic() < deadline:
+                second.send(Request(slots={"a": {}, "b": {}}))
+                next(iter(second))
+        assert refused(error.value) == ("RESOURCE_EXHAUSTED", "subscription_limit_reached")
+        with pytest.raises(grpc.RpcError) as error:
+            while time.monotonic() < deadline:
+                geyser.call("GetSlot", schema.GetSlotRequest(), key=calls)
+        assert refused(error.value) == ("RESOURCE_EXHAUSTED", "rate_limited")
 
 
 def test_usage_has_calls_updates_and_their_bytes(

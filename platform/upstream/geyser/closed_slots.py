@@ -38,6 +38,11 @@ class ClosedSlot(msgspec.Struct, frozen=True, array_like=True):
         return size + sum(map(len, self.account_writes or ()))
 
 
+def is_vote(packed: bytes) -> bool:
+    """Whether a message's transaction is a vote, by what the stream says."""
+    return _parse(packed).transaction.transaction.is_vote
+
+
 def slot_record(closed: ClosedSlot) -> SlotRecord:
     """The record in the messages; Unreadable with the place of what is wrong in them."""
     try:
