@@ -58,7 +58,7 @@ def measure_bytes(source: Path | None) -> None:
 
     _empty()
     record_blocks([_first(None)], now=datetime.now(UTC))
-    _seal()
+    seal_all()
     before = _stored()
     records = list(_records(source))
     record_blocks(records, now=datetime.now(UTC))
@@ -66,7 +66,7 @@ def measure_bytes(source: Path | None) -> None:
     base64 = base64_json_bytes(records[0].slot, records[-1].slot)
     hot = _stored() - before
     began = time.process_time()
-    _seal()
+    seal_all()
     busy = time.process_time() - began
     sealed = _stored() - before
     print(
@@ -109,7 +109,7 @@ def _half_sealed(source: Path | None) -> Pairs:
     records = list(_records(source))
     copies = [_moved(record, 2 * _EPOCH) for record in records]
     record_blocks(records, now=datetime.now(UTC))
-    _seal()
+    seal_all()
     record_blocks(copies, now=datetime.now(UTC))
     _stored()
     key = new_key()
@@ -153,7 +153,8 @@ def _half_sealed(source: Path | None) -> Pairs:
     }
 
 
-def _seal() -> None:
+def seal_all() -> None:
+    """Every block that is recorded, whether its range is finished or not."""
     from historical.services.sealing import seal_step
 
     while seal_step(

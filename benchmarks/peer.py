@@ -1,10 +1,10 @@
 """The reads of any Solana RPC beside ours, with the same client and the same data.
 
 `make bench PEER=http://…`: the peer says which blocks it has (`PEER_SLOTS=1,2` names others), and
-they are imported, as it gives them, into a service started for this. `SERVICE=http://…` and `KEY`
-take a running one of ours as it is, and what it lacks is left out and named. `ROUNDS` turns of
-`SECONDS` each on `CONNECTIONS` connections, medians; `ONLY` names some of the calls. A load like
-this is for a peer of your own.
+they are imported, as it gives them, into a service started for this, and with `SEALED=1` sealed.
+`SERVICE=http://…` and `KEY` take a running one of ours as it is, and what it lacks is left out and
+named. `ROUNDS` turns of `SECONDS` each on `CONNECTIONS` connections, medians; `ONLY` names some of
+the calls. A load like this is for a peer of your own.
 """
 
 import json
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 from benchmarks import clients, floors, machine  # noqa: E402
+from benchmarks.ledger_sealing import seal_all  # noqa: E402
 from benchmarks.load import Figures  # noqa: E402
 from benchmarks.service import SERVICE, database, new_key, served  # noqa: E402
 
@@ -161,6 +162,8 @@ def _ours(peer: Side, slots: Sequence[int]) -> Iterator[Side]:
     with database(), tempfile.TemporaryDirectory() as folder:
         for slot in slots:
             _import(peer, slot, Path(folder, f"{slot}.json"))
+        if os.environ.get("SEALED"):
+            seal_all()
         key = new_key()
         with served(SERVICE, workers=2, threads=8) as (host, port):
             yield Side("ours", f"http://{host}:{port}/historical", {"Authorization": key})

@@ -15,6 +15,7 @@ from struct import Struct
 
 import zstandard
 
+from historical import block_bodies
 from historical.segments import DIGEST_BYTES
 
 SIGNATURE_BYTES = 5
@@ -217,22 +218,24 @@ def _pack_addresses(entries: Sequence[bytes]) -> bytes:
     return _with_checksum(zstandard.ZstdCompressor(level=_LEVEL).compress(head + b"".join(columns)))
 
 
+# Of a digest, as two numbers.
+_HALVES = Struct(">QQ")
+
+
 class OpenAddresses:
     """A block of addresses, decompressed. Raises DamagedBlock."""
 
     def __init__(self, block: bytes) -> None:
         _check(block)
-        raw = zstandard.ZstdDecompressor().decompress(block[_CHECKSUM_BYTES:])
+        raw = block_bodies.open_frame(block[_CHECKSUM_BYTES:])
         count, self._entries, self._lowest = _ADDRESS_HEAD.unpack_from(raw)
         at = _ADDRESS_HEAD.size
         deltas = bytearray(count * DIGEST_BYTES)
         for plane in range(DIGEST_BYTES):
             deltas[plane::DIGEST_BYTES] = raw[at : at + count]
             at += count
-        starts = range(0, len(deltas), DIGEST_BYTES)
-        self.keys = list(
-            accumulate(int.from_bytes(deltas[each : each + DIGEST_BYTES]) for each in starts)
-        )
+        halves = _HALVES.iter_unpack(deltas)
+        self.keys = list(accumulate([high << 64 | low for high, low in halves]))
         counts = _from_planes(raw, at, count)
         self._ends = list(accumulate(counts, initial=0))
         at += 4 * count

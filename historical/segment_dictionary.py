@@ -82,7 +82,7 @@ class SegmentDictionary:
     def compressor(self, level: int) -> Any:
         found = getattr(self._of_thread, "compressor", None)
         if found is None:
-            found = zstandard.ZstdCompressor(level=level, dict_data=self._data)
+            found = zstandard.ZstdCompressor(level=level, dict_data=self._data, write_dict_id=False)
             self._of_thread.compressor = found
         return found
 

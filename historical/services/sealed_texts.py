@@ -12,24 +12,26 @@ class RecordingGone(Exception):
     """The block was recorded again, removed or sealed after its row was read."""
 
 
-def opened(number: int, sealed_range: int, frame: bytes | None = None) -> OpenFrame:
-    """A frame of PackedTexts; `frame` if it was read already. Raises RecordingGone,
-    SealedDataDamaged.
+def texts(
+    number: int, sealed_range: int, first: int, end: int, frame: bytes | None = None
+) -> bytes:
+    """Texts of a frame of PackedTexts, joined by commas; `frame` if it was read already. Raises
+    RecordingGone, SealedDataDamaged.
     """
-    found = recent_opened.find(number)
-    if not isinstance(found, OpenFrame):
-        frame = frames.sealed_frame(number) if frame is None else frame
-        if frame is None:
-            raise RecordingGone
-        try:
+    try:
+        found = recent_opened.find(number)
+        if not isinstance(found, OpenFrame):
+            frame = frames.sealed_frame(number) if frame is None else frame
+            if frame is None:
+                raise RecordingGone
             found = OpenFrame(frame, sealed_blocks.dictionary(sealed_range))
-        except RangeGone:
-            raise RecordingGone from None
-        except DamagedFrame as error:
-            what = f"frame {number} of texts"
-            raise sealed_blocks.damaged("texts", number, what, error) from None
-        recent_opened.keep(number, found)
-    return found
+            recent_opened.keep(number, found)
+        return found.texts(first, end)
+    except RangeGone:
+        raise RecordingGone from None
+    except DamagedFrame as error:
+        what = f"frame {number} of texts"
+        raise sealed_blocks.damaged("texts", number, what, error) from None
 
 
 def stored_texts(row: SealedRow) -> bytes:
@@ -37,12 +39,12 @@ def stored_texts(row: SealedRow) -> bytes:
     SealedDataDamaged.
     """
     read = sealed_blocks.frames(row.frames)
-    texts = []
+    found = []
     for number, first, end in row.parts():
         if number not in read:
             raise RecordingGone
-        texts.append(opened(number, row.sealed_range, read[number]).texts(first, end))
-    return b",".join(texts)
+        found.append(texts(number, row.sealed_range, first, end, read[number]))
+    return b",".join(found)
 
 
 def block_texts(slot: int, recording: int, signatures: list[bytes]) -> bytes:

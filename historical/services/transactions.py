@@ -109,8 +109,8 @@ def _stored(row: TransactionRow, frame: bytes | None = None) -> bytes:
     Raises RecordingGone, SealedDataDamaged.
     """
     if row.sealed_range is not None:
-        opened = sealed_texts.opened(row.frame, row.sealed_range, frame)
-        return opened.texts(row.start, row.start + 1)
+        place = row.frame, row.sealed_range, row.start, row.start + 1
+        return sealed_texts.texts(*place, frame)
     texts = block_bodies.open_frame(frame) if frame is not None else _opened_frame(row)
     return texts[row.start : row.start + row.length]
 

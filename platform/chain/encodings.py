@@ -5,6 +5,7 @@ import string
 from functools import lru_cache
 
 import zstandard
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 # 58**86 < 2**504, so any 86 base58 digits fit a 64-byte signature, whose text form solders makes
@@ -28,6 +29,8 @@ _PAD = ord("=")
 def b58encode(data: bytes) -> str:
     """Base58 (Bitcoin's alphabet) of bytes of any length; every leading zero byte is a `1`."""
     size = len(data)
+    if size == 32:
+        return str(Pubkey(data))  # in a third of the time
     if size <= 64:
         return str(Signature(_PADDING[size:] + data))[64 - size :]
     digits = data.lstrip(b"\0")

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chain.encodings import b58encode
-from historical import packed_index
+from historical import packed_index, packed_texts
 from historical.packed_index import (
     AddressIndex,
     DamagedBlock,
@@ -34,6 +34,7 @@ from historical.segment_dictionary import (
     train,
 )
 from tests.examples import examples
+from tests.historical.frames_of_before import pack_as_before
 
 KEYS = [bytes(32), bytes(31) + b"\x01", b"\xff" * 32, bytes(range(32)), b"\x07" * 32]
 PLACES = st.tuples(st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1))
@@ -57,22 +58,46 @@ def texts(draw: st.DrawFn) -> bytes:
 @given(
     found=st.lists(st.one_of(texts(), st.binary(max_size=60)), min_size=1, max_size=12),
     others=st.lists(texts(), max_size=12),
+    section=st.sampled_from([1, 300, 20_000]),
+    as_before=st.booleans(),
     bit=st.integers(0),
 )
+@example([b"-" * 70_000, b"{}"], [], 300, False, 0)
+@example([b"\3" * 70_000, b"{}"], [], 300, False, 0)
 def test_texts_come_out_of_frames_as_they_went_in(
-    found: list[bytes], others: list[bytes], bit: int
+    found: list[bytes], others: list[bytes], section: int, as_before: bool, bit: int
 ) -> None:
-    keys = common_keys([others, found])
-    trained = train(rewritten_texts(others, SegmentDictionary(keys, b"")), 500_000)
-    dictionary = SegmentDictionary(opened(sealed(keys)), opened(sealed(trained)))
-    frame = pack_frame(found, dictionary)
+    dictionary = dictionary_of([others, found])
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(packed_texts, "SECTION", section)
+        frame = (pack_as_before if as_before else pack_frame)(found, dictionary)
     opened_frame = OpenFrame(frame, dictionary)
     assert opened_frame.count == len(found)
     assert opened_frame.each() == found
     for first in range(0, len(found), 3):
         assert opened_frame.texts(first, len(found)) == b",".join(found[first:])
+        assert opened_frame.texts(0, first) == b",".join(found[:first])
     with pytest.raises(DamagedFrame):
-        OpenFrame(flipped(frame, bit), dictionary)
+        OpenFrame(flipped(frame, bit), dictionary).each()
+    with pytest.raises(DamagedFrame):
+        OpenFrame(frame[: bit % len(frame)], dictionary).each()
+
+
+def dictionary_of(frames: list[list[bytes]]) -> SegmentDictionary:
+    keys = common_keys(frames)
+    trained = train(rewritten_texts(frames[0], SegmentDictionary(keys, b"")), 500_000)
+    return SegmentDictionary(opened(sealed(keys)), opened(sealed(trained)))
+
+
+def test_damage_in_a_section_leaves_the_others_readable() -> None:
+    found = [json.dumps({"log": [f"{number}"] * 900}).encode() for number in range(40)]
+    dictionary = dictionary_of([found, found])
+    frame = pack_frame(found, dictionary)
+    damaged = OpenFrame(flipped(frame, 8 * len(frame) - 1), dictionary)
+    assert [damaged.texts(number, number + 1) for number in range(20)] == found[:20]
+    for first in (0, 39):
+        with pytest.raises(DamagedFrame, match="of a section"):
+            damaged.texts(first, 40)
 
 
 def flipped(content: bytes, bit: int) -> bytes:

@@ -7,12 +7,15 @@ import pytest
 from django.db import connection
 
 from chain.encodings import b58encode
-from historical.services import text_caches
+from historical.models import PackedTexts
+from historical.packed_texts import OpenFrame
+from historical.services import scrubbing, text_caches
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.store import frames, sealed_blocks
 from tests.conftest import Rpc
 
+from .frames_of_before import pack_as_before
 from .made_blocks import ACCOUNTS, made_block
 from .sealed_reads import HISTORICAL, NOW, V0, every_read, seal
 
@@ -71,6 +74,37 @@ def test_a_block_is_not_served(
     flip(table, column, 2 if column == "dictionary" else 40)
     assert refused(rpc(HISTORICAL, "getBlock", 20, V0)).startswith(name)
     assert rpc(HISTORICAL, "getBlock", 1_000, V0)["result"]["blockhash"]
+
+
+def test_one_section_that_is_damaged_does_not_hide_the_others(
+    rpc: Rpc, signatures: list[str]
+) -> None:
+    before = rpc(HISTORICAL, "getTransaction", signatures[0], V0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE historical_packedtexts SET frame = set_byte(frame, octet_length(frame) - 9,"
+            " get_byte(frame, octet_length(frame) - 9) # 4)"
+        )
+    assert rpc(HISTORICAL, "getTransaction", signatures[0], V0) == before
+    name = refused(rpc(HISTORICAL, "getTransaction", signatures[-1], V0))
+    assert name.startswith("frame ")
+    assert refused(rpc(HISTORICAL, "getBlock", SLOTS[-1], V0)) == name
+    faults = scrubbing.faults_of("texts", int(name.split()[1]))
+    assert [each.reason for each in faults] == ["the checksum of a section differs"]
+
+
+def test_frames_of_before_are_served(rpc: Rpc, signatures: list[str]) -> None:
+    reads: dict[str, Any] = {"slots": [*SLOTS][::9], "signatures": signatures[::40]}
+    reads |= {"addresses": [b58encode(ACCOUNTS[0])]}
+    before = every_read(rpc, **reads)
+    for stored in PackedTexts.objects.all():
+        dictionary = sealed_blocks.dictionary(stored.sealed_range)
+        packed = pack_as_before(OpenFrame(bytes(stored.frame), dictionary).each(), dictionary)
+        assert PackedTexts.objects.filter(pk=stored.pk).update(frame=packed)
+        assert not scrubbing.faults_of("texts", stored.pk)
+    assert every_read(rpc, **reads) == before
+    flip("historical_packedtexts", "frame")
+    assert refused(rpc(HISTORICAL, "getTransaction", signatures[0], V0)).startswith("frame ")
 
 
 def _forget() -> None:
