@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 from spl.token.constants import TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID
 
 from tests.clients.minted import Minted
+from tests.ingest.following import caught_up
 from tests.localnet.wallets import SOL, pay, send, signed, wallet
 from tests.localnet.wallets import landed as landed_at
 from tests.localnet_process import Localnet
@@ -38,7 +39,9 @@ def bearing_interest(minted: Minted) -> list[Instruction]:
     return [account, interest, minted.create()[1]]
 
 
-def subscribed(url: str, key: str | None, owner: Pubkey) -> tuple[Socket, list[int]]:
+def subscribed(
+    url: str, key: str | None, owner: Pubkey, **options: Any
+) -> tuple[Socket, list[int]]:
     """To the owner's token accounts, by each program and at each commitment."""
     socket = Socket(url, key)
     of_owner = {"memcmp": {"offset": 32, "bytes": str(owner)}}
@@ -46,7 +49,7 @@ def subscribed(url: str, key: str | None, owner: Pubkey) -> tuple[Socket, list[i
         socket.call(
             "programSubscribe",
             str(program),
-            {"encoding": "jsonParsed", "commitment": level, "filters": [of_owner]},
+            {"encoding": "jsonParsed", "commitment": level, "filters": [of_owner], **options},
         )
         for program in (TOKEN_PROGRAM_ID, TOKEN_2022_PROGRAM_ID)
         for level in LEVELS
@@ -60,7 +63,7 @@ def sent(localnet: Localnet, steps: list[Instruction], *signers: Keypair) -> Non
 
 def test_tokens_are_parsed_as_by_the_node_before_their_mint_is_final(served: Served) -> None:
     localnet, owner = served.localnet, Keypair()
-    payer = wallet(localnet)
+    payer, final = wallet(localnet), list[list[Any]]()
     theirs, their_numbers = subscribed(localnet.websocket_url, None, owner.pubkey())
     ours, our_numbers = subscribed(served.url, served.key, owner.pubkey())
     with theirs, ours:
@@ -80,6 +83,15 @@ def test_tokens_are_parsed_as_by_the_node_before_their_mint_is_final(served: Ser
                 results += [socket.result(each), socket.result(each)]
             assert found == wanted
             assert [_amount(each) for each in found] == ["0", str(10**15)]
+            final.append(wanted)
+    # The same of what is stored.
+    caught_up(localnet)
+    first = min(results[0]["context"]["slot"] for results in final)
+    for_programs = {TOKEN_PROGRAM_ID: final[2], TOKEN_2022_PROGRAM_ID: final[5]}
+    ours, numbers = subscribed(served.url, served.key, owner.pubkey(), fromSlot=first)
+    with ours:
+        for number, wanted in zip(numbers[2::3], for_programs.values(), strict=True):
+            assert [ours.result(number), ours.result(number)] == wanted
 
 
 def _amount(result: Any) -> str:
