@@ -56,9 +56,9 @@ def _forms() -> list[dict[str, Any]]:
     return list(BLOCK_FORMS.values())
 
 
-def of_node(keys: Sequence[str], sent: VersionedTransaction) -> list[Question]:
+def of_node(keys: Sequence[str], sent: VersionedTransaction, slot: int) -> list[Question]:
     """Calls that `/` passes on or answers itself: each method of a node that reads, and sending
-    what was sent.
+    what was sent. The slot is a new one.
     """
     transaction, message = encoded(sent), b64encode(bytes(sent.message))
     final, wire = {"commitment": "finalized"}, {"encoding": "base64"}
@@ -81,9 +81,9 @@ def of_node(keys: Sequence[str], sent: VersionedTransaction) -> list[Question]:
         ("getInflationGovernor",),
         ("getInflationRate",),
         ("getInflationReward", list(keys), {"epoch": 0}),
-        ("getLeaderSchedule", 0),
+        ("getLeaderSchedule", slot),
         ("getSlotLeader", final),
-        ("getSlotLeaders", 1, 5),
+        ("getSlotLeaders", slot, 5),
         ("getMinimumBalanceForRentExemption", 165),
         ("getRecentPerformanceSamples", 4),
         ("getRecentPrioritizationFees", [owner]),

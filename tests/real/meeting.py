@@ -21,6 +21,8 @@ from tests.yellowstone.conftest import Geyser
 # Of the load behind the imported snapshot, and of all that is heard: an epoch ends in it.
 _SLOTS_BEHIND = 40
 _SLOTS = EPOCH_SLOTS + 8
+# Some kinds of transactions come late.
+_ROUNDS = 4
 LOCALNET = {"LOCALNET_VOTES": "true", "LOCALNET_VALIDATORS": 1, "LOCALNET_SLOT_MS": 200}
 
 
@@ -95,6 +97,7 @@ def _load(
         workload.is_open.wait()
         baseline = import_newest(node, service)
         node.wait_for_slot(max(baseline + _SLOTS_BEHIND, live + _SLOTS))
+        until(lambda: workload.rounds >= _ROUNDS or workload.failure, f"{_ROUNDS} rounds")
         workload.stop()
         last = node.wait_for_slot(node.call("getSlot", {"commitment": "processed"}))
         until(lambda: max(theirs.results["root"], default=0) > last, "the node's roots")

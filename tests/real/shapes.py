@@ -34,7 +34,8 @@ class Seen:
     """What one node said, by names that are the same for every node."""
 
     stream: Shape
-    outcomes: dict[str, Outcomes]
+    # By the kind of transaction and the program that it calls last, which chance may choose.
+    outcomes: dict[tuple[str, str], Outcomes]
     answers: list[tuple[str, dict[str, Any]]]
     notifications: dict[str, Any]
     blocks: list[dict[str, Any]]
@@ -51,18 +52,23 @@ def seen(meeting: Meeting, asked: Sequence[Question]) -> Seen:
     )
 
 
-def _outcomes(meeting: Meeting) -> dict[str, Outcomes]:
+def _outcomes(meeting: Meeting) -> dict[tuple[str, str], Outcomes]:
     kinds = {
         each.signature: re.sub(r"\d+", "N", each.kind)
         for each in (*meeting.workload.taken, *meeting.workload.submitted)
     }
-    metas: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    metas: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for block in meeting.recording.blocks.values():
         for each in block["transactions"]:
             kind = kinds.get(each["transaction"]["signatures"][0])
             if kind is not None:
-                metas[kind].append(each["meta"])
-    return {kind: _outcome(found) for kind, found in metas.items()}
+                metas[kind, _last_program(each["meta"])].append(each["meta"])
+    return {named: _outcome(found) for named, found in metas.items()}
+
+
+def _last_program(meta: dict[str, Any]) -> str:
+    called = [line.split()[1] for line in meta["logMessages"] or () if line.endswith("invoke [1]")]
+    return called[-1] if called else ""
 
 
 def _outcome(metas: list[dict[str, Any]]) -> Outcomes:
@@ -83,15 +89,18 @@ def _bare(line: str) -> str:
 def differences(theirs: Seen, ours: Seen) -> dict[str, str]:
     """What localnet (ours) says in another shape, by outcome, call or subscription."""
     found: dict[str, str] = {}
-    for kind, outcome in theirs.outcomes.items():
-        other = ours.outcomes.get(kind)
+    kinds, others = ({kind for kind, _ in each.outcomes} for each in (theirs, ours))
+    found |= dict.fromkeys(kinds ^ others, "in one of the blocks alone")
+    for named in theirs.outcomes.keys() & ours.outcomes.keys():
         for name in ("errors", "logs", "fields", "units"):
-            wanted = getattr(outcome, name)
-            got = getattr(other, name) if other is not None else frozenset()
+            wanted = getattr(theirs.outcomes[named], name)
+            got = getattr(ours.outcomes[named], name)
             # They depend on what is random, such as bumps and the length of a memo.
             is_random = name == "units" and (len(wanted) > 1 or len(got) > 1)
             if wanted != got and not is_random:
-                found[f"{kind}: {name}"] = f"{_few(wanted - got)} is {_few(got - wanted)}"
+                found[f"{' by '.join(named)}: {name}"] = (
+                    f"{_few(wanted - got)} is {_few(got - wanted)}"
+                )
     for (name, wanted), (_, got) in zip(theirs.answers, ours.answers, strict=True):
         if why := difference(wanted, got):
             found[f"call {name}"] = why

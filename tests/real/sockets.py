@@ -10,7 +10,7 @@ from tests.recorded_doors import CLOCK, VOTE
 from tests.subscriptions.socket_client import Socket
 
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-_LEVELS = ("processed", "confirmed", "finalized")
+LEVELS = ("processed", "confirmed", "finalized")
 # What another clock says of the same; and what a leader counts by batches, which it does not send.
 _OF_THE_MOMENT = ("timestamp",)
 _OF_BATCHES = ("maxTransactionsPerEntry", "numTransactionEntries")
@@ -24,7 +24,7 @@ def subscriptions(wallets: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         "vote": ("voteSubscribe",),
         "slots updates": ("slotsUpdatesSubscribe",),
     }
-    for level in _LEVELS:
+    for level in LEVELS:
         at = {"commitment": level}
         base64, parsed = at | {"encoding": "base64"}, at | {"encoding": "jsonParsed"}
         tokens = parsed | {"filters": [{"dataSize": 165}]}

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests import forked_commands
-from tests.clients.chain_endpoints import Question, of_service, statuses, until
+from tests.clients.chain_endpoints import Question, of_service, sending, statuses, until
 from tests.clients.planned import Planned
 from tests.clients.service import Service
 from tests.real.comparing import of_ledger, of_node, unequal, unlike
 from tests.real.listening import Listener
 from tests.real.meeting import Meeting, coverage, import_newest, met
 from tests.real.shapes import Seen, seen
-from tests.real.sockets import differing
+from tests.real.sockets import LEVELS, differing
 from tests.real.validator import EPOCH_SLOTS
 from tests.real.workload import fate
 from tests.recorded_doors import (
@@ -26,6 +26,7 @@ from tests.recorded_doors import (
     check_geyser,
     check_replays,
 )
+from tests.subscriptions.socket_client import Socket
 
 pytestmark = pytest.mark.real
 
@@ -48,7 +49,7 @@ def meeting(
 
 def calls(meeting: Meeting) -> list[Question]:
     keys = [str(each) for each in meeting.workload.wallets]
-    return of_node(keys, meeting.workload.taken[-1].transaction)
+    return of_node(keys, meeting.workload.taken[-1].transaction, meeting.slots[-1])
 
 
 def test_each_transaction_came_to_what_it_was_meant_to(meeting: Meeting) -> None:
@@ -100,6 +101,31 @@ def test_subscribers_hear_what_they_hear_at_the_node(meeting: Meeting) -> None:
     assert all(heard.values()), heard
     found = differing(meeting.theirs, meeting.ours, meeting.live)
     assert not found, json.dumps(found, indent=1)
+
+
+def test_signatures_are_told_as_by_the_node(meeting: Meeting) -> None:
+    node, service = meeting.node, meeting.service
+    paid = meeting.workload.payments()
+    with (
+        Socket(node.websocket_url) as theirs,
+        Socket(f"ws://{service.host}:{service.port}/", service.key) as ours,
+    ):
+        numbers = [
+            [
+                socket.call("signatureSubscribe", each.signature, {"commitment": level})
+                for each in paid
+                for level in LEVELS
+            ]
+            for socket in (theirs, ours)
+        ]
+        of_service(service, "/", sending(paid))
+        told = [
+            [socket.result(number) for number in of_it]
+            for socket, of_it in zip((theirs, ours), numbers, strict=True)
+        ]
+    assert told[1] == told[0]
+    errors = [each["value"]["err"] for each in told[0]]
+    assert errors == [each.err for each in paid for _ in LEVELS]
 
 
 def test_calls_are_answered_as_by_the_node(meeting: Meeting) -> None:

@@ -127,11 +127,18 @@ class Workload(threading.Thread):
         of_service(self.service, "/priority", sending(found))
         return found
 
+    def payments(self) -> list[Planned]:
+        """Some that are not sent yet; the last fails."""
+        pen = self._pen
+        pen.moment = moment_of(self.node, [])
+        payers = [pen.payer() for _ in range(_PAYMENTS)]
+        paid = [pen.planned("payment", [pen.payment(payer)], payer) for payer in payers]
+        wrong = pen.failing("too much", [pen.too_much(payers[0])], payers[0], 0, {"Custom": 1})
+        return [*paid, wrong]
+
     def again(self) -> list[Planned]:
         """Payments on a chain that was interrupted, confirmed."""
-        self._pen.moment = moment_of(self.node, [])
-        payers = [self._pen.payer() for _ in range(_PAYMENTS)]
-        paid = [self._pen.planned("payment", [self._pen.payment(payer)], payer) for payer in payers]
+        paid = self.payments()
         of_service(self.service, "/", sending(paid))
         landed(self.node, [each.signature for each in paid])
         return paid
