@@ -44,7 +44,7 @@ clients: development
 
 # A real validator beside the service, where there is one; docs/testing.md says how to get it.
 real: development
-	@.venv/bin/pytest -q -rP -m real tests/real $(ARGS)
+	@.venv/bin/pytest -q -rPs -m real tests/real $(ARGS)
 
 bench: development
 	@.venv/bin/python -m benchmarks $(ARGS)
