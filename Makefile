@@ -1,6 +1,6 @@
 # make run   the whole service on this machine        make test   the tests
 # make quick   the tests that need no service, and a smoke test through the endpoints
-.PHONY: run test quick bench soak clients check protobuf clean environment development
+.PHONY: run test quick bench soak clients real check protobuf clean environment development
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -41,6 +41,10 @@ soak: development
 # Other people's clients, each on its own stack, with its packages of the registries.
 clients: development
 	@.venv/bin/pytest -q -m clients tests/clients/stacks $(ARGS)
+
+# A real validator beside the service, where there is one; docs/testing.md says how to get it.
+real: development
+	@.venv/bin/pytest -q -rPs -m real tests/real $(ARGS)
 
 bench: development
 	@.venv/bin/python -m benchmarks $(ARGS)

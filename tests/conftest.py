@@ -85,6 +85,7 @@ LEDGER_TABLES = ", ".join(
 )
 SOAK = Path(__file__).parent / "soak"
 STACKS = Path(__file__).parent / "clients" / "stacks"
+REAL = Path(__file__).parent / "real"
 RUN_DIR = Path(os.environ["TIDEMARK_RUN_DIR"])
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "shared" / "fixtures"
 
@@ -142,6 +143,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     left_out = config.option.markexpr == "not soak" and collection_path == SOAK
     # It needs toolchains and registries.
     left_out |= config.option.markexpr != "clients" and collection_path == STACKS
+    # It runs a chain for minutes, and a validator where there is one.
+    left_out |= config.option.markexpr != "real" and collection_path == REAL
     return True if left_out else None
 
 

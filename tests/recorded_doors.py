@@ -28,7 +28,7 @@ VOTE = "Vote111111111111111111111111111111111111111"
 CLOCK = "SysvarC1ock11111111111111111111111111111111"
 FINALIZED = schema.SlotStatus.SLOT_FINALIZED
 # As the blocks were recorded.
-_WHOLE = {
+WHOLE = {
     **{"encoding": "json", "transactionDetails": "full", "rewards": True},
     "maxSupportedTransactionVersion": 1,
 }
@@ -54,7 +54,12 @@ EVERYTHING = Request(
 def import_snapshot(recording: Recording, folder: Path, slot: int, service: Service) -> None:
     """The node's full snapshot of the slot: its accounts and its stakes."""
     (path,) = folder.glob(f"snapshot-{slot}-*.tar.zst")
-    command = ["import_snapshot", str(path), "--genesis", recording.banks[0]["blockhash"]]
+    import_baseline(path, recording.banks[0]["blockhash"], service)
+
+
+def import_baseline(path: Path, genesis: str, service: Service) -> None:
+    """A snapshot of the chain that began with this hash."""
+    command = ["import_snapshot", str(path), "--genesis", genesis]
     forked_commands.run(command, environment=service.environment).check_returncode()
 
 
@@ -63,7 +68,7 @@ def import_snapshot(recording: Recording, folder: Path, slot: int, service: Serv
 
 def check_blocks(recording: Recording, service: Service, slots: Sequence[int]) -> None:
     """Each block is what the node's getBlock gave."""
-    asked = [("getBlock", slot, _WHOLE) for slot in slots]
+    asked = [("getBlock", slot, WHOLE) for slot in slots]
     for slot, block in zip(slots, of_service(service, "/historical", asked), strict=True):
         assert _in_lines(block) == _in_lines(recording.blocks[slot]), slot
 
@@ -122,7 +127,7 @@ def check_replays(
     recording: Recording, service: Service, slots: Sequence[int], *, tolerate_gaps: bool = False
 ) -> Counter[str]:
     """Each transaction runs again as it ran at the node. Returns the verdicts and their reasons."""
-    config = {**_WHOLE, "encoding": "base64"}
+    config = {**WHOLE, "encoding": "base64"}
     blocks = of_service(service, "/historical", [("getBlock", slot, config) for slot in slots])
     asked, metas = [], []
     for slot, block in zip(slots, blocks, strict=True):
@@ -218,12 +223,13 @@ def check_geyser(recording: Recording, updates: Sequence[Any], slots: Sequence[i
     """
     filters = Filters(EVERYTHING)
     wanted: dict[int, Counter[Any]] = {slot: Counter() for slot in slots}
+    states = {slot: last_writes(recording, slot) for slot in slots}
     for message in recording.messages:
         if message.slot in wanted:
             update = message.update
             if message.kind == "account":
                 account = update.account.account
-                newest = last_writes(recording, message.slot)[account.pubkey]
+                newest = states[message.slot][account.pubkey]
                 if newest.write_version != account.write_version:
                     continue
             names = filters.names(message)
@@ -279,7 +285,7 @@ class Notified:
         self.results: dict[str, list[Any]] = {}
         self.gaps: dict[str, set[int]] = {}
         since = {} if from_slot is None else {"fromSlot": from_slot}
-        whole = {**_WHOLE, "commitment": "confirmed", "showRewards": True, **since}
+        whole = {**WHOLE, "commitment": "confirmed", "showRewards": True, **since}
         del whole["rewards"]
         subscriptions: dict[str, tuple[Any, ...]] = {
             "slot": (since,) if since else (),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
@@ -79,25 +79,39 @@ class Recording:
 
     def of_slot(self, slot: int, kind: str) -> list[Any]:
         """The slot's updates of a kind, in the order in which they came."""
-        return [
-            getattr(each.update, kind)
-            for each in self.messages
-            if each.slot == slot and each.kind == kind
-        ]
+        return [getattr(each.update, kind) for each in self._places.get((slot, kind), ())]
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, str], list[Message]]:
+        found: dict[tuple[int, str], list[Message]] = {}
+        for each in self.messages:
+            found.setdefault((each.slot, each.kind), []).append(each)
+        return found
+
+
+def message_of(packed: bytes) -> Message | None:
+    """What the plugin sent for the filters `all`; None for what is of no slot."""
+    update = schema.SubscribeUpdate.FromString(packed)
+    kind = update.WhichOneof("update_oneof")
+    if not update.filters:
+        return None
+    assert packed.startswith(_NAMED)
+    return Message(getattr(update, kind).slot, kind, packed[len(_NAMED) :])
+
+
+def _is_late(message: Message) -> bool:
+    """Whether its slot was begun and sent before."""
+    return message.kind == "slot" and message.update.slot.status in _STATUSES
 
 
 def load(folder: Path, first: int = 0, last: int = 1 << 62) -> Recording:
     """The recording between the first message of slot `first` and that of the slot above `last`."""
     found: list[Message] = []
-    for packed in messages(folder):
-        assert packed.startswith(_NAMED)
-        update = schema.SubscribeUpdate.FromString(packed)
-        kind = update.WhichOneof("update_oneof")
-        slot = getattr(update, kind).slot
-        if slot > last:
+    for message in filter(None, map(message_of, messages(folder))):
+        if message.slot > last:
             break
-        if found or (slot >= first and not (kind == "slot" and update.slot.status in _STATUSES)):
-            found.append(Message(slot, kind, packed[len(_NAMED) :]))
+        if found or (message.slot >= first and not _is_late(message)):
+            found.append(message)
     blocks = json.loads(zstandard.decompress((folder / "blocks.json.zst").read_bytes()))
     banks = json.loads((folder / "banks.json").read_bytes())
     return Recording(

@@ -29,14 +29,15 @@ def test_the_longest_of_each_phase_come_first_and_no_phase_is_met_twice(
         assert ranks == sorted(ranks)
 
 
-def test_what_make_test_does_not_even_collect_is_marked() -> None:
-    marked = re.compile(r"^pytestmark = \[?pytest\.mark\.soak\b", re.MULTILINE)
-    files = list((ROOT / "tests" / "soak").glob("test_*.py"))
+@pytest.mark.parametrize("mark", ["soak", "real"])
+def test_what_make_test_does_not_even_collect_is_marked(mark: str) -> None:
+    marked = re.compile(rf"^pytestmark = \[?pytest\.mark\.{mark}\b", re.MULTILINE)
+    files = list((ROOT / "tests" / mark).glob("test_*.py"))
     assert files
     for file in files:
         text = file.read_text()
         tests = len(re.findall(r"^(?:async )?def test_", text, re.MULTILINE))
-        assert marked.search(text) or text.count("@pytest.mark.soak\n") >= tests > 0, file
+        assert marked.search(text) or text.count(f"@pytest.mark.{mark}\n") >= tests > 0, file
 
 
 def test_a_files_tests_of_a_phase_are_one_piece() -> None:

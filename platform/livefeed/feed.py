@@ -193,6 +193,8 @@ class Selection:
         self._out: list[tuple[str, bytes]] = []
         self._newest = 0
         self._final = 0
+        # The newest slot that a stream called final, whether or not all of it is there.
+        self._root = 0
         self._said: dict[tuple[int, int, int], None] = {}
 
     def lost(self) -> None:
@@ -313,6 +315,8 @@ class Selection:
             return  # another stream said it
         _remember(self._said, said)
         name = _UPDATES.get(update.status)
+        if update.status == SlotStatus.SLOT_FINALIZED:
+            self._root = max(self._root, update.slot)
         if update.status == SlotStatus.SLOT_CREATED_BANK:
             self._open(update.slot, update.parent)
         if name is not None:
@@ -328,7 +332,7 @@ class Selection:
             return  # said, or of the past: the stream catches up
         self._newest = slot
         for process in self._wanted.of_kind(Kind.SLOTS):
-            self._put(process, Opened(slot, parent, self._tracker.root))
+            self._put(process, Opened(slot, parent, max(self._root, self._tracker.root)))
 
     def _update(
         self,

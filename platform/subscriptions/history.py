@@ -14,13 +14,14 @@ from historical.store import blocks as ledger
 from livefeed.messages import Level
 from rewind.errors import ArchiveDamaged
 from rewind.services import slots as archive
-from rewind.services.newest import newest_accounts
+from rewind.services.newest import accounts_after
 from rewind.services.owned_between import is_filtered, owned_between
 from rewind.services.written_between import Written as StoredWrite
 from rewind.services.written_between import archived_links, written_between
 from subscriptions import stored_blocks
 from subscriptions.content import Content, Written, account_of
 from subscriptions.kinds import (
+    CLOCK_KEY,
     AccountSubscription,
     BlockSubscription,
     ProgramSubscription,
@@ -160,8 +161,7 @@ def _of_account(
         if (each.slot, each.order) <= after:
             continue
         content = Content(each.slot, None, Level.FINALIZED, accounts=[_written(key, each)])
-        mints = newest_accounts(list(subscription.mints(content)))
-        yield each.slot, list(subscription.results(content, mints.get))
+        yield each.slot, list(subscription.results(content, _needed(subscription, content).get))
 
 
 def _of_program(
@@ -185,8 +185,13 @@ def _of_program(
         for write in found.slots[slot]:
             if (slot, write.order[0]) > after:
                 content.accounts.append(_written(write.pubkey, write.written()))
-        mints = newest_accounts(list(subscription.mints(content)))
-        yield slot, list(subscription.results(content, mints.get))
+        yield slot, list(subscription.results(content, _needed(subscription, content).get))
+
+
+def _needed(subscription: Subscription, content: Content) -> dict[Pubkey, Account]:
+    """The mints and the clock that show the content's accounts as they were."""
+    mints = list(dict.fromkeys(subscription.mints(content)))
+    return accounts_after([*mints, CLOCK_KEY], content.slot) if mints else {}
 
 
 def _written(pubkey: bytes, each: StoredWrite) -> Written:

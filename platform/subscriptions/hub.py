@@ -29,7 +29,7 @@ from livefeed.messages import (
 from rewind.services.newest import newest_accounts
 from shared_state.outages import AWAY
 from subscriptions.content import Content, content_of
-from subscriptions.kinds import Subscription
+from subscriptions.kinds import CLOCK_KEY, Subscription, is_mint
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
 from subscriptions.signature_kind import SignatureSubscription
@@ -67,7 +67,7 @@ class Hub:
         self.root = 0
         self._index: dict[tuple[Kind, Level, bytes], dict[Subscription, None]] = defaultdict(dict)
         self._bodies: asyncio.Queue[tuple[Body, list[Ready]]] = asyncio.Queue()
-        self._mints: dict[Pubkey, Account | None] = {}
+        self._mints: dict[Pubkey, Account] = {}
         self._tasks: list[asyncio.Task[None]] = []
         # Called when something that the feed sent may be missing.
         self.on_lost: dict[Any, Callable[[], None]] = {}
@@ -128,6 +128,11 @@ class Hub:
                     self._index[want.kind, want.level, want.key][subscription] = None
             ready(answer)
 
+        needs = subscription.needs()
+        if needs:
+            # The first is sent those of kept slots, too: the archive may not have them yet.
+            is_first = not all(map(self.link.wants, needs))
+            self.link.want(needs, lambda _answer: None, again=is_first)
         self.link.want(subscription.wants(), opened, again=again)
 
     def close(self, subscription: Subscription) -> None:
@@ -135,7 +140,7 @@ class Hub:
         if not subscription.is_wanted:
             return
         subscription.is_wanted = False
-        self.link.unwant(subscription.wants())
+        self.link.unwant([*subscription.wants(), *subscription.needs()])
         if not subscription.is_open:
             return
         subscription.is_open = False
@@ -264,6 +269,9 @@ class Hub:
 
     async def _reached(self, body: Reached) -> None:
         content = content_of(body)
+        for written in content.accounts:
+            if is_mint(written.account):
+                self._remember_mint(Pubkey(written.pubkey), written.account)
         found = dict.fromkeys(self._concerned(content))
         if body.ask:  # again, for those with a memory
             found = {each: None for each in found if each.memory is not None}
@@ -298,7 +306,13 @@ class Hub:
         self, subscription: Subscription, content: Content
     ) -> list[tuple[bytes, int | None]]:
         """The subscription's notifications of the content. For any thread."""
-        return list(subscription.results(content, self._mints.get))
+        key = bytes(CLOCK_KEY)
+        clock = next((each.account for each in content.accounts if each.pubkey == key), None)
+
+        def load(pubkey: Pubkey) -> Account | None:
+            return clock if pubkey == CLOCK_KEY else self._mints.get(pubkey)
+
+        return list(subscription.results(content, load))
 
     def _concerned(self, content: Content) -> Iterator[Subscription]:
         level = content.level
@@ -326,10 +340,6 @@ class Hub:
 
     async def load_mints(self, subscriptions: Iterable[Subscription], content: Content) -> None:
         """Reads what showing the accounts needs, once for each mint."""
-        for written in content.accounts:
-            key = Pubkey(written.pubkey)
-            if key in self._mints:
-                self._mints[key] = written.account
         wanted = {
             key
             for subscription in subscriptions
@@ -338,12 +348,18 @@ class Hub:
         }
         if not wanted:
             return
-        if len(self._mints) > _MOST_MINTS:
-            self._mints.clear()
         here = {Pubkey(each.pubkey): each.account for each in content.accounts}
         found = {key: here[key] for key in wanted if key in here}
         missing = wanted - found.keys()
         if missing:
             with suppress(*AWAY):
                 found.update(await self.in_thread(newest_accounts, list(missing)))
-        self._mints.update(found)
+        for key, account in found.items():
+            self._remember_mint(key, account)
+
+    def _remember_mint(self, key: Pubkey, account: Account) -> None:
+        """The newest are kept: the archive has the others."""
+        self._mints.pop(key, None)
+        self._mints[key] = account
+        if len(self._mints) > _MOST_MINTS:
+            del self._mints[next(iter(self._mints))]

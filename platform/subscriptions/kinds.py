@@ -11,6 +11,7 @@ from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.parsed_accounts.sysvars import CLOCK
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Want
 from subscriptions.block_texts import UnsupportedVersion, block_text
@@ -63,6 +64,10 @@ class Subscription:
     def wants(self) -> list[Want]:
         raise NotImplementedError
 
+    def needs(self) -> list[Want]:
+        """What is wanted beside them to show what they give."""
+        return []
+
     def results(self, content: Content, load: Load) -> Iterable[Result]:
         """The notifications of a slot that reached the subscription's level."""
         return ()
@@ -91,6 +96,9 @@ class AccountSubscription(Subscription):
     def wants(self) -> list[Want]:
         return [Want(Kind.ACCOUNT, self.level, bytes(self.pubkey))]
 
+    def needs(self) -> list[Want]:
+        return _to_parse(self.level) if self.encoding is AccountEncoding.JSON_PARSED else []
+
     def results(self, content: Content, load: Load) -> Iterator[Result]:
         key = bytes(self.pubkey)
         for written in content.accounts:
@@ -113,6 +121,10 @@ class ProgramSubscription(Subscription):
 
     def wants(self) -> list[Want]:
         return [Want(Kind.PROGRAM, self.level, bytes(self.program), self.filters)]
+
+    def needs(self) -> list[Want]:
+        is_parsed = self.encoding is AccountEncoding.JSON_PARSED
+        return _to_parse(self.level) if is_parsed and self.program in _TOKEN_PROGRAMS else []
 
     def results(self, content: Content, load: Load) -> Iterator[Result]:
         for written in self._found(content):
@@ -283,6 +295,29 @@ _TOKEN_PROGRAMS = frozenset(
         ),
     )
 )
+
+CLOCK_KEY = Pubkey.from_string(CLOCK)
+_MINT_BYTES = 82
+# Those with extensions say what they are behind as many bytes as a token account has.
+_MINT_FILTERS = AccountFilter(size=_MINT_BYTES), AccountFilter(offset=165, part=b"\x01")
+# The mints of both programs as soon as they are written: the archive has them when they are final.
+_MINTS = [
+    Want(Kind.PROGRAM, Level.PROCESSED, bytes(program), (each,))
+    for program in sorted(_TOKEN_PROGRAMS, key=bytes)
+    for each in _MINT_FILTERS
+]
+
+
+def _to_parse(level: Level) -> list[Want]:
+    """Mints, and the clock of the very slot: some mints' tokens bear interest."""
+    return [*_MINTS, Want(Kind.ACCOUNT, level, bytes(CLOCK_KEY))]
+
+
+def is_mint(account: Account) -> bool:
+    """Whether _MINTS want it."""
+    return account.owner in _TOKEN_PROGRAMS and any(
+        each.allows(account.data) for each in _MINT_FILTERS
+    )
 
 
 def _mints(encoding: AccountEncoding, accounts: Iterable[Written]) -> Iterator[Pubkey]:

@@ -117,6 +117,10 @@ class FeedLink:
         self._ready.append(ready)
         self._wakes.set()
 
+    def wants(self, want: Want) -> bool:
+        """Whether it is stated."""
+        return self._counts[want] > 0
+
     def unwant(self, wants: Iterable[Want]) -> None:
         for want in wants:
             self._counts[want] -= 1

@@ -1,4 +1,4 @@
-"""Accounts as the archive knows them last."""
+"""Accounts as the archive knows them last, or knew them at the end of a slot."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,19 @@ def newest_accounts(pubkeys: Sequence[Pubkey]) -> dict[Pubkey, Account]:
     looked_up = look_up_slot(_HIGHEST_SLOT)
     if looked_up.latest is None:
         return {}
+    return _at_end_of(looked_up.latest, pubkeys, looked_up.layout)
+
+
+def accounts_after(pubkeys: Sequence[Pubkey], slot: int) -> dict[Pubkey, Account]:
+    """The same at the end of the slot; the newest state of those that were not known then."""
+    looked_up = look_up_slot(slot)
+    found = _at_end_of(slot, pubkeys, looked_up.layout)
+    unknown = [pubkey for pubkey in pubkeys if pubkey not in found]
+    return found | newest_accounts(unknown) if unknown else found
+
+
+def _at_end_of(slot: int, pubkeys: Sequence[Pubkey], layout: int) -> dict[Pubkey, Account]:
     keys = {bytes(pubkey): pubkey for pubkey in pubkeys}
-    states = newest_states(list(keys), Position.end_of(looked_up.latest), looked_up.layout)
+    states = newest_states(list(keys), Position.end_of(slot), layout)
     found = {keys[key]: account_of(state) for key, state in states.items()}
     return {pubkey: account for pubkey, account in found.items() if account is not None}

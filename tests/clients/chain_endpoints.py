@@ -58,28 +58,40 @@ def until(condition: Callable[[], T], what: str) -> T:
 
 def of_localnet(localnet: Localnet, questions: Sequence[Question]) -> list[Any]:
     """The results of `(method, *params)` each, in order."""
-    answers = [localnet.post(body) for body in _bodies(questions)]
-    return [_result(answer) for batch in answers for answer in batch]
+    return [_result(answer) for answer in answers_of_node(localnet, questions)]
 
 
 def of_service(service: Service, path: str, questions: Sequence[Question]) -> list[Any]:
     """The same from one of the service's paths, as fast as the key's quota lets us."""
-    results = []
-    for body in _bodies(questions):
+    return [_result(answer) for answer in answers_of_service(service, path, questions)]
+
+
+def answers_of_service(
+    service: Service, path: str, questions: Sequence[Question], *, batch: int = _BATCH
+) -> Iterator[dict[str, Any]]:
+    """The whole answers, so many of them by one request."""
+    for body in _bodies(questions, batch):
         request = urllib.request.Request(
             service.base_url + path,
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "Authorization": service.key},
         )
-        results += [_result(answer) for answer in _answers(request)]
-    return results
+        yield from _answers(request)
 
 
-def _bodies(questions: Sequence[Question]) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(questions), _BATCH):
+def answers_of_node(
+    node: Localnet, questions: Sequence[Question], *, batch: int = _BATCH
+) -> Iterator[dict[str, Any]]:
+    """The same from a node."""
+    for body in _bodies(questions, batch):
+        yield from node.post(body)
+
+
+def _bodies(questions: Sequence[Question], batch: int) -> Iterator[list[dict[str, Any]]]:
+    for start in range(0, len(questions), batch):
         yield [
             {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            for number, (method, *params) in enumerate(questions[start : start + _BATCH])
+            for number, (method, *params) in enumerate(questions[start : start + batch])
         ]
 
 

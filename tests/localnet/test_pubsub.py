@@ -162,8 +162,9 @@ def test_slots_roots_and_logs_are_told(localnet: Localnet, tell: Callable[[Story
         assert second["root"] < second["parent"]
         roots = [await socket.notice(root) for _ in range(3)]
         assert roots == list(range(roots[0], roots[0] + 3))
-        kinds = {(await socket.notice(updates))["type"] for _ in range(10)}
-        assert kinds == {"createdBank", "completed", "frozen", "optimisticConfirmation", "root"}
+        kinds = {(await socket.notice(updates))["type"] for _ in range(12)}
+        created = {"firstShredReceived", "createdBank", "completed", "frozen"}
+        assert kinds == {*created, "optimisticConfirmation", "root"}
         failing = await socket.rpc(signed, [pay(sender, Pubkey.new_unique(), 100 * SOL)], sender)
         signature = await socket.rpc(send, failing, skipPreflight=True)
         value = (await socket.notice(logs))["value"]
@@ -186,12 +187,17 @@ def test_blocks_are_told_whole(localnet: Localnet, tell: Callable[[Story], Any])
         }
         mention = {"mentionsAccountOrProgram": str(sender.pubkey())}
         number = await socket.call("blockSubscribe", mention, config)
+        legacy = {**config, "maxSupportedTransactionVersion": None}
+        old = await socket.call("blockSubscribe", mention, legacy)
         transaction = await socket.rpc(signed, [pay(sender, Pubkey.new_unique(), SOL)], sender)
         await socket.rpc(send, transaction)
         told = (await socket.notice(number))["value"]
         assert told["err"] is None
         (found,) = told["block"]["transactions"]
         assert found["transaction"] == [encoded(transaction), "base64"]
+        wrong = {"UnsupportedTransactionVersion": 0}
+        refused = {"slot": told["slot"], "block": None, "err": wrong}
+        assert (await socket.notice(old))["value"] == refused
 
     tell(story)
 

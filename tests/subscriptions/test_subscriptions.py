@@ -68,6 +68,18 @@ def test_slots_and_roots_come_in_order(served: Served) -> None:
         assert socket.call("slotUnsubscribe", slots) is True
 
 
+def test_slots_come_with_the_root_that_the_node_had(served: Served) -> None:
+    with Socket(served.localnet.websocket_url) as theirs, served.socket() as ours:
+        numbers = [each.call("slotSubscribe") for each in (theirs, ours)]
+        found: list[dict[int, Any]] = []
+        for socket, number in zip((theirs, ours), numbers, strict=True):
+            results = [socket.result(number) for _ in range(100)]
+            found.append({each["slot"]: each for each in results})
+    both = found[0].keys() & found[1].keys()
+    assert len(both) > 50
+    assert [found[1][slot] for slot in both] == [found[0][slot] for slot in both]
+
+
 def test_logs_of_all_and_of_those_that_mention_an_address(served: Served) -> None:
     localnet = served.localnet
     payer, to = wallet(localnet), Pubkey.new_unique()

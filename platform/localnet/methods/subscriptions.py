@@ -16,7 +16,7 @@ from chain.units import U64_MAX
 from jsonrpc.params import U8, U64, Config
 from localnet.bank import Bank, Ran
 from localnet.block_json import block_json
-from localnet.errors import BadParams, NodeError
+from localnet.errors import BadParams, UnsupportedTransactionVersion
 from localnet.methods.accounts import DataSlice, Filter, filter_test
 from localnet.methods.table import require_readable
 from localnet.notifications import Listener, Subscription, subscriptions
@@ -107,7 +107,8 @@ def slot_subscribe(call: Listener) -> int:
 @subscriptions.add("slotsUpdatesSubscribe")
 def slots_updates_subscribe(call: Listener) -> int:
     def opened(bank: Bank) -> list[Any]:
-        return [_update(bank, "createdBank", parent=bank.parent_slot)]
+        created = _update(bank, "createdBank", parent=bank.parent_slot)
+        return [_update(bank, "firstShredReceived"), created]
 
     def reached(bank: Bank, commitment: Commitment) -> list[Any]:
         if commitment is Commitment.PROCESSED:
@@ -244,9 +245,9 @@ def block_subscribe(
     def reached_or_error(bank: Bank, commitment: Commitment) -> list[Any]:
         try:
             return reached(bank, commitment)
-        except NodeError as error:
-            failed = {"block": None, "err": error.as_object(), "slot": bank.slot}
-            return [_at(bank.slot, failed)]
+        except UnsupportedTransactionVersion as error:
+            wrong = {"UnsupportedTransactionVersion": error.version}
+            return [_at(bank.slot, {"block": None, "err": wrong, "slot": bank.slot})]
 
     return _open(call, Subscription("blockNotification", on_reached=reached_or_error))
 

@@ -1,0 +1,236 @@
+"""A mixed load on a node: by its own ports, by the service's `/`, and by its `/priority`."""
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from solders import system_program as system
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.message import MessageV1, TransactionConfig
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from tests.clients.chain_endpoints import (
+    landed,
+    moment_of,
+    of_localnet,
+    of_service,
+    send_by_tpu,
+    sending,
+)
+from tests.clients.mixed_transactions import Mixture
+from tests.clients.planned import Pen, Planned
+from tests.clients.service import Service
+from tests.localnet.wallets import SOL, pay
+from tests.localnet_process import Localnet
+from tests.patience import PATIENCE_SECONDS
+
+TIP = 1_000_000
+_STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
+_CLOCK = "SysvarC1ock11111111111111111111111111111111"
+_STAKE_HISTORY = "SysvarStakeHistory1111111111111111111111111"
+_STAKE_CONFIG = "StakeConfig11111111111111111111111111111111"
+_RENT = "SysvarRent111111111111111111111111111111111"
+_STAKE_BYTES = 200
+_SUBMITTED_A_ROUND = 20
+_PAYMENTS = 12
+
+
+@dataclass
+class Workload(threading.Thread):
+    """Rounds of transactions until `stop`, each built on what is confirmed."""
+
+    node: Localnet
+    service: Service
+    taken: list[Planned] = field(default_factory=list)
+    submitted: list[Planned] = field(default_factory=list)
+    airdrops: list[str] = field(default_factory=list)
+    failure: list[BaseException] = field(default_factory=list)
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(name="workload", daemon=True)
+        self._pen = Pen(seed=7)
+        self._mixture = Mixture(self._pen, ())
+        self._ending = threading.Event()
+        self._submitter = self._pen.key()
+        self._staker = self._pen.key()
+        self.is_open = threading.Event()
+
+    __hash__ = threading.Thread.__hash__
+
+    @property
+    def signatures(self) -> list[str]:
+        return [*self.airdrops, *(each.signature for each in (*self.taken, *self.submitted))]
+
+    @property
+    def wallets(self) -> list[Pubkey]:
+        """With those that submit and stake."""
+        return [*self._mixture.wallets, self._submitter.pubkey(), self._staker.pubkey()]
+
+    def stop(self) -> None:
+        self._ending.set()
+        self.join()
+        if self.failure:
+            raise self.failure[0]
+
+    def run(self) -> None:
+        try:
+            self._open()
+            while not self._ending.is_set():
+                self._round()
+                self.rounds += 1
+        except BaseException as error:
+            self.failure.append(error)
+        finally:
+            self.is_open.set()
+
+    def _open(self) -> None:
+        asked = [("requestAirdrop", str(key), 10_000 * SOL) for key in self.wallets]
+        self.airdrops += of_service(self.service, "/", asked)
+        landed(self.node, self.airdrops)
+        # What a leader gets at once it may run in another order.
+        for each in self._mixture.opening(moment_of(self.node, [])):
+            of_localnet(self.node, sending([each]))
+            landed(self.node, [each.signature])
+            self.taken.append(each)
+        self._stake()
+        self.is_open.set()
+
+    def _round(self) -> None:
+        planned = self._mixture.round(moment_of(self.node, self._mixture.nonces))
+        if not self.node.call("getVersion")["solana-core"].startswith("4.1."):
+            planned.append(self._of_version_1())
+        submitted = list(self._submissions())
+        for each, one in zip(planned, [*submitted, *[None] * len(planned)], strict=False):
+            if self.rounds % 2:
+                of_service(self.service, "/", sending([each]))
+            else:
+                of_localnet(self.node, sending([each]))
+            if one is not None:
+                of_service(self.service, "/priority", sending([one]))
+        by_tpu = self._mixture.by_tpu()
+        send_by_tpu(self.node, by_tpu)
+        taken = [*planned, *by_tpu]
+        landed(self.node, [each.signature for each in (*taken, *submitted)])
+        self.taken += taken
+        self.submitted += submitted
+
+    def submit(self) -> list[Planned]:
+        """Some submissions by themselves, which are accepted."""
+        self._pen.moment = moment_of(self.node, [])
+        found = list(self._submissions())
+        of_service(self.service, "/priority", sending(found))
+        return found
+
+    def payments(self) -> list[Planned]:
+        """Some that are not sent yet; the last fails."""
+        pen = self._pen
+        pen.moment = moment_of(self.node, [])
+        payers = [pen.payer() for _ in range(_PAYMENTS)]
+        paid = [pen.planned("payment", [pen.payment(payer)], payer) for payer in payers]
+        wrong = pen.failing("too much", [pen.too_much(payers[0])], payers[0], 0, {"Custom": 1})
+        return [*paid, wrong]
+
+    def again(self) -> list[Planned]:
+        """Payments on a chain that was interrupted, confirmed."""
+        paid = self.payments()
+        of_service(self.service, "/", sending(paid))
+        landed(self.node, [each.signature for each in paid])
+        return paid
+
+    def _submissions(self) -> Iterator[Planned]:
+        """Such as land, and one that fails on chain."""
+        pen, payer = self._pen, self._submitter
+        tip = pay(payer, tip_address(self.service), TIP)
+        for number in range(_SUBMITTED_A_ROUND - 1):
+            paid = [pen.payment(payer), tip]
+            yield pen.planned(f"submission {number}", paid, payer)
+        wrong = [tip, pen.too_much(payer)]
+        yield pen.failing("submission that fails", wrong, payer, 1, {"Custom": 1})
+
+    def _of_version_1(self) -> Planned:
+        payer = self._pen.payer()
+        asked = TransactionConfig(
+            compute_unit_limit=20_000, loaded_accounts_data_size_limit=1 << 20
+        )
+        message = MessageV1.try_compile(
+            payer.pubkey(), [self._pen.payment(payer)], self._pen.moment.blockhash, asked
+        )
+        return Planned("version 1", VersionedTransaction(message, [payer]))
+
+    def _stake(self) -> None:
+        """Two accounts of stake, one of which is deactivated at once."""
+        node, pen = self.node, self._pen
+        vote = Pubkey.from_string(node.call("getVoteAccounts")["current"][0]["votePubkey"])
+        stakes = pen.key(), pen.key()
+        for steps in (
+            [_opened(self._staker, each) for each in stakes],
+            [[_delegated(self._staker, each.pubkey(), vote)] for each in stakes],
+            [[_deactivated(self._staker, stakes[1].pubkey())]],
+        ):
+            pen.moment = moment_of(node, [])
+            signers = [(each,) for each in stakes] if len(steps[0]) == 2 else [(), ()]
+            planned = [
+                pen.planned("stake", instructions, self._staker, *others)
+                for instructions, others in zip(steps, signers, strict=False)
+            ]
+            of_localnet(node, sending(planned))
+            landed(node, [each.signature for each in planned])
+            self.taken += planned
+
+
+def tip_address(service: Service) -> Pubkey:
+    request = urllib.request.Request(
+        f"{service.base_url}/priority/fetchtipaddress?ttl=900",
+        headers={"Authorization": service.key},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
+        return Pubkey.from_string(json.load(response)["addresses"][0])
+
+
+def fate(service: Service, signature: str) -> dict[str, Any]:
+    request = urllib.request.Request(
+        f"{service.base_url}/priority/fate/{signature}", headers={"Authorization": service.key}
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
+        found: dict[str, Any] = json.load(response)
+        return found
+
+
+def _opened(staker: Keypair, stake: Keypair) -> list[Instruction]:
+    made = system.create_account(
+        system.CreateAccountParams(
+            from_pubkey=staker.pubkey(),
+            to_pubkey=stake.pubkey(),
+            lamports=5 * SOL,
+            space=_STAKE_BYTES,
+            owner=_STAKE,
+        )
+    )
+    # Initialize, with whom may stake and withdraw, and no lockup.
+    data = bytes(4) + bytes(staker.pubkey()) * 2 + bytes(48)
+    return [made, Instruction(_STAKE, data, [_writable(stake.pubkey()), _read(_RENT)])]
+
+
+def _delegated(staker: Keypair, stake: Pubkey, vote: Pubkey) -> Instruction:
+    read = [_read(each) for each in (str(vote), _CLOCK, _STAKE_HISTORY, _STAKE_CONFIG)]
+    keys = [_writable(stake), *read, AccountMeta(staker.pubkey(), True, False)]
+    return Instruction(_STAKE, (2).to_bytes(4, "little"), keys)
+
+
+def _deactivated(staker: Keypair, stake: Pubkey) -> Instruction:
+    keys = [_writable(stake), _read(_CLOCK), AccountMeta(staker.pubkey(), True, False)]
+    return Instruction(_STAKE, (5).to_bytes(4, "little"), keys)
+
+
+def _writable(key: Pubkey) -> AccountMeta:
+    return AccountMeta(key, is_signer=False, is_writable=True)
+
+
+def _read(key: str) -> AccountMeta:
+    return AccountMeta(Pubkey.from_string(key), is_signer=False, is_writable=False)
