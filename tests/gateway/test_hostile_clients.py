@@ -213,7 +213,7 @@ def test_a_caller_that_leaves_the_connection_open_is_served_again(serve: Serve) 
     connection = http.client.HTTPConnection("127.0.0.1", serve(), timeout=PATIENCE_SECONDS)
     for _ in range(10):
         connection.request("GET", "/healthz")
-        assert connection.getresponse().read() == b'{"status": "ok"}'
+        assert connection.getresponse().read().startswith(b'{"status": "ok"')
     connection.close()
 
 

@@ -112,6 +112,8 @@ def is_told_as_localnet_says(localnet: Localnet, signature: str) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_stream_is_told_as_it_happens(empty_redis: None, localnet: Localnet) -> None:
     with follower(localnet.geyser_url, localnet.url):
+        # The slot in which it joins began before.
+        wait(lambda: moves("began"), "a slot told as begun")
         for signature in a_payment_and_a_failure(localnet):
             is_told_as_localnet_says(localnet, signature)
             slot = places(signature)[-1][0]

@@ -11,9 +11,9 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived
 
+from grpcserver import bounds
 from tests.patience import PATIENCE_SECONDS
 from tests.yellowstone.conftest import serving_geyser
-from yellowstone import bounds
 
 HEALTH = "/grpc.health.v1.Health/"
 # A request that names no service.

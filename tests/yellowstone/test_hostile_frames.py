@@ -143,7 +143,7 @@ def test_a_refused_stream_is_reset_only_after_its_client_had_time_to_half_close(
 def test_a_stream_that_its_client_never_half_closes_is_reset_at_last(
     geyser: Geyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import transport
+    from grpcserver import transport
 
     monkeypatch.setattr(transport, "_HALF_CLOSE_SECONDS", 0.2)
     with closing(Client(geyser.port)) as client:
@@ -170,7 +170,7 @@ def test_a_call_above_the_most_is_refused_alone(geyser: Geyser) -> None:
 def test_requests_that_are_never_whole_are_bounded(
     geyser: Geyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import transport
+    from grpcserver import transport
 
     monkeypatch.setattr(transport, "MOST_UNFINISHED_OF_CONNECTION", 40_000)
     with closing(Client(geyser.port)) as client:
@@ -190,9 +190,9 @@ def test_requests_that_are_never_whole_are_bounded(
 def test_a_unary_call_waits_for_its_request_no_longer_than_a_while(
     geyser: Geyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import server
+    from grpcserver import call
 
-    monkeypatch.setattr(server, "_REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(call, "_REQUEST_SECONDS", 0.2)
     with closing(Client(geyser.port)) as client:
         client.call("Ping", geyser.key)
         answer = next(event for event in client.events() if isinstance(event, ResponseReceived))
