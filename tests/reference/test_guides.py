@@ -87,7 +87,7 @@ def test_the_readme_is_short() -> None:
 
 def test_the_table_of_floors_is_that_of_the_layout() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d) \| ([^|]+) \|", text, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", text, re.MULTILINE)
     floors = {int(number): set(_CODE.findall(packages)) for number, packages in rows}
     expected = dict(enumerate(test_layout.FLOORS, 1))
     assert floors == expected, "docs/architecture.md, section Floors: write what test_layout.py has"
