@@ -39,6 +39,7 @@ def test_a_subscriber_of_a_silent_stream_is_disconnected_with_the_reason(served:
         assert other.find(lambda each: each.get("method") == "slotNotification")
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_a_redis_that_hangs_for_a_second_costs_no_notification(served: Served) -> None:
     with served.socket() as subscriber:
         number = subscriber.call("slotSubscribe")
