@@ -52,7 +52,7 @@ RATES, SECONDS, CONNECTIONS = "50,100,200,300,500,1000,2000", 60, 256
 LONGEST_AFTER = 60.0
 _NORMAL_LAG = 2
 _MOST_LAG = 10
-# A standstill is said after 12 slots, and everything here is read once a second.
+# Clients hear of a standstill after 12 slots, and everything here is read once a second.
 _MOVED_SECONDS, _STOOD_SECONDS = 3.0, 8.0
 _WORD = re.compile(rb'<span class="word [a-z]*">([a-z ]+)</span>')
 _COLUMNS = (
