@@ -17,7 +17,8 @@ from solders.signature import Signature
 from chain.encodings import b64decode, b64encode
 from tests import forked_commands
 from tests.clients.chain_endpoints import of_service
-from tests.clients.service import Service
+from tests.clients.service import Service, running_service
+from tests.localnet_process import Localnet, free_ports
 from tests.patience import PATIENCE_SECONDS
 from tests.recorded_node import Filters, RecordedNode, Recording
 from tests.subscriptions.socket_client import Socket
@@ -49,6 +50,22 @@ EVERYTHING = Request(
     entry={"all": {}},
     commitment=schema.CommitmentLevel.PROCESSED,
 )
+
+
+@contextmanager
+def service_at(
+    node: RecordedNode | Localnet, version: str, **settings: str
+) -> Iterator[tuple[Service, int]]:
+    """The whole service, which knows of the node its ports alone, and the port of its gRPC."""
+    grpc_port = free_ports(1)[0]
+    with running_service(
+        UPSTREAM_RPC_URL=node.url,
+        UPSTREAM_GEYSER_URL=node.geyser_url,
+        GRPC_PORT=str(grpc_port),
+        LEDGER_API_VERSION=version,
+        **settings,
+    ) as service:
+        yield service, grpc_port
 
 
 def import_snapshot(recording: Recording, folder: Path, slot: int, service: Service) -> None:

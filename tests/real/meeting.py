@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.chain_endpoints import of_service, until
-from tests.clients.service import Service, running_service
-from tests.localnet_process import Localnet, free_ports, running_localnet
+from tests.clients.service import Service
+from tests.localnet_process import Localnet, running_localnet
 from tests.real.listening import Listener
 from tests.real.sockets import Heard, subscriptions
 from tests.real.validator import EPOCH_SLOTS, Validator, running_validator
 from tests.real.workload import Workload
-from tests.recorded_doors import import_baseline, is_final, subscribed_geyser
+from tests.recorded_doors import import_baseline, is_final, service_at, subscribed_geyser
 from tests.recorded_node import Recording
 from tests.yellowstone.conftest import Geyser
 
@@ -65,18 +65,13 @@ def running_node(kind: str, folder: Path) -> Iterator[Localnet]:
 @contextlib.contextmanager
 def met(kind: str, folder: Path) -> Iterator[Meeting]:
     """The load is over, all of it is final and stored; node and service still run."""
-    grpc_port = free_ports(1)[0]
     with running_node(kind, folder) as node:
         node.wait_for_slot(2, "processed")
         version = node.call("getVersion")["solana-core"]
-        with running_service(
-            UPSTREAM_RPC_URL=node.url,
-            UPSTREAM_GEYSER_URL=node.geyser_url,
-            GRPC_PORT=str(grpc_port),
-            LEDGER_API_VERSION=version,
-            FOLLOW_ENTRIES="true",
-            ARCHIVE_PROOF_PERCENT="100",
-        ) as service:
+        with service_at(node, version, FOLLOW_ENTRIES="true", ARCHIVE_PROOF_PERCENT="100") as (
+            service,
+            grpc_port,
+        ):
             until(lambda: coverage(service)["latestSlot"] is not None, "a slot is archived")
             until(Geyser(grpc_port, node, service.key).is_fed, "our stream is fed")
             with Listener(node) as listener:

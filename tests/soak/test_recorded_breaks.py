@@ -15,8 +15,7 @@ import grpc
 import pytest
 
 from tests.clients.chain_endpoints import of_service, until
-from tests.clients.service import Service, running_service
-from tests.localnet_process import free_ports
+from tests.clients.service import Service
 from tests.recorded_doors import (
     Notified,
     check_accounts,
@@ -24,6 +23,7 @@ from tests.recorded_doors import (
     check_replays,
     import_snapshot,
     last_writes,
+    service_at,
     until_heard,
 )
 from tests.recorded_node import BEGINNINGS, Message, RecordedNode, Recording, Twist, load
@@ -102,15 +102,9 @@ def test_what_a_broken_stream_did_not_bring_comes_later(
     lossy = losing(chance, last)
     node = RecordedNode(recording, kept=400, **({"twist": lossy} if how == "lossy" else {}))
     play: Play = {"cut": cut, "lossy": on}[how]
-    grpc_port = free_ports(1)[0]
     with (
         serving_node(node),
-        running_service(
-            UPSTREAM_RPC_URL=node.url,
-            UPSTREAM_GEYSER_URL=node.geyser_url,
-            GRPC_PORT=str(grpc_port),
-            LEDGER_API_VERSION=version,
-        ) as service,
+        service_at(node, version) as (service, grpc_port),
     ):
         node.play(recording.place(first + 2, 0.5))
         until(lambda: node.subscribed, "the stream is joined")

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from tests.clients.chain_endpoints import of_service, until
-from tests.clients.service import running_service
-from tests.localnet_process import free_ports
 from tests.recorded_doors import (
     Notified,
     check_accounts,
@@ -22,6 +20,7 @@ from tests.recorded_doors import (
     check_replays,
     import_snapshot,
     is_final,
+    service_at,
     subscribed_geyser,
     until_heard,
 )
@@ -85,17 +84,12 @@ def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
     folder, snapshot = fixtures / f"agave-{version}", SNAPSHOTS[version]
     recording = load(folder)
     first = recording.messages[0].slot
-    grpc_port = free_ports(1)[0]
     with (
         serving(RecordedNode(recording, kept=400, twist=twist)) as node,
-        running_service(
-            UPSTREAM_RPC_URL=node.url,
-            UPSTREAM_GEYSER_URL=node.geyser_url,
-            GRPC_PORT=str(grpc_port),
-            LEDGER_API_VERSION=version,
-            FOLLOW_ENTRIES="true",
-            ARCHIVE_PROOF_PERCENT="100",
-        ) as service,
+        service_at(node, version, FOLLOW_ENTRIES="true", ARCHIVE_PROOF_PERCENT="100") as (
+            service,
+            grpc_port,
+        ),
     ):
         node.play(recording.place(first + 2, 0.5))
         until(lambda: node.subscribed, "the stream is joined")
