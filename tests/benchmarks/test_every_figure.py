@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # What parts start.
 _PROCESSES = {"stream_source"}
 _PAGE = ROOT / "docs" / "benchmarks.md"
+_COMMAND = r"python -m benchmarks\.\w+|make (soak|run|test|bench)|by hand"
 
 
 @functools.cache
@@ -47,10 +48,25 @@ def test_every_benchmark_is_run_and_has_its_figures_on_the_page() -> None:
 
 def test_every_section_of_figures_says_how_they_were_taken() -> None:
     _, *sections = re.split(r"^## ", _PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert len(sections) > 15
+    assert len(sections) > 10
     for section in sections:
         heading = section.partition("\n")[0]
-        assert re.search(r"python -m benchmarks\.\w+|make (soak|run|test|bench)", section), heading
+        assert re.search(_COMMAND, section), heading
+
+
+def test_every_figure_has_the_command_that_takes_it_again() -> None:
+    tables = re.findall(r"^(\|.*command \|\n(?:\|.*\|\n)+)", _PAGE.read_text("utf-8"), re.MULTILINE)
+    assert len(tables) > 10
+    for head, _, *rows in (table.splitlines() for table in tables):
+        for row in rows:
+            assert row.count("|") == head.count("|"), row
+            command = row.split("|")[-2]
+            assert re.search(_COMMAND, command), f"{row}: say in its last cell how it is taken"
+
+
+def test_the_page_is_one_of_todays_figures() -> None:
+    lines = _PAGE.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 230, "replace a figure by its newer one; Git has the former"
 
 
 def bench(**environment: str) -> "subprocess.CompletedProcess[str]":
