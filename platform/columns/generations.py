@@ -8,7 +8,7 @@ no commit is in progress.
 
 This requires that every process that writes to the database runs on this machine and maps the same
 file, as with the embedded PostgreSQL, which listens only on a socket in the run directory.
-Otherwise there is no number, and every read queries the database (docs/decisions/point-reads.md).
+Otherwise there is no number, and every read queries the database (docs/decisions/reads.md).
 """
 
 import contextlib
