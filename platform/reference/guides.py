@@ -41,10 +41,9 @@ GROUPS = (
     ),
     Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
 )
-DECISIONS = "decisions"
 
 # Files that are served under another name than theirs.
-_FILES = {"contributing": "CONTRIBUTING.md"}
+_FILES = {"contributing": "CONTRIBUTING.md", "decisions": "docs/decisions/README.md"}
 _ADDRESSES = {
     "README.md": "/docs/",
     "CHANGELOG.md": "/docs/changelog/",
@@ -78,10 +77,10 @@ def navigation() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
 
 
 @cache
-def decisions() -> tuple[tuple[str, str], ...]:
-    """Every decision as (slug, title), by title."""
-    files = sorted((settings.ROOT / "docs" / DECISIONS).glob("*.md"))
-    return tuple(sorted(((file.stem, _heading(file)) for file in files), key=lambda each: each[1]))
+def decisions() -> tuple[str, ...]:
+    """The slug of every decision; their index is a guide."""
+    files = (settings.ROOT / "docs/decisions").glob("*.md")
+    return tuple(sorted(file.stem for file in files if file.stem != "README"))
 
 
 def address_of(target: str, folder: str) -> str:
@@ -102,11 +101,8 @@ def address_of(target: str, folder: str) -> str:
 
 
 def _title(slug: str) -> str:
-    return "Decisions" if slug == DECISIONS else _heading(settings.ROOT / file_of(slug))
-
-
-def _heading(file: Path) -> str:
-    """The first line of a page, which is its title."""
+    """The first line of a page, without its marks."""
+    file: Path = settings.ROOT / file_of(slug)
     if not file.exists():
         return file.stem
     with file.open(encoding="utf-8") as lines:

@@ -44,10 +44,9 @@ def entries() -> Iterator[Entry]:
     yield from _errors()
     yield from _events()
     for slug in guides.slugs():
-        if slug != guides.DECISIONS:
-            yield from _sections(slug, guides.file_of(slug))
+        yield from _sections(slug, guides.file_of(slug))
     yield from _sections("changelog", "CHANGELOG.md")
-    for slug, _ in guides.decisions():
+    for slug in guides.decisions():
         yield from _sections(f"decisions/{slug}", f"docs/decisions/{slug}.md")
 
 

@@ -57,14 +57,12 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
-    if slug == guides.DECISIONS:
-        return page(request, slug, {"decisions": guides.decisions()})
     return _guide(request, guides.file_of(slug))
 
 
 @require_safe
 def decision_page(request: HttpRequest, slug: str) -> HttpResponse:
-    if slug not in dict(guides.decisions()):
+    if slug not in guides.decisions():
         raise Http404
     return _guide(request, f"docs/decisions/{slug}.md")
 

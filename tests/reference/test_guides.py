@@ -2,7 +2,9 @@
 
 import posixpath
 import re
+import subprocess
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,17 @@ PAGES = sorted(
         *(ROOT / "docs/guides").glob("*.md"),
     ]
 )
-DECISIONS = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "docs/decisions").glob("*.md"))
+INDEX = "docs/decisions/README.md"
+DECISIONS = sorted(
+    str(file.relative_to(ROOT))
+    for file in (ROOT / "docs/decisions").glob("*.md")
+    if file != ROOT / INDEX
+)
+_DAY = r"2\d{3}-\d\d-\d\d"
+_STATUS = re.compile(
+    rf"# .+\n\nStatus: (accepted|superseded by \[.+\]\(\S+\)) on ({_DAY})"
+    rf"(?:, changed on ({_DAY}))?\.\n"
+)
 _CODE = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -60,7 +72,7 @@ def test_every_path_that_a_page_names_exists(file: str) -> None:
         )
 
 
-@pytest.mark.parametrize("file", [*PAGES, *DECISIONS])
+@pytest.mark.parametrize("file", [*PAGES, INDEX, *DECISIONS])
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(file: str) -> None:
     text = _FENCE.sub("", (ROOT / file).read_text(encoding="utf-8"))
     for target in _LINK.findall(text):
@@ -78,6 +90,40 @@ def test_every_page_is_in_the_navigation() -> None:
     served = {guides.file_of(slug) for slug in guides.slugs()} | {"README.md", "docs/errors.md"}
     missing = set(PAGES) - served
     assert not missing, f"add {sorted(missing)} to GROUPS of platform/reference/guides.py"
+
+
+@pytest.mark.parametrize("file", DECISIONS)
+def test_every_decision_has_a_status_and_a_date(file: str) -> None:
+    found = _STATUS.match((ROOT / file).read_text(encoding="utf-8"))
+    assert found, (
+        f"{file}: begin with its title, an empty line, and `Status: accepted on YYYY-MM-DD.` or"
+        " `Status: superseded by [Title](page.md) on YYYY-MM-DD.`; with `, changed on YYYY-MM-DD`"
+        " if it was changed"
+    )
+    days = [date.fromisoformat(day) for day in found.groups()[1:] if day]
+    assert days == sorted(set(days)), f"{file}: it was changed after it was decided"
+
+
+def test_every_decision_is_in_the_index_once() -> None:
+    lines = re.findall(
+        r"^- \[.+\]\((.+)\): .*[\w`]$", (ROOT / INDEX).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    expected = sorted(Path(file).name for file in DECISIONS)
+    assert sorted(lines) == expected, f"{INDEX}: write a line `- [Title](page.md): what` for each"
+
+
+def test_every_page_that_the_code_names_exists() -> None:
+    """In comments, texts and files of configuration: a page that was renamed or merged."""
+    listed = subprocess.run(
+        ["git", "grep", "-nIoE", r"\bdocs/[a-z/-]+\.md", "--", ".", ":!CHANGELOG.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    named = [line.rpartition(":") for line in listed]
+    assert len(named) > 100
+    assert not [f"{at}: {page}" for at, _, page in named if not (ROOT / page).exists()]
 
 
 def test_the_readme_is_short() -> None:
