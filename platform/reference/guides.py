@@ -39,11 +39,26 @@ GROUPS = (
         "Operation",
         ("operators", "alarms", "deployment", "settings", "following", "localnet", "metrics"),
     ),
-    Group("Development", ("architecture", "contributing", "testing", "benchmarks", "decisions")),
+    Group(
+        "Development",
+        (
+            "architecture",
+            "contributing",
+            "testing",
+            "benchmarks",
+            "decisions",
+            "releasing",
+            "security",
+        ),
+    ),
 )
 
 # Files that are served under another name than theirs.
-_FILES = {"contributing": "CONTRIBUTING.md", "decisions": "docs/decisions/README.md"}
+_FILES = {
+    "contributing": "CONTRIBUTING.md",
+    "decisions": "docs/decisions/README.md",
+    "security": "SECURITY.md",
+}
 _ADDRESSES = {
     "README.md": "/docs/",
     "CHANGELOG.md": "/docs/changelog/",

@@ -20,7 +20,7 @@ ROOT: Path = settings.ROOT
 PAGES = sorted(
     str(file.relative_to(ROOT))
     for file in [
-        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs/guides").glob("*.md"),
     ]
