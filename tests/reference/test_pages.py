@@ -144,6 +144,20 @@ def test_a_key_is_never_part_of_a_page(client: Any, api_key: str) -> None:
         assert api_key not in answer.content.decode()
 
 
+def test_the_changelog_keeps_its_form() -> None:
+    """Keep a Changelog's: what is unreleased, then each version with its day, newest first."""
+    text = (settings.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased, *releases = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert unreleased == "[Unreleased]"
+    found = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - 2\d{3}-\d\d-\d\d", each) for each in releases]
+    assert found and all(found), f"write `## [X.Y.Z] - YYYY-MM-DD`: {releases}"
+    versions = [tuple(map(int, each.groups())) for each in found if each]
+    assert versions == sorted(set(versions), reverse=True)
+    assert versions[0] == tuple(map(int, settings.VERSION.split("."))), "name the version's changes"
+    kinds = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
 def test_the_changelog_is_the_repositorys(text: Any) -> None:
     lines = (settings.ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     heading = next(line for line in lines if line.startswith("### "))
