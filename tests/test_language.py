@@ -146,8 +146,7 @@ def files() -> Iterable[Path]:
         for file in sorted(folder.rglob("*")):
             if file.suffix in (".py", ".html", ".md", ".txt") and "migrations" not in file.parts:
                 yield file
-    yield from (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    yield from sorted((ROOT / "docs/guides").glob("*.md"))
+    yield from (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 
 
 def counted() -> dict[str, list[str]]:
