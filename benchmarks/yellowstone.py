@@ -108,7 +108,7 @@ class _Reader:
     """Counts what a stream is sent, without decoding it."""
 
     def __init__(self, port: int, key: str) -> None:
-        from upstream.geyser.transport import GrpcStream
+        from upstream.grpc.stream import GrpcStream
         from upstream.protobuf import geyser_pb2 as schema
 
         self.messages = self.bytes = 0
@@ -121,7 +121,7 @@ class _Reader:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        from upstream.geyser.transport import GrpcStatus
+        from upstream.grpc.status import GrpcStatus
 
         try:
             for message in self.stream:
@@ -133,7 +133,8 @@ class _Reader:
 
 def _wait(port: int, key: str) -> None:
     """Until the service knows where the chain is."""
-    from upstream.geyser.transport import GrpcStatus, GrpcStream
+    from upstream.grpc.status import GrpcStatus
+    from upstream.grpc.stream import GrpcStream
 
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

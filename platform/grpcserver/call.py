@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from grpcserver.encoding import ACCEPTED, Framing
-from upstream.geyser.transport import DEADLINE_EXCEEDED, INVALID_ARGUMENT, GrpcStatus
+from upstream.grpc.status import DEADLINE_EXCEEDED, INVALID_ARGUMENT, GrpcStatus
 
 if TYPE_CHECKING:
     from grpcserver.transport import Http2

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import zstandard
 
-from upstream.geyser.transport import (
+from upstream.grpc.status import (
     INTERNAL,
     INVALID_ARGUMENT,
     RESOURCE_EXHAUSTED,

@@ -27,13 +27,7 @@ from h2.settings import SettingCodes, Settings
 from grpcserver.bounds import MOST_UNFINISHED_OF_CONNECTION, Bounds
 from grpcserver.call import Call, joined_headers
 from grpcserver.encoding import Framing
-from upstream.geyser.transport import (
-    CANCELLED,
-    INTERNAL,
-    OK,
-    RESOURCE_EXHAUSTED,
-    GrpcStatus,
-)
+from upstream.grpc.status import CANCELLED, INTERNAL, OK, RESOURCE_EXHAUSTED, GrpcStatus
 from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 
 log = logging.getLogger(__name__)

@@ -81,7 +81,8 @@ class Notices:
 
     def close(self) -> None:
         """Ends every connection."""
-        for listener in self.listeners:
+        # One that gets None ends, and is not a listener any more.
+        for listener in list(self.listeners):
             listener.send(None)
 
     def received(self, signature: Signature) -> None:

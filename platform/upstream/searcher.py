@@ -4,51 +4,41 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import grpc
-import grpc.aio
 from google.protobuf.message import DecodeError, Message
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from upstream.block_engine import GRPC_URLS, BundleWord
 from upstream.foreign_text import fit
+from upstream.grpc.channel import Channel
+from upstream.grpc.status import (
+    ALREADY_EXISTS,
+    CANCELLED,
+    DEADLINE_EXCEEDED,
+    FAILED_PRECONDITION,
+    INVALID_ARGUMENT,
+    OUT_OF_RANGE,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    GrpcStatus,
+)
 from upstream.http_posts import BadAddress
 from upstream.protobuf import auth_pb2, bundle_pb2, searcher_pb2
 from upstream.submitting import NoAnswer, Refused, SubmitError, Unwilling
 
 log = logging.getLogger(__name__)
 
-_OPTIONS = [
-    ("grpc.max_receive_message_length", 1 << 20),
-    ("grpc.keepalive_time_ms", 20_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.initial_reconnect_backoff_ms", 200),
-    ("grpc.max_reconnect_backoff_ms", 5_000),
-]
 _MOST_WORDS = 10_000
 _LONGEST_TEXT = 250
 # Before a token expires it is renewed; after results ended they are asked for again.
 _RENEWED_SECONDS = 60.0
 _AGAIN_SECONDS = 2.0
-_ABOUT_THE_BUNDLE = frozenset(
-    {
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.FAILED_PRECONDITION,
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.OUT_OF_RANGE,
-    }
-)
-_NO_ANSWER = frozenset(
-    {
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.CANCELLED,
-    }
-)
+_ABOUT_THE_BUNDLE = {INVALID_ARGUMENT, FAILED_PRECONDITION, ALREADY_EXISTS, OUT_OF_RANGE}
+_NO_ANSWER = {DEADLINE_EXCEEDED, UNAVAILABLE, CANCELLED}
 _INVALID_PARAMS = -32602
 
 
@@ -58,10 +48,10 @@ class SearcherEngine:
     """
 
     def __init__(self, url: str, *, seconds: float, keypair: Keypair | None = None) -> None:
-        self.name, self._target, self._is_tls = _place(url)
+        self.name, place = _place(url)
+        self._channel = Channel(place)
         self._seconds = seconds
         self._keypair = keypair
-        self._channel: Any = None
         self._words: OrderedDict[str, BundleWord] = OrderedDict()
         self._sending: set[asyncio.Task[None]] = set()
         self._results: asyncio.Task[None] | None = None
@@ -116,9 +106,7 @@ class SearcherEngine:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._channel is not None:
-            await self._channel.close()
-            self._channel = None
+        await self._channel.close()
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -126,15 +114,12 @@ class SearcherEngine:
         """Until the stream ends; the next `warm` after some seconds opens another."""
         try:
             metadata = await self._metadata()
-            stream = self._opened().unary_stream(
-                "/searcher.SearcherService/SubscribeBundleResults",
-                request_serializer=_serialized,
-            )(searcher_pb2.SubscribeBundleResultsRequest(), metadata=metadata)
-            async for data in stream:
+            path = "/searcher.SearcherService/SubscribeBundleResults"
+            async for data in self._channel.stream(path, b"", metadata=metadata):
                 self._note(bundle_pb2.BundleResult.FromString(data))
         except (SubmitError, DecodeError) as error:
             log.debug("the results of %s ended: %s", self.name, error)
-        except grpc.aio.AioRpcError as error:
+        except GrpcStatus as error:
             self._forget_token(error)
             log.debug("the results of %s ended: %s", self.name, error)
         await asyncio.sleep(_AGAIN_SECONDS)
@@ -148,15 +133,6 @@ class SearcherEngine:
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _opened(self) -> Any:
-        if self._channel is None:
-            if self._is_tls:
-                credentials = grpc.ssl_channel_credentials()
-                self._channel = grpc.aio.secure_channel(self._target, credentials, _OPTIONS)
-            else:
-                self._channel = grpc.aio.insecure_channel(self._target, _OPTIONS)
-        return self._channel
-
     async def _call(self, method: str, request: Message, answer: Any) -> Any:
         """Raises SubmitError. A token that the engine has forgotten is renewed once."""
         service = "searcher.SearcherService"
@@ -169,32 +145,39 @@ class SearcherEngine:
         return await self._asked(service, method, request, answer, await self._metadata())
 
     async def _asked(
-        self, service: str, method: str, request: Message, answer: Any, metadata: Any = ()
+        self,
+        service: str,
+        method: str,
+        request: Message,
+        answer: Any,
+        metadata: Mapping[str, str] | None = None,
     ) -> Any:
-        call = self._opened().unary_unary(
-            f"/{service}/{method}",
-            request_serializer=_serialized,
-        )
         try:
-            return answer.FromString(await call(request, metadata=metadata, timeout=self._seconds))
-        except grpc.aio.AioRpcError as error:
+            data = await self._channel.unary(
+                f"/{service}/{method}",
+                request.SerializeToString(),
+                metadata=metadata or {},
+                seconds=self._seconds,
+            )
+            return answer.FromString(data)
+        except GrpcStatus as error:
             self._forget_token(error)
             raise _fault(method, error) from None
         except DecodeError:
             raise NoAnswer(f"{method}: the answer is no {answer.DESCRIPTOR.name}") from None
 
-    def _forget_token(self, error: Any) -> None:
-        if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+    def _forget_token(self, error: GrpcStatus) -> None:
+        if error.code == UNAUTHENTICATED:
             self._access = self._refresh = None
 
-    async def _metadata(self) -> tuple[tuple[str, str], ...]:
+    async def _metadata(self) -> dict[str, str]:
         """The access token, where a key is to be proven. Raises SubmitError."""
         if self._keypair is None:
-            return ()
+            return {}
         async with self._proving:
             if not _lasts(self._access):
                 self._access = await self._new_token(self._keypair)
-        return (("authorization", f"Bearer {self._access.value}"),)
+        return {"authorization": f"Bearer {self._access.value}"}
 
     async def _new_token(self, keypair: Keypair) -> Any:
         if _lasts(self._refresh):
@@ -229,8 +212,8 @@ class SearcherEngine:
         return await self._asked("auth.AuthService", method, request, answer)
 
 
-def _place(url: str) -> tuple[str, str, bool]:
-    """Name, target and whether by TLS. Raises BadAddress."""
+def _place(url: str) -> tuple[str, str]:
+    """Name and http or https URL. Raises BadAddress."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -240,10 +223,9 @@ def _place(url: str) -> tuple[str, str, bool]:
         raise BadAddress(f"{url}: expected grpc://host:port or grpcs://host, without a user")
     if parts.path not in ("", "/") or parts.query:
         raise BadAddress(f"{url}: gRPC has no path and no query")
-    is_tls = parts.scheme == "grpcs"
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    target = f"{host}:{port or (443 if is_tls else 80)}"
-    return (target if port else host), target, is_tls
+    name = f"{host}:{port}" if port else host
+    return name, f"{'https' if parts.scheme == 'grpcs' else 'http'}://{name}"
 
 
 def _lasts(token: Any) -> bool:
@@ -252,16 +234,15 @@ def _lasts(token: Any) -> bool:
     return bool(token.expires_at_utc.seconds - time.time() > _RENEWED_SECONDS)
 
 
-def _fault(method: str, error: Any) -> SubmitError:
-    code = error.code()
-    text = fit(error.details() or code.name, _LONGEST_TEXT)
-    if code in _ABOUT_THE_BUNDLE:
+def _fault(method: str, error: GrpcStatus) -> SubmitError:
+    text = fit(error.text or str(error), _LONGEST_TEXT)
+    if error.code in _ABOUT_THE_BUNDLE:
         return Refused(_INVALID_PARAMS, text)
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+    if error.code == DEADLINE_EXCEEDED:
         return NoAnswer(f"{method}: no answer in time")
-    if code in _NO_ANSWER:
+    if error.code in _NO_ANSWER:
         return NoAnswer(f"{method}: {text}")
-    return Unwilling(f"{code.name}: {text}")
+    return Unwilling(fit(str(error), _LONGEST_TEXT))
 
 
 def _word(result: Any) -> BundleWord:
@@ -292,7 +273,3 @@ def _rejection(rejected: Any) -> str:
     if kind == "simulation_failure" and reason.tx_signature:
         text = f"{text} (transaction {fit(reason.tx_signature, 100)})"
     return f"{kind.replace('_', ' ')}: {text}" if text else kind.replace("_", " ")
-
-
-def _serialized(message: Message) -> bytes:
-    return message.SerializeToString()

@@ -14,9 +14,6 @@ from websockets.protocol import Protocol, Side, State
 from webserver.paced_input import FIRST_FRAMES, PacedInput, Share
 from webserver.upgrades import Channel
 
-# What waits for a client that does not read: above it the client is disconnected.
-MOST_WAITING = 20_000
-MOST_WAITING_BYTES = 4 * 1_048_576
 # Above it what the client sends is not read: pings are answered whether it reads or not.
 _MOST_UNSENT = 1_048_576
 # The system's own buffer, which would take megabytes more.
@@ -97,6 +94,9 @@ class WebSocket:
     # Bytes and frames of a message.
     most_bytes = 65_536
     most_frames = 1_024
+    # Messages and bytes that wait for a client that does not read: above it is disconnected.
+    most_waiting = 20_000
+    most_waiting_bytes = 4 * 1_048_576
 
     __slots__ = (
         *("_asked_at", "_channel", "_ending", "_heard_at", "_ignored", "_input", "_protocol"),
@@ -196,7 +196,7 @@ class WebSocket:
             return
         self._queue.append(frame)
         self._waits(len(frame))
-        if len(self._queue) > MOST_WAITING or self.unread_bytes > MOST_WAITING_BYTES:
+        if len(self._queue) > self.most_waiting or self.unread_bytes > self.most_waiting_bytes:
             self.end("too_slow")
 
     def _waits(self, size: int) -> None:

@@ -11,12 +11,7 @@ from contextlib import contextmanager, suppress
 from gateway.addresses import client_address
 from grpcserver.call import Call
 from upstream.geyser import SERVICE
-from upstream.geyser.transport import (
-    INVALID_ARGUMENT,
-    NOT_FOUND,
-    RESOURCE_EXHAUSTED,
-    GrpcStatus,
-)
+from upstream.grpc.status import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, GrpcStatus
 from webserver.address_groups import holder_of
 
 PATH = "/grpc.health.v1.Health/"

@@ -9,7 +9,7 @@ from historical.services.stored_content import Unreadable
 from livefeed.messages import Answer
 from shared_state.outages import AWAY
 from upstream.geyser.request_filters import Filters
-from upstream.geyser.transport import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
+from upstream.grpc.status import DATA_LOSS, OUT_OF_RANGE, GrpcStatus
 from yellowstone import past
 from yellowstone.content import Content
 from yellowstone.matching import level_of, misses_entries, wants_entries

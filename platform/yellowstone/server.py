@@ -18,7 +18,7 @@ from jsonrpc.errors import RpcError
 from livefeed.messages import Level
 from shared_state.outages import AWAY
 from upstream.geyser import SERVICE
-from upstream.geyser.transport import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
+from upstream.grpc.status import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from webserver.limits import Limits, raised_file_limit
 from yellowstone import access, health, past, statuses

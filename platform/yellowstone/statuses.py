@@ -2,7 +2,7 @@
 
 from gateway.refusals import status_of
 from jsonrpc.errors import RpcError
-from upstream.geyser.transport import (
+from upstream.grpc.status import (
     INTERNAL,
     INVALID_ARGUMENT,
     NOT_FOUND,

@@ -13,7 +13,7 @@ from livefeed.messages import Answer, Moved, Want
 from subscriptions.link import Ready
 from subscriptions.members import Member
 from upstream.geyser.request_filters import BadFilter, Filters
-from upstream.geyser.transport import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
+from upstream.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
 from yellowstone.content import Content, created_now

@@ -208,7 +208,7 @@ class Upstreams:
 
     def _engine(self, url: str, seconds: float) -> Engine:
         if url.startswith(GRPC_URLS):
-            # Imported where it is used: grpcio takes memory.
+            # Imported where it is used: HTTP/2 and protobuf take memory.
             from upstream.searcher import SearcherEngine
 
             return SearcherEngine(url, seconds=seconds, keypair=self._defaults.engine_keypair)

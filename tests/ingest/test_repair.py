@@ -20,8 +20,8 @@ from tests.ingest.stored_chain import (
 from tests.ingest.test_follow import airdrops
 from tests.localnet_process import Localnet, running_localnet
 from tests.upstream.hostile import Twist, relay
-from upstream.geyser import transport
-from upstream.geyser.transport import GrpcStatus
+from upstream.grpc import status as codes
+from upstream.grpc.status import GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +77,7 @@ def is_cut(_number: int, message: bytes) -> Iterator[bytes]:
     """Ends in every eighth slot."""
     update = schema.SubscribeUpdate.FromString(message)
     if update.WhichOneof("update_oneof") == "slot" and update.slot.slot % 8 == 7:
-        raise GrpcStatus(transport.UNAVAILABLE, "cut")
+        raise GrpcStatus(codes.UNAVAILABLE, "cut")
     yield message
 
 

@@ -110,7 +110,7 @@ def test_what_waits_for_a_keys_sockets_is_bounded_together(
     served: Served, limited: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The slowest of its sockets is ended, and no other key's."""
-    monkeypatch.setattr(websocket, "MOST_WAITING_BYTES", 10**9)
+    monkeypatch.setattr(websocket.WebSocket, "most_waiting_bytes", 10**9)
     monkeypatch.setattr(members, "MOST_UNREAD_OF_HOLDER", 600_000)
     with served.socket(limited(), **UNREAD) as slow, served.socket() as other:
         number = other.call("rootSubscribe")

@@ -14,7 +14,8 @@ from h2.connection import H2Connection
 from h2.events import Event, RequestReceived
 
 from upstream.geyser import SERVICE
-from upstream.geyser.transport import GrpcStatus, GrpcStream
+from upstream.grpc.status import GrpcStatus
+from upstream.grpc.stream import GrpcStream
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 STOPPED_SECONDS = 0.02

@@ -16,10 +16,11 @@ from h2.settings import SettingCodes
 
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream.hostile import Frames, framed, says, speaking, trickles
-from upstream.geyser import transport
 from upstream.geyser.client import first_available, newest_slot, stream_error
 from upstream.geyser.errors import FromSlotTooOld, StreamError, Unreachable
-from upstream.geyser.transport import GrpcStatus, GrpcStream
+from upstream.grpc import status as codes
+from upstream.grpc.status import GrpcStatus
+from upstream.grpc.stream import LARGEST_MESSAGE, GrpcStream
 
 NOBODYS_STREAM = 2**31 - 1
 
@@ -41,25 +42,25 @@ def played(script: Any, **limits: float) -> tuple[list[bytes], GrpcStatus]:
 @pytest.mark.parametrize(
     ("trailers", "code", "text"),
     [
-        ([(b"grpc-status", b"9" * 5_000)], transport.UNKNOWN, ""),
-        ([(b"grpc-status", b"17")], transport.UNKNOWN, ""),
-        ([(b"grpc-status", b"-1")], transport.UNKNOWN, ""),
-        ([(b"grpc-status", b"")], transport.UNKNOWN, ""),
-        ([(b"grpc-status", b"\xb2")], transport.UNKNOWN, ""),
-        ([(b"grpc-status", "٣".encode())], transport.UNKNOWN, ""),
-        ([(b"grpc-status", b"14"), (b"grpc-message", b"%ff%zz%")], transport.UNAVAILABLE, "%zz%"),
-        ([(b"grpc-status", b"14"), (b"grpc-message", b"\xff\xfe")], transport.UNAVAILABLE, ""),
+        ([(b"grpc-status", b"9" * 5_000)], codes.UNKNOWN, ""),
+        ([(b"grpc-status", b"17")], codes.UNKNOWN, ""),
+        ([(b"grpc-status", b"-1")], codes.UNKNOWN, ""),
+        ([(b"grpc-status", b"")], codes.UNKNOWN, ""),
+        ([(b"grpc-status", b"\xb2")], codes.UNKNOWN, ""),
+        ([(b"grpc-status", "٣".encode())], codes.UNKNOWN, ""),
+        ([(b"grpc-status", b"14"), (b"grpc-message", b"%ff%zz%")], codes.UNAVAILABLE, "%zz%"),
+        ([(b"grpc-status", b"14"), (b"grpc-message", b"\xff\xfe")], codes.UNAVAILABLE, ""),
         (
             [(b"grpc-status", b"14"), (b"grpc-message", b"a%0Ab%00c")],
-            transport.UNAVAILABLE,
+            codes.UNAVAILABLE,
             "a b c",
         ),
         (
             [(b"grpc-status", b"14"), (b"grpc-message", b"x" * 9_000)],
-            transport.UNAVAILABLE,
+            codes.UNAVAILABLE,
             "x" * 500,
         ),
-        ([(b"x", b"\xff"), (b"grpc-status", b"5")], transport.NOT_FOUND, ""),
+        ([(b"x", b"\xff"), (b"grpc-status", b"5")], codes.NOT_FOUND, ""),
     ],
 )
 def test_trailers_of_any_kind_are_a_status(
@@ -80,7 +81,7 @@ def test_trailers_of_any_kind_are_a_status(
 
 
 def test_a_response_that_is_not_http_200_is_a_status() -> None:
-    for told, code in (("404", transport.UNIMPLEMENTED), ("999", transport.UNAVAILABLE)):
+    for told, code in (("404", codes.UNIMPLEMENTED), ("999", codes.UNAVAILABLE)):
 
         def script(server: Frames, told: str = told) -> None:
             server.http.send_headers(server.stream, [(":status", told)], end_stream=True)
@@ -99,7 +100,7 @@ def test_a_message_above_the_bound_ends_the_call_before_it_comes() -> None:
     received, status = played(script)
     assert received == [b"one"]
     assert (status.code, status.text) == (
-        transport.INTERNAL,
+        codes.INTERNAL,
         "a message of 4294967295 bytes, and 67108864 are the most",
     )
     assert type(stream_error(status)) is Unreachable
@@ -108,7 +109,7 @@ def test_a_message_above_the_bound_ends_the_call_before_it_comes() -> None:
 def test_a_flood_costs_no_more_memory_than_one_message() -> None:
     def script(server: Frames) -> None:
         server.begin()
-        size = transport.LARGEST_MESSAGE + 1
+        size = LARGEST_MESSAGE + 1
         server.http.send_data(server.stream, b"\0" + size.to_bytes(4, "big"))
         while True:
             window = server.http.local_flow_control_window(server.stream)
@@ -149,7 +150,7 @@ def test_a_server_that_goes_away_is_drained() -> None:
 
     received, status = played(script)
     assert received == [b"one", b"two", *(b"%d" % number for number in range(200))]
-    assert (status.code, status.text) == (transport.UNAVAILABLE, "later")
+    assert (status.code, status.text) == (codes.UNAVAILABLE, "later")
 
 
 def test_what_comes_in_one_piece_with_going_away_is_not_lost() -> None:
@@ -191,7 +192,7 @@ def test_a_server_that_goes_away_without_a_status_is_unavailable(
     received, status = played(script)
     assert received[:1] == [b"one"]
     assert received[1:] == ([b"two"] if last and not code else [])
-    assert (status.code, status.text) == (transport.UNAVAILABLE, text)
+    assert (status.code, status.text) == (codes.UNAVAILABLE, text)
 
 
 def test_what_came_before_the_connection_broke_is_read() -> None:
@@ -216,7 +217,7 @@ def test_what_came_before_the_connection_broke_is_read() -> None:
         assert [next(messages), next(messages)] == [b"one", b"two"]
         with pytest.raises(GrpcStatus) as caught:
             next(messages)
-    assert caught.value.code == transport.UNAVAILABLE
+    assert caught.value.code == codes.UNAVAILABLE
 
 
 def test_a_reset_by_a_server_that_goes_away_says_that_it_does() -> None:
@@ -227,7 +228,7 @@ def test_a_reset_by_a_server_that_goes_away_says_that_it_does() -> None:
         server.flush()
 
     status = played(script)[1]
-    assert (status.code, status.text) == (transport.UNAVAILABLE, "the server goes away")
+    assert (status.code, status.text) == (codes.UNAVAILABLE, "the server goes away")
 
 
 def test_requests_go_out_while_the_server_goes_away() -> None:
@@ -286,7 +287,7 @@ def test_grpcio_ages_a_connection_and_nothing_is_lost_before_its_end() -> None:
         assert ended.wait(PATIENCE_SECONDS)
     finally:
         server.stop(None).wait()
-    assert caught.value.code == transport.UNAVAILABLE
+    assert caught.value.code == codes.UNAVAILABLE
     assert received == numbers[: len(received)]
     # It was told of the end when a quarter of them had come, and was given the rest.
     assert len(received) > len(numbers) * 0.9
@@ -300,7 +301,7 @@ def test_a_call_that_is_answered_with_pings_alone_is_over_in_time() -> None:
             server.listen()
 
     status = played(script, whole_seconds=0.3)[1]
-    assert (status.code, status.text) == (transport.DEADLINE_EXCEEDED, "no answer within 0.3 s")
+    assert (status.code, status.text) == (codes.DEADLINE_EXCEEDED, "no answer within 0.3 s")
     assert type(stream_error(status)) is Unreachable
 
 
@@ -332,7 +333,7 @@ def test_frames_that_are_none_end_the_call_with_a_status(
 
     received, status = played(script)
     assert received in ([b"one"], [])
-    assert status.code in (transport.INTERNAL, transport.UNAVAILABLE)
+    assert status.code in (codes.INTERNAL, codes.UNAVAILABLE)
 
 
 def test_frames_at_random_end_the_call_with_a_status() -> None:
@@ -364,7 +365,7 @@ def test_a_server_that_changes_its_settings_all_the_time_is_served() -> None:
 
     received, status = played(script)
     assert len(received) == 300
-    assert status.code == transport.OK
+    assert status.code == codes.OK
 
 
 @pytest.mark.parametrize("speak", [says(b"\0" * 400), trickles(b"", b"\0")])
@@ -385,6 +386,6 @@ def test_what_the_unary_calls_get_from_a_stranger_is_an_error(speak: Any) -> Non
     ],
 )
 def test_the_oldest_slot_is_read_from_a_refusal(text: str, slot: int | None) -> None:
-    error = stream_error(GrpcStatus(transport.OUT_OF_RANGE, text))
+    error = stream_error(GrpcStatus(codes.OUT_OF_RANGE, text))
     assert isinstance(error, FromSlotTooOld)
     assert error.first_available == slot

@@ -11,8 +11,9 @@ from typing import Any
 import grpc
 import pytest
 
-from upstream.geyser import transport
-from upstream.geyser.transport import GrpcStatus, GrpcStream
+from upstream.grpc import status as codes
+from upstream.grpc.status import GrpcStatus
+from upstream.grpc.stream import GrpcStream
 
 Handler = Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]
 
@@ -55,7 +56,7 @@ def test_messages_of_every_size_arrive_whole_and_in_order():
         stream.send(b"")
         received, status = ended(stream)
     assert received == sent
-    assert status.code == transport.OK
+    assert status.code == codes.OK
 
 
 def test_what_we_send_arrives_too_however_much_it_is():
@@ -69,7 +70,7 @@ def test_what_we_send_arrives_too_however_much_it_is():
             stream.send(message, last=place == len(sent) - 1)
         received, status = ended(stream)
     assert received == [message[::-1] for message in sent]
-    assert status.code == transport.OK
+    assert status.code == codes.OK
 
 
 def test_the_metadata_is_sent_and_a_refusal_told_in_the_servers_words():
@@ -85,14 +86,14 @@ def test_the_metadata_is_sent_and_a_refusal_told_in_the_servers_words():
         stream.send(b"")
         received, status = ended(stream)
     assert received == []
-    assert (status.code, status.text) == (transport.UNAUTHENTICATED, "no: s3 é 100 %")
+    assert (status.code, status.text) == (codes.UNAUTHENTICATED, "no: s3 é 100 %")
     assert str(status) == "UNAUTHENTICATED: no: s3 é 100 %"
 
 
 def test_a_method_that_is_not_there_is_unimplemented():
     with server() as url, GrpcStream(url, "/t.T/absent") as stream:
         stream.send(b"")
-        assert ended(stream)[1].code == transport.UNIMPLEMENTED
+        assert ended(stream)[1].code == codes.UNIMPLEMENTED
 
 
 def test_a_server_that_ends_is_unavailable_and_keeps_what_it_sent():
@@ -110,7 +111,7 @@ def test_a_server_that_ends_is_unavailable_and_keeps_what_it_sent():
         leaving.set()
         with pytest.raises(GrpcStatus) as caught:
             next(messages)
-    assert caught.value.code == transport.UNAVAILABLE
+    assert caught.value.code == codes.UNAVAILABLE
 
 
 def test_a_silent_server_that_answers_pings_is_waited_for():
@@ -130,7 +131,7 @@ def test_a_silent_server_that_answers_pings_is_waited_for():
         stream.send(b"")
         received, status = ended(stream)
     assert received == [b""]
-    assert status.code == transport.OK
+    assert status.code == codes.OK
 
 
 def test_a_server_that_does_not_even_answer_pings_is_given_up():
@@ -138,7 +139,7 @@ def test_a_server_that_does_not_even_answer_pings_is_given_up():
         url = f"http://127.0.0.1:{door.getsockname()[1]}"
         with GrpcStream(url, "/t.T/any", silence_seconds=0.3) as stream:
             status = ended(stream)[1]
-    assert (status.code, status.text) == (transport.UNAVAILABLE, "nothing came for 0 s")
+    assert (status.code, status.text) == (codes.UNAVAILABLE, "nothing came for 0 s")
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 400])
@@ -146,7 +147,7 @@ def test_what_is_not_http2_is_told(answer: bytes):
     with socket.create_server(("127.0.0.1", 0)) as door:
         threading.Thread(target=lambda: door.accept()[0].sendall(answer)).start()
         with GrpcStream(f"http://127.0.0.1:{door.getsockname()[1]}", "/t.T/any") as stream:
-            assert ended(stream)[1].code in (transport.INTERNAL, transport.UNAVAILABLE)
+            assert ended(stream)[1].code in (codes.INTERNAL, codes.UNAVAILABLE)
 
 
 def test_nobody_there_is_unavailable_at_once():
@@ -154,7 +155,7 @@ def test_nobody_there_is_unavailable_at_once():
         port = door.getsockname()[1]
     with pytest.raises(GrpcStatus) as caught:
         GrpcStream(f"http://127.0.0.1:{port}", "/t.T/any")
-    assert caught.value.code == transport.UNAVAILABLE
+    assert caught.value.code == codes.UNAVAILABLE
 
 
 def test_closing_from_another_thread_ends_the_reading():
@@ -170,4 +171,4 @@ def test_closing_from_another_thread_ends_the_reading():
         timer.start()
         status = ended(stream)[1]
         waiting.set()
-    assert status.code == transport.CANCELLED
+    assert status.code == codes.CANCELLED

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from grpcserver.encoding import MOST_REQUEST, Framing
 from tests.examples import examples
-from upstream.geyser.transport import GrpcStatus
+from upstream.grpc.status import GrpcStatus
 
 ENCODINGS = ["identity", "gzip", "zstd"]
 

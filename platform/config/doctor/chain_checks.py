@@ -206,7 +206,7 @@ def _said_by(upstream: Upstream) -> str:
 
 async def _tip_accounts(url: str) -> list[object]:
     if url.startswith(GRPC):
-        # Imported where it is used: grpcio takes memory.
+        # Imported where it is used: HTTP/2 and protobuf take memory.
         from upstream.searcher import SearcherEngine
 
         file = settings.BLOCK_ENGINE_KEYPAIR_FILE

@@ -3,8 +3,8 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 
-from aiohttp import web
 from solders.signature import Signature
 
 from chain.commitment import Commitment
@@ -19,7 +19,7 @@ from localnet.auction import MOST_TRANSACTIONS, Auction
 from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.ledger import Ledger, QueueFull
-from localnet.servers.http_port import listening, require_method
+from localnet.servers.http_port import Refusal, listening, require_method
 from localnet.submissions import (
     Bundle,
     BundleState,
@@ -27,6 +27,8 @@ from localnet.submissions import (
     Submitted,
     read_transaction,
 )
+from webserver.requests import Request
+from webserver.responses import Response
 
 MOST_IDS = 5
 
@@ -67,12 +69,12 @@ def serve(auction: Auction, host: str, port: int) -> AbstractAsyncContextManager
     tables = {f"/api/v1/{each}": bundles for each in ("bundles", *(m.name for m in bundles))}
     tables["/api/v1/transactions"] = transactions
 
-    async def answer(request: web.BaseRequest) -> web.Response:
+    def answer(request: Request) -> Response:
         methods = tables.get(request.path)
         if methods is None:
-            raise web.HTTPNotFound
+            raise Refusal(404, "404: Not Found")
         require_method(request, "POST")
-        return await _post(request, auction, methods)
+        return _post(request, auction, methods)
 
     return listening(answer, host, port, max_body=_MAX_BODY)
 
@@ -174,16 +176,16 @@ def _in_context(call: Call, value: Any) -> dict[str, Any]:
     return {"context": {"slot": call.ledger.latest(Commitment.PROCESSED).slot}, "value": value}
 
 
-async def _post(request: web.BaseRequest, auction: Auction, methods: MethodTable) -> web.Response:
-    body = await request.read()
-    call = Call(auction, bundle_only=request.query.get("bundleOnly") == "true")
+def _post(request: Request, auction: Auction, methods: MethodTable) -> Response:
+    query = parse_qs(request.query.removeprefix("?"))
+    call = Call(auction, bundle_only=query.get("bundleOnly", [""])[0] == "true")
     try:
-        requests = dispatch.read(body, max_batch=_MAX_BATCH)
+        requests = dispatch.read(request.body, max_batch=_MAX_BATCH)
         chunks = dispatch.answer(requests, methods, call, _unobserved)
     except RpcError as error:
         chunks = [dispatch.failure(error)]
-    return web.Response(
-        body=b"".join(chunks), content_type="application/json", headers=call.headers
+    return Response(
+        200, [("Content-Type", "application/json"), *call.headers.items()], list(chunks)
     )
 
 

@@ -20,7 +20,7 @@ from localnet.feed import Feed
 from localnet.servers.geyser_streams import Broadcast, Stream, created_now
 from upstream.geyser import SERVICE
 from upstream.geyser.request_filters import BadFilter, Filters
-from upstream.geyser.transport import (
+from upstream.grpc.status import (
     INTERNAL,
     INVALID_ARGUMENT,
     UNAUTHENTICATED,

@@ -17,7 +17,7 @@ from localnet.servers.geyser_filters import updates
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes, replayed
 from upstream.geyser.request_filters import Filters
-from upstream.geyser.transport import INTERNAL, OUT_OF_RANGE, UNAVAILABLE, GrpcStatus
+from upstream.grpc.status import INTERNAL, OUT_OF_RANGE, UNAVAILABLE, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 
 log = logging.getLogger(__name__)

@@ -1,44 +1,81 @@
-"""A port that speaks HTTP, by aiohttp's own server: its routes and middlewares would cost more than
-most answers here.
-"""
+"""A port that speaks HTTP, by the web server: each request is answered on the loop, at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from aiohttp import web
+from webserver.lanes import Lane
+from webserver.limits import Limits
+from webserver.requests import Request
+from webserver.responses import Headers, Response
+from webserver.worker import Worker
 
-Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+log = logging.getLogger(__name__)
+
+_BACKLOG = 1_024
+_CONNECTIONS = 16_384
+JSON = ("Content-Type", "application/json; charset=utf-8")
+
+
+class Refusal(Exception):
+    """A request that is not answered: its status, and text."""
+
+    def __init__(self, status: int, text: str = "", headers: Headers = ()) -> None:
+        super().__init__(text)
+        self.response = plain(status, text, headers)
+
+
+def plain(status: int, text: str, headers: Headers = ()) -> Response:
+    """A response in plain text."""
+    kind = ("Content-Type", "text/plain; charset=utf-8")
+    return Response(status, [kind, *headers], [text.encode()])
 
 
 @asynccontextmanager
 async def listening(
-    answer: Answer, host: str, port: int, *, max_body: int = 1_048_576, goodbye: float = 1.0
+    answer: Callable[[Request], Response], host: str, port: int, *, max_body: int = 1_048_576
 ) -> AsyncIterator[int]:
     """Listens while inside, and gives the port, which port 0 leaves open; OSError where it is
-    taken. In the end, calls have `goodbye` seconds.
+    taken. `answer` may raise Refusal.
     """
-    loop = asyncio.get_running_loop()
 
-    def request(
-        message: Any, payload: Any, protocol: Any, writer: Any, task: Any
-    ) -> web.BaseRequest:
-        return web.BaseRequest(
-            message, payload, protocol, writer, task, loop, client_max_size=max_body
-        )
+    def at_once(request: Request) -> Response:
+        try:
+            return answer(request)
+        except Refusal as refusal:
+            return refusal.response
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return plain(500, "500 Internal Server Error\n")
 
-    server = web.Server(answer, request_factory=request, access_log=None)
-    runner = web.ServerRunner(server, shutdown_timeout=goodbye)
-    await runner.setup()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    # Every client is this machine's own.
+    limits = Limits(
+        connections=_CONNECTIONS, body=max_body, bodies=1 << 30, is_proxy=lambda _address: True
+    )
+    worker = Worker(_no_application, lane_of=_no_lane, limits=limits, at_once=at_once)
+    serving = asyncio.create_task(worker.serve([listener]))
     try:
-        await web.TCPSite(runner, host, port, reuse_address=True).start()
-        yield int(runner.addresses[0][1])
+        yield int(listener.getsockname()[1])
     finally:
-        await runner.cleanup()
+        await asyncio.sleep(0)  # it may not have begun
+        worker.stop()
+        await serving
 
 
-def require_method(request: web.BaseRequest, name: str) -> None:
+def require_method(request: Request, name: str) -> None:
     """Raises the refusal of another method."""
     if request.method != name:
-        raise web.HTTPMethodNotAllowed(request.method, [name])
+        raise Refusal(405, "405: Method Not Allowed", [("Allow", name)])
+
+
+def _no_application(_environ: dict[str, Any], _start: Callable[..., Any]) -> Iterable[bytes]:
+    raise AssertionError("answered at once")
+
+
+def _no_lane(_request: Request, _address: str) -> tuple[Lane, bytes]:
+    raise AssertionError("answered at once")

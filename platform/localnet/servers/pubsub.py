@@ -2,20 +2,25 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from aiohttp import WSMsgType, web
+from websockets.utils import accept_key
 
 import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
 from localnet.methods.table import Node
 from localnet.notifications import Listener, Notices, subscriptions
 from localnet.servers.envelopes import NotUtf8, respond
-from localnet.servers.http_port import listening, require_method
+from localnet.servers.http_port import Refusal, listening, require_method
+from webserver.paced_input import Share
+from webserver.requests import Request
+from webserver.responses import Response
+from webserver.upgrades import Channel
+from webserver.websocket import WebSocket
 
-# A client further behind is disconnected: it would hold the chain's memory.
-_LONGEST_BACKLOG = 100_000
-_PING_SECONDS = 20.0
+_TICK_SECONDS = 1.0
+_UNBOUNDED = 1e9
 
 
 @asynccontextmanager
@@ -23,54 +28,64 @@ async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
     """Listens while the context is open; OSError where it cannot."""
     notices = Notices(node.ledger)
     node.ledger.watchers.append(notices)
+    sockets: set[_Socket] = set()
 
-    async def open_socket(request: web.BaseRequest) -> web.WebSocketResponse:
+    def answer(request: Request) -> Response:
         require_method(request, "GET")
-        return await _converse(request, node, notices)
+        key = request.header(b"sec-websocket-key")
+        if not request.upgrades or not key or request.header(b"sec-websocket-version") != b"13":
+            raise Refusal(400, "400: expected a WebSocket")
+        headers = [("Sec-WebSocket-Accept", accept_key(key.decode("latin-1").strip()))]
+        return Response(
+            101, headers, upgrade=lambda channel: _Socket(channel, node, notices, sockets)
+        )
 
-    async with listening(open_socket, host, port, goodbye=0.5):
+    ticking = asyncio.create_task(_tick(sockets))
+    async with listening(answer, host, port):
         try:
             yield
         finally:
+            ticking.cancel()
             node.ledger.watchers.remove(notices)
             notices.close()
 
 
-async def _converse(
-    request: web.BaseRequest, node: Node, notices: Notices
-) -> web.WebSocketResponse:
-    # As a node: a client that cannot keep its window, such as Go's gorilla, refuses what aiohttp
-    # would agree to.
-    socket = web.WebSocketResponse(heartbeat=_PING_SECONDS, compress=False)
-    await socket.prepare(request)
-    outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    def send(message: bytes | None) -> None:
-        if message is not None and outgoing.qsize() >= _LONGEST_BACKLOG:
-            message = None
-        outgoing.put_nowait(message)
-
-    listener = Listener(node, notices, send)
-    notices.listeners.add(listener)
-    writer = asyncio.create_task(_write(socket, outgoing))
-    try:
-        async for message in socket:
-            if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                text = message.data
-                body = text.encode() if isinstance(text, str) else text
-                with contextlib.suppress(NotUtf8):
-                    if answer := respond(body, subscriptions, listener):
-                        send(answer)
-    finally:
-        notices.listeners.discard(listener)
-        writer.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await writer
-    return socket
+async def _tick(sockets: "set[_Socket]") -> None:
+    while True:
+        await asyncio.sleep(_TICK_SECONDS)
+        for each in list(sockets):
+            each.tick()
 
 
-async def _write(socket: web.WebSocketResponse, outgoing: "asyncio.Queue[bytes | None]") -> None:
-    with contextlib.suppress(ConnectionError):
-        while (message := await outgoing.get()) is not None:
-            await socket.send_str(message.decode())
-    await socket.close()
+class _Socket(WebSocket):
+    most_bytes = 4 * 1_048_576
+    # A client further behind is disconnected: it would hold the chain's memory.
+    most_waiting = 100_000
+    most_waiting_bytes = 1 << 30
+
+    __slots__ = ("_listener", "_notices", "_sockets")
+
+    def __init__(
+        self, channel: Channel, node: Node, notices: Notices, sockets: "set[_Socket]"
+    ) -> None:
+        # Every client is this machine's own.
+        super().__init__(channel, Share(time.monotonic(), rate=_UNBOUNDED))
+        self._notices, self._sockets = notices, sockets
+        self._listener = Listener(node, notices, self._say)
+        notices.listeners.add(self._listener)
+        sockets.add(self)
+
+    def _say(self, message: bytes | None) -> None:
+        if message is None:
+            self.end("the node stops")
+        else:
+            self._send(message)
+
+    def _take(self, message: bytes, *, is_text: bool) -> None:
+        with contextlib.suppress(NotUtf8):
+            if answer := respond(message, subscriptions, self._listener):
+                self._send(answer)
+
+    def _on_end(self) -> None:
+        self._notices.listeners.discard(self._listener)
+        self._sockets.discard(self)

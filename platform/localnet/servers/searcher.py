@@ -2,27 +2,35 @@
 and tokens for keys that prove themselves.
 """
 
-import asyncio
-import errno
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from typing import Any
 
-import grpc
-import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
 from chain.transactions import BadTransaction
 from chain.units import Slot
+from grpcserver.bounds import Bounds
+from grpcserver.call import Call
+from grpcserver.serving import serving
 from localnet.auction import Auction, Result, Step
 from localnet.errors import BadParams, NodeBehind
 from localnet.identities import TIP_ACCOUNTS
 from localnet.servers.searcher_auth import Authority, NotProven, Token
 from localnet.submissions import SignatureFailure, Submitted, read_transaction
+from upstream.grpc.status import (
+    INVALID_ARGUMENT,
+    PERMISSION_DENIED,
+    RESOURCE_EXHAUSTED,
+    UNAUTHENTICATED,
+    UNIMPLEMENTED,
+    GrpcStatus,
+)
 from upstream.protobuf import auth_pb2, bundle_pb2, searcher_pb2
 
 REGION = "localnet"
-_OPTIONS = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 65_536)]
+_RESULTS = "/searcher.SearcherService/SubscribeBundleResults"
 # A stream of results that its client does not read is ended.
 _MOST_WAITING = 10_000
 
@@ -34,18 +42,11 @@ async def serve(
     """Listens while inside, and gives the port, which port 0 leaves open; OSError where it is
     taken. With `needs_tokens` every call but those of authentication needs an access token.
     """
-    server = grpc.aio.server(options=_OPTIONS)
     service = _Searcher(auction, Authority(), needs_tokens)
-    server.add_generic_rpc_handlers(service.handlers())
-    try:
-        bound = server.add_insecure_port(f"{host}:{port}")
-    except RuntimeError:
-        raise OSError(errno.EADDRINUSE, f"port {port} is taken") from None
-    await server.start()
-    try:
+    # Every client is this machine's own.
+    bounds = Bounds(most=sys.maxsize, most_of_address=sys.maxsize, is_proxy=lambda _peer: True)
+    async with serving(service.answer, bounds, host, port) as bound:
         yield bound
-    finally:
-        await server.stop(grace=None)
 
 
 class _Searcher:
@@ -54,7 +55,6 @@ class _Searcher:
         self._authority = authority
         self._needs_tokens = needs_tokens
 
-    def handlers(self) -> tuple[Any, ...]:
         searcher = {
             "SendBundle": (self._send, searcher_pb2.SendBundleRequest),
             "GetNextScheduledLeader": (
@@ -74,35 +74,28 @@ class _Searcher:
             "GenerateAuthTokens": (self._tokens, auth_pb2.GenerateAuthTokensRequest),
             "RefreshAccessToken": (self._refresh, auth_pb2.RefreshAccessTokenRequest),
         }
-        of_searcher = {
-            name: _unary(_reading(request, self._guarded(answer)))
-            for name, (answer, request) in searcher.items()
-        }
-        of_searcher["SubscribeBundleResults"] = grpc.unary_stream_rpc_method_handler(
-            self._results,
-            response_serializer=_serialized,
-        )
-        of_auth = {
-            name: _unary(_reading(request, answer)) for name, (answer, request) in auth.items()
-        }
-        return (
-            grpc.method_handlers_generic_handler("searcher.SearcherService", of_searcher),
-            grpc.method_handlers_generic_handler("auth.AuthService", of_auth),
-        )
+        self._of_searcher = {f"/searcher.SearcherService/{k}": each for k, each in searcher.items()}
+        self._of_auth = {f"/auth.AuthService/{k}": each for k, each in auth.items()}
+
+    async def answer(self, call: Call) -> None:
+        """Answers a call, or raises its GrpcStatus."""
+        if call.path == _RESULTS:
+            await self._results(call)
+        elif call.path in self._of_auth:
+            method, request = self._of_auth[call.path]
+            _reply(call, method(await _request(call, request)))
+        elif call.path in self._of_searcher:
+            answer, request = self._of_searcher[call.path]
+            read = await _request(call, request)
+            _reply(call, answer(read, self._owner(call)))
+        else:
+            raise GrpcStatus(UNIMPLEMENTED, "Method not found!")
 
     # --- who calls --------------------------------------------------------------------------------
 
-    def _guarded(self, answer: Any) -> Any:
-        async def guarded(request: Any, context: Any) -> Message:
-            found: Message = await answer(request, context, await self._owner(context))
-            return found
-
-        return guarded
-
-    async def _owner(self, context: Any) -> bytes | None:
+    def _owner(self, call: Call) -> bytes | None:
         """The caller's key; None for one that has not proved any, where that is no condition."""
-        metadata = dict(context.invocation_metadata() or ())
-        scheme, _, token = str(metadata.get("authorization", "")).partition(" ")
+        scheme, _, token = call.headers.get("authorization", "").partition(" ")
         if not token and not self._needs_tokens:
             return None
         try:
@@ -110,75 +103,72 @@ class _Searcher:
                 raise NotProven("expected an access token: authorization: Bearer …")
             return self._authority.owner(token)
         except NotProven as fault:
-            await _end(context, grpc.StatusCode.UNAUTHENTICATED, str(fault))
+            raise GrpcStatus(UNAUTHENTICATED, str(fault)) from None
 
-    async def _challenge(self, request: Any, context: Any) -> Message:
+    def _challenge(self, request: Any) -> Message:
         if request.role != auth_pb2.SEARCHER:
-            await _end(context, grpc.StatusCode.PERMISSION_DENIED, "role: expected SEARCHER")
+            raise GrpcStatus(PERMISSION_DENIED, "role: expected SEARCHER")
         try:
             found = self._authority.challenge(request.pubkey)
         except NotProven as fault:
-            await _end(context, grpc.StatusCode.INVALID_ARGUMENT, str(fault))
+            raise GrpcStatus(INVALID_ARGUMENT, str(fault)) from None
         return auth_pb2.GenerateAuthChallengeResponse(challenge=found)
 
-    async def _tokens(self, request: Any, context: Any) -> Message:
+    def _tokens(self, request: Any) -> Message:
         try:
             access, refresh = self._authority.tokens(
                 request.challenge, request.client_pubkey, request.signed_challenge
             )
         except NotProven as fault:
-            await _end(context, grpc.StatusCode.PERMISSION_DENIED, str(fault))
+            raise GrpcStatus(PERMISSION_DENIED, str(fault)) from None
         return auth_pb2.GenerateAuthTokensResponse(
             access_token=_token(access), refresh_token=_token(refresh)
         )
 
-    async def _refresh(self, request: Any, context: Any) -> Message:
+    def _refresh(self, request: Any) -> Message:
         try:
             found = self._authority.refreshed(request.refresh_token)
         except NotProven as fault:
-            await _end(context, grpc.StatusCode.PERMISSION_DENIED, str(fault))
+            raise GrpcStatus(PERMISSION_DENIED, str(fault)) from None
         return auth_pb2.RefreshAccessTokenResponse(access_token=_token(found))
 
     # --- bundles ----------------------------------------------------------------------------------
 
-    async def _send(self, request: Any, context: Any, owner: bytes | None) -> Message:
+    def _send(self, request: Any, owner: bytes | None) -> Message:
         try:
             submitted = [
                 _read(packet.data, number) for number, packet in enumerate(request.bundle.packets)
             ]
             bundle_id = self._auction.submit(submitted, owner=owner)
         except BadParams as error:
-            await _end(context, grpc.StatusCode.INVALID_ARGUMENT, error.message)
+            raise GrpcStatus(INVALID_ARGUMENT, error.message) from None
         except NodeBehind as error:
-            await _end(context, grpc.StatusCode.RESOURCE_EXHAUSTED, error.message)
+            raise GrpcStatus(RESOURCE_EXHAUSTED, error.message) from None
         return searcher_pb2.SendBundleResponse(uuid=bundle_id)
 
-    async def _results(self, _request: Any, context: Any) -> AsyncIterator[Message]:
+    async def _results(self, call: Call) -> None:
         """Of the caller's bundles; without tokens of all that were sent without one."""
-        owner = await self._owner(context)
-        waiting: asyncio.Queue[Result] = asyncio.Queue()
-        lost = asyncio.Event()
+        await _request(call, searcher_pb2.SubscribeBundleResultsRequest)
+        owner = self._owner(call)
 
         def take(result: Result) -> None:
             if result.owner == owner:
-                waiting.put_nowait(result)
-                if waiting.qsize() > _MOST_WAITING:
-                    lost.set()
+                call.send(_message(result).SerializeToString())
+                if call.waiting > _MOST_WAITING:
+                    call.end(GrpcStatus(RESOURCE_EXHAUSTED, "results are not read"), drops=True)
 
         self._auction.listeners.add(take)
         try:
             # A client knows by the headers that results count from here on.
-            await context.send_initial_metadata(())
-            while not lost.is_set():
-                yield _message(await waiting.get())
-            await _end(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "results are not read")
+            call.begin()
+            await call.ended()
         finally:
             self._auction.listeners.discard(take)
 
     # --- the chain --------------------------------------------------------------------------------
 
-    async def _next_leader(self, request: Any, context: Any, _owner: bytes | None) -> Message:
-        await _check_regions(request.regions, context)
+    def _next_leader(self, request: Any, _owner: bytes | None) -> Message:
+        _check_regions(request.regions)
         ledger = self._auction.ledger
         slot = ledger.head.slot
         return searcher_pb2.NextScheduledLeaderResponse(
@@ -188,7 +178,7 @@ class _Searcher:
             next_leader_region=REGION,
         )
 
-    async def _leaders(self, _request: Any, _context: Any, _owner: bytes | None) -> Any:
+    def _leaders(self, _request: Any, _owner: bytes | None) -> Any:
         ledger = self._auction.ledger
         schedule, head = ledger.schedule, ledger.head.slot
         epoch = schedule.epoch_of(head)
@@ -201,57 +191,37 @@ class _Searcher:
             )
         return answer
 
-    async def _leaders_by_region(self, request: Any, context: Any, owner: bytes | None) -> Message:
-        await _check_regions(request.regions, context)
+    def _leaders_by_region(self, request: Any, owner: bytes | None) -> Message:
+        _check_regions(request.regions)
         answer = searcher_pb2.ConnectedLeadersRegionedResponse()
-        leaders = await self._leaders(request, context, owner)
+        leaders = self._leaders(request, owner)
         answer.connected_validators[REGION].CopyFrom(leaders)
         return answer
 
-    async def _tip_accounts(self, _request: Any, _context: Any, _owner: bytes | None) -> Message:
+    def _tip_accounts(self, _request: Any, _owner: bytes | None) -> Message:
         return searcher_pb2.GetTipAccountsResponse(accounts=map(str, TIP_ACCOUNTS))
 
-    async def _regions(self, _request: Any, _context: Any, _owner: bytes | None) -> Message:
+    def _regions(self, _request: Any, _owner: bytes | None) -> Message:
         return searcher_pb2.GetRegionsResponse(current_region=REGION, available_regions=[REGION])
 
 
-def _unary(answer: Callable[..., Any]) -> Any:
-    return grpc.unary_unary_rpc_method_handler(answer, response_serializer=_serialized)
+async def _request(call: Call, kind: Any) -> Any:
+    try:
+        return kind.FromString(await call.request())
+    except DecodeError:
+        raise GrpcStatus(INVALID_ARGUMENT, f"no {kind.DESCRIPTOR.full_name}") from None
 
 
-def _serialized(message: Message) -> bytes:
-    return message.SerializeToString()
+def _reply(call: Call, answer: Message) -> None:
+    call.begin()
+    call.send(answer.SerializeToString())
 
 
-def _reading(request: Any, answer: Callable[..., Any]) -> Callable[..., Any]:
-    """Answers bytes; those that are no message with INVALID_ARGUMENT."""
-
-    async def read(body: bytes, context: Any) -> Message:
-        try:
-            message = request.FromString(body)
-        except DecodeError:
-            await _end(
-                context, grpc.StatusCode.INVALID_ARGUMENT, f"no {request.DESCRIPTOR.full_name}"
-            )
-        found: Message = await answer(message, context)
-        return found
-
-    return read
-
-
-async def _end(context: Any, code: Any, text: str) -> NoReturn:
-    await context.abort(code, text)
-    raise AssertionError("abort raises")
-
-
-async def _check_regions(regions: Any, context: Any) -> None:
+def _check_regions(regions: Iterable[str]) -> None:
     for each in regions:
         if each != REGION:
-            await _end(
-                context,
-                grpc.StatusCode.INVALID_ARGUMENT,
-                f"unknown region {each[:40]!r}: there is {REGION}",
-            )
+            text = f"unknown region {each[:40]!r}: there is {REGION}"
+            raise GrpcStatus(INVALID_ARGUMENT, text)
 
 
 def _read(wire: bytes, number: int) -> Submitted:

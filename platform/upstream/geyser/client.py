@@ -7,7 +7,7 @@ from typing import Any, Self
 from google.protobuf.message import DecodeError
 
 from chain.units import Slot
-from upstream.geyser import SERVICE, transport
+from upstream.geyser import SERVICE
 from upstream.geyser.errors import (
     FromSlotTooOld,
     Lagged,
@@ -16,6 +16,9 @@ from upstream.geyser.errors import (
     Unreachable,
 )
 from upstream.geyser.updates import BadUpdate, EntryUpdate, Ping, Update, update_of
+from upstream.grpc import status as codes
+from upstream.grpc.status import GrpcStatus
+from upstream.grpc.stream import GrpcStream
 from upstream.protobuf import geyser_pb2 as schema
 
 _CONNECT_SECONDS = 10.0
@@ -67,7 +70,7 @@ class GeyserStream:
                     self._aside(update)
                     continue
                 yield update
-        except transport.GrpcStatus as status:
+        except GrpcStatus as status:
             raise stream_error(status) from None
         except BadUpdate as error:
             raise StreamRefused(f"the stream is not of the protocol: {error}") from None
@@ -107,8 +110,8 @@ def _ask(url: str, method: str, token: str, request: Any, read: Callable[[bytes]
         try:
             call.send(request.SerializeToString(), last=True)
             return read(next(iter(call)))
-        except transport.GrpcStatus as status:
-            if status.code == transport.UNIMPLEMENTED:
+        except GrpcStatus as status:
+            if status.code == codes.UNIMPLEMENTED:
                 return None
             raise stream_error(status) from None
         except DecodeError:
@@ -139,35 +142,35 @@ def _pong() -> bytes:
 _PONG = _pong()
 
 
-def stream_error(status: transport.GrpcStatus) -> StreamError:
+def stream_error(status: GrpcStatus) -> StreamError:
     """What a server's status means for who reads its stream."""
     described, text = str(status), status.text
     match status.code:
-        case transport.OK:
+        case codes.OK:
             return Unreachable("the server ended the stream")
-        case transport.OUT_OF_RANGE:
+        case codes.OUT_OF_RANGE:
             found = _FIRST_AVAILABLE.search(text)
             return FromSlotTooOld(described, Slot(int(found[1])) if found else None)
-        case transport.INTERNAL if "lagged" in text.lower():
+        case codes.INTERNAL if "lagged" in text.lower():
             return Lagged(described)
-        case transport.INTERNAL if "from_slot" in text:
+        case codes.INTERNAL if "from_slot" in text:
             return FromSlotTooOld(described, None, keeps_none=True)
-        case transport.RESOURCE_EXHAUSTED | transport.DATA_LOSS:
+        case codes.RESOURCE_EXHAUSTED | codes.DATA_LOSS:
             return Lagged(described)
         case (
-            transport.UNAUTHENTICATED
-            | transport.PERMISSION_DENIED
-            | transport.INVALID_ARGUMENT
-            | transport.UNIMPLEMENTED
-            | transport.NOT_FOUND
+            codes.UNAUTHENTICATED
+            | codes.PERMISSION_DENIED
+            | codes.INVALID_ARGUMENT
+            | codes.UNIMPLEMENTED
+            | codes.NOT_FOUND
         ):
             return StreamRefused(described)
     return Unreachable(described)
 
 
-def _call(url: str, method: str, token: str, **limits: float) -> transport.GrpcStream:
+def _call(url: str, method: str, token: str, **limits: float) -> GrpcStream:
     metadata = {"x-token": token} if token else {}
     try:
-        return transport.GrpcStream(url, f"/{SERVICE}/{method}", metadata=metadata, **limits)
-    except transport.GrpcStatus as status:
+        return GrpcStream(url, f"/{SERVICE}/{method}", metadata=metadata, **limits)
+    except GrpcStatus as status:
         raise stream_error(status) from None
