@@ -173,11 +173,12 @@ def statuses(localnet: Localnet, signatures: Sequence[str]) -> list[dict[str, An
     return [status for page in of_localnet(localnet, pages) for status in page["value"]]
 
 
-def landed(localnet: Localnet, signatures: Sequence[str]) -> None:
-    """Waits until all of them are confirmed."""
+def landed(localnet: Localnet, signatures: Sequence[str], level: str = "confirmed") -> None:
+    """Waits until all of them are confirmed, or processed."""
 
-    def all_confirmed() -> bool:
+    def have_landed() -> bool:
         found = statuses(localnet, signatures)
-        return all(each and each["confirmationStatus"] != "processed" for each in found)
+        passed = {"processed", "confirmed", "finalized"} - ({"processed"} - {level})
+        return all(each and each["confirmationStatus"] in passed for each in found)
 
-    until(all_confirmed, "all transactions confirmed")
+    until(have_landed, f"all transactions {level}")

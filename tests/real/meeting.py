@@ -83,6 +83,8 @@ def _load(
 ) -> Meeting:
     workload = Workload(node, service)
     asked = subscriptions([str(each) for each in workload.wallets])
+    if isinstance(node, Validator) and not node.has_block_subscriptions:
+        asked = {name: each for name, each in asked.items() if each[0] != "blockSubscribe"}
     theirs = Heard(node.websocket_url, None, asked)
     ours = Heard(f"ws://{service.host}:{service.port}/", service.key, asked)
     with subscribed_geyser(grpc_port, service.key) as updates:
@@ -92,7 +94,8 @@ def _load(
         workload.is_open.wait()
         baseline = import_newest(node, service)
         node.wait_for_slot(max(baseline + _SLOTS_BEHIND, live + _SLOTS))
-        until(lambda: workload.rounds >= _ROUNDS or workload.failure, f"{_ROUNDS} rounds")
+        for number in range(_ROUNDS):
+            until(lambda n=number: workload.rounds > n or workload.failure, f"round {number}")
         workload.stop()
         last = node.wait_for_slot(node.call("getSlot", {"commitment": "processed"}))
         until(lambda: max(theirs.results["root"], default=0) > last, "the node's roots")

@@ -3,7 +3,8 @@
 import json
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.clients.chain_endpoints import (
     of_service,
     send_by_tpu,
     sending,
+    statuses,
 )
 from tests.clients.mixed_transactions import Mixture
 from tests.clients.planned import Pen, Planned
@@ -93,11 +95,10 @@ class Workload(threading.Thread):
         asked = [("requestAirdrop", str(key), 10_000 * SOL) for key in self.wallets]
         self.airdrops += of_service(self.service, "/", asked)
         landed(self.node, self.airdrops)
-        # What a leader gets at once it may run in another order.
-        for each in self._mixture.opening(moment_of(self.node, [])):
-            of_localnet(self.node, sending([each]))
-            landed(self.node, [each.signature])
-            self.taken.append(each)
+        for wave in _waves(self._mixture.opening(moment_of(self.node, [])), self.wallets):
+            of_localnet(self.node, sending(wave))
+            self._wait_for(wave)
+            self.taken += wave
         self._stake()
         self.is_open.set()
 
@@ -106,19 +107,31 @@ class Workload(threading.Thread):
         if not self.node.call("getVersion")["solana-core"].startswith("4.1."):
             planned.append(self._of_version_1())
         submitted = list(self._submissions())
-        for each, one in zip(planned, [*submitted, *[None] * len(planned)], strict=False):
+        beside = list(submitted)
+        for wave in _waves(planned, self.wallets):
             if self.rounds % 2:
-                of_service(self.service, "/", sending([each]))
+                of_service(self.service, "/", sending(wave))
             else:
-                of_localnet(self.node, sending([each]))
-            if one is not None:
-                of_service(self.service, "/priority", sending([one]))
+                of_localnet(self.node, sending(wave))
+            beside, now = beside[len(wave) :], beside[: len(wave)]
+            of_service(self.service, "/priority", sending(now))
+            self._wait_for(wave, "processed")
+        self._pen.moment = moment_of(self.node, [])  # a round may take as long as a blockhash
         by_tpu = self._mixture.by_tpu()
         send_by_tpu(self.node, by_tpu)
         taken = [*planned, *by_tpu]
-        landed(self.node, [each.signature for each in (*taken, *submitted)])
+        self._wait_for([*taken, *submitted])
         self.taken += taken
         self.submitted += submitted
+
+    def _wait_for(self, sent: Sequence[Planned], level: str = "confirmed") -> None:
+        signatures = [each.signature for each in sent]
+        try:
+            landed(self.node, signatures, level)
+        except AssertionError as error:
+            found = zip(sent, statuses(self.node, signatures), strict=True)
+            absent = Counter(each.kind for each, status in found if status is None)
+            raise AssertionError(f"round {self.rounds}: {error}; absent: {absent}") from None
 
     def submit(self) -> list[Planned]:
         """Some submissions by themselves, which are accepted."""
@@ -182,6 +195,38 @@ class Workload(threading.Thread):
             of_localnet(node, sending(planned))
             landed(node, [each.signature for each in planned])
             self.taken += planned
+
+
+def _waves(planned: Sequence[Planned], wallets: Sequence[Pubkey]) -> list[list[Planned]]:
+    """What a leader gets at once it may run in another order: a wave only uses what earlier ones
+    wrote, wallets aside, which have enough in any order.
+    """
+    waves: list[list[Planned]] = []
+    of_writes: dict[Pubkey, int] = {}
+    of_reads: dict[Pubkey, int] = {}
+    for each in planned:
+        written, read = _used(each.transaction)
+        written -= set(wallets)
+        read -= set(wallets)
+        before = [of_writes.get(key, -1) for key in written | read]
+        before += [of_reads.get(key, -1) for key in written]
+        number = max(before, default=-1) + 1
+        waves[number:] = waves[number:] or [[]]
+        waves[number].append(each)
+        of_writes |= dict.fromkeys(written, number)
+        of_reads |= {key: max(number, of_reads.get(key, -1)) for key in read}
+    return waves
+
+
+def _used(transaction: VersionedTransaction) -> tuple[set[Pubkey], set[Pubkey]]:
+    """Accounts that it writes, and that it reads, with the lookup tables."""
+    message = transaction.message
+    keys, header = list(message.account_keys), message.header
+    signers = header.num_required_signatures
+    written = keys[: signers - header.num_readonly_signed_accounts]
+    written += keys[signers : len(keys) - header.num_readonly_unsigned_accounts]
+    tables = [each.account_key for each in getattr(message, "address_table_lookups", ())]
+    return set(written), set(keys) - set(written) | set(tables)
 
 
 def tip_address(service: Service) -> Pubkey:
