@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -56,6 +56,11 @@ log = logging.getLogger(__name__)
 # Updates that wait for the feed's thread; more than some seconds of mainnet are not wanted live.
 _MOST_WAITING = 400_000
 _TURN_SECONDS = 0.25
+# While no process wants anything.
+_QUIET_TURN_SECONDS = 1.0
+# So long nothing in slots was wanted: then it is no longer read. Clients that come and go do not
+# make it be collected again and again.
+_LINGERING_SECONDS = 60.0
 _PAUSE_SECONDS = 0.5
 _LISTEN_SECONDS = 1.0
 # Who waits less loses what a busy machine would have published.
@@ -75,16 +80,33 @@ _REACHED = {
 _REMEMBERED_SLOTS = 2_000
 
 
-class LiveFeed:
-    """Two threads: one hears what processes want, one reads the updates. `add` never waits."""
+# The newest final slot, and what was sent of those above it, with the connections' numbers.
+Held = tuple[int, list[tuple[int, Update]]]
 
-    def __init__(self) -> None:
+
+class LiveFeed:
+    """Two threads: one hears what processes want, one reads the updates. `add` never waits.
+
+    While no process wants what is in slots, `reads_all` is False: then `add` only slots' statuses
+    and blocks. When one does, the rest comes from `held`. So that no message is neither there nor
+    added, it is kept before `reads_all` is looked at. Entries are not held: `has_entries` has
+    everything read always.
+    """
+
+    def __init__(
+        self, *, has_entries: bool = False, lingering_seconds: float = _LINGERING_SECONDS
+    ) -> None:
+        self.reads_all = has_entries
+        self.held: Callable[[], Held] = lambda: (0, [])
+        self._reads_always = has_entries
+        self._lingering_seconds = lingering_seconds
+        self._wanted_at = 0.0
         self._updates: deque[tuple[int, Update | EntryUpdate] | Ask] = deque()
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
-        self._is_eager = False
-        self._select = Selection(int.from_bytes(os.urandom(6)))
+        self._is_eager = self._is_wanted = False
+        self._select = Selection(int.from_bytes(os.urandom(6)), is_light=not has_entries)
         self._threads = [
             threading.Thread(target=self._run, name="live feed", daemon=True),
             threading.Thread(target=self._listen, name="live asks", daemon=True),
@@ -109,14 +131,14 @@ class LiveFeed:
             return
         self._updates.append((number, update))
         # Account writes alone reach no commitment: what wakes the thread follows them.
-        if isinstance(update, AccountUpdate) or self._added.is_set():
+        if isinstance(update, AccountUpdate) or not self._is_wanted or self._added.is_set():
             return
         if self._is_eager or isinstance(update, SlotUpdate | BlockMetaUpdate):
             self._added.set()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._added.wait(_TURN_SECONDS)
+            self._added.wait(_TURN_SECONDS if self._is_wanted else _QUIET_TURN_SECONDS)
             self._added.clear()
             try:
                 self._turn()
@@ -140,7 +162,7 @@ class LiveFeed:
             for _ in range(min(len(self._updates), _AT_ONCE)):
                 item = self._updates.popleft()
                 if isinstance(item, Ask):
-                    self._select.ask(item, now)
+                    self._ask(item, now)
                 else:
                     number, update = item
                     self._select.take(number, update, now, at)
@@ -149,7 +171,27 @@ class LiveFeed:
         self._select.advance(time.monotonic())
         self._select.forget_silent(time.monotonic())
         self._select.send()
-        self._is_eager = self._select.is_eager
+        self._is_eager, self._is_wanted = self._select.is_eager, self._select.is_wanted
+        self._rest()
+
+    def _ask(self, ask: Ask, now: float) -> None:
+        if self._select.is_light and any(each.kind is not Kind.TIP for each in ask.add):
+            self.reads_all, self._wanted_at = True, now
+            root, updates = self.held()
+            self._select.fill(updates, root, now)
+        self._select.ask(ask, now)
+        self._is_wanted = self._select.is_wanted
+
+    def _rest(self) -> None:
+        """Ends reading what has not been wanted for long, or is of before something was lost."""
+        now = time.monotonic()
+        if self._reads_always or not self.reads_all:
+            return
+        if self._select.wants_contents:
+            self._wanted_at = now
+        if self._select.is_light or now - self._wanted_at > self._lingering_seconds:
+            self.reads_all = False
+            self._select.lighten()
 
     def _listen(self) -> None:
         """Hears asks; after each connection to Redis, processes state all."""
@@ -184,9 +226,10 @@ class LiveFeed:
 class Selection:
     """What goes to which process: no thread and no clock of its own. `send` publishes."""
 
-    def __init__(self, feed: int) -> None:
+    def __init__(self, feed: int, *, is_light: bool = False) -> None:
         self._feed = feed
-        self._tracker = SlotTracker()
+        self._begins_light = is_light
+        self._tracker = SlotTracker(is_light=is_light)
         self._wanted = Wanted()
         self._heard_at: dict[str, float] = {}
         self._numbers: dict[str, int] = defaultdict(int)
@@ -204,7 +247,31 @@ class Selection:
         self._wanted = Wanted()
         self._heard_at.clear()
         self._out.clear()
-        self._tracker = SlotTracker()
+        self._tracker = SlotTracker(is_light=self._begins_light)
+
+    @property
+    def is_light(self) -> bool:
+        """Whether only statuses and block messages are read."""
+        return self._tracker.is_light
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a process wants anything."""
+        return bool(self._wanted)
+
+    @property
+    def wants_contents(self) -> bool:
+        """Whether a process wants more than where the chain is."""
+        return self._wanted.wants_contents
+
+    def lighten(self) -> None:
+        """Only statuses and block messages come from now on."""
+        self._tracker.lighten()
+
+    def fill(self, updates: Iterable[tuple[int, Update]], root: int, now: float) -> None:
+        """Everything comes from now on; the updates are what came meanwhile, above the root."""
+        self._tracker.fill(updates, root, now, time.time())
+        self._final = self._tracker.root
 
     def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> None:
         """A message of the connection of that number; `now` is monotonic, `at` Unix seconds."""
@@ -246,7 +313,7 @@ class Selection:
         """
         is_next = self._final in (0, slot.parent)
         self._final = slot.number
-        if not (is_next and slot.was_always_whole):
+        if not self.is_light and not (is_next and slot.was_always_whole):
             for process in self._heard_at:
                 self._put(process, Missed(slot.number))
 
@@ -266,7 +333,12 @@ class Selection:
         if ask.number:
             tracker = self._tracker
             answer = Answer(
-                ask.number, tracker.newest, tracker.root, tracker.first_kept(), self._known(ask.add)
+                ask.number,
+                tracker.newest,
+                tracker.root,
+                tracker.first_kept(),
+                self._known(ask.add),
+                tracker.remembers,
             )
             self._put(process, answer)
         if ask.again:
