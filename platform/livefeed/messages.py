@@ -56,6 +56,7 @@ class Kind(IntEnum):
     ENTRIES = 15  # b""
     ACCOUNTS_WITHIN = 16  # packed cuckoo filter of pubkeys
     MENTIONS_WITHIN = 17  # packed cuckoo filter of pubkeys that a transaction names
+    TIP = 18  # b"": the block's message, whether or not the rest of the slot is there
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -96,7 +97,8 @@ class Known(msgspec.Struct, array_like=True):
 class Answer(msgspec.Struct, array_like=True, tag="answer"):
     """The wants of an Ask count from here on. `known` are signatures among them that were seen.
     `first` is the lowest slot from which on every final slot is kept or comes, None while there is
-    none; `slot` and `root` are the newest processed and final ones.
+    none; `slot` and `root` are the newest processed and final ones. Without `remembers` a signature
+    that is not known may be of a final slot.
     """
 
     number: int
@@ -104,6 +106,7 @@ class Answer(msgspec.Struct, array_like=True, tag="answer"):
     root: int
     first: int | None
     known: list[Known] = []
+    remembers: bool = True
 
 
 class Reached(msgspec.Struct, array_like=True, tag="reached"):

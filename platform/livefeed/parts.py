@@ -54,6 +54,10 @@ class Part:
     def has_accounts(self) -> bool:
         return bool(self._written or self._accounts)
 
+    def emptied(self) -> "Part":
+        """Its block's message alone."""
+        return Part(meta=self.meta, bank=self.bank, is_mixed=self.is_mixed)
+
     def put(self, update: TransactionUpdate | BlockMetaUpdate) -> None:
         """Adds another message."""
         if isinstance(update, TransactionUpdate):

@@ -126,6 +126,8 @@ class Hub:
                 subscription.is_open = True
                 for want in subscription.wants():
                     self._index[want.kind, want.level, want.key][subscription] = None
+                if isinstance(subscription, SignatureSubscription) and not answer.remembers:
+                    self._outcomes.look()
             ready(answer)
 
         needs = subscription.needs()

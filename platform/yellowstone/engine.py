@@ -11,7 +11,7 @@ from subscriptions.members import Members
 from subscriptions.threads import DatabaseThreads
 from upstream.geyser.request_filters import Filters
 from yellowstone.content import content_of, created_now
-from yellowstone.matching import HEADERS, wants_of
+from yellowstone.matching import TIPS, wants_of
 from yellowstone.streams import Stream
 from yellowstone.tip import Tip
 
@@ -50,8 +50,7 @@ class Engine:
             asyncio.create_task(self._deal()),
             asyncio.create_task(self.members.watch()),
         ]
-        # Where the chain is, and what became of each slot.
-        self.link.want(HEADERS, _nothing, again=True)
+        self.link.want(TIPS, _nothing, again=True)
 
     async def stop(self) -> None:
         self.members.end_all("service_stops")

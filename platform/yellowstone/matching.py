@@ -29,7 +29,9 @@ _MOVES: dict[str, int] = {
     "dead": SlotStatus.SLOT_DEAD,
 }
 _LEAST_CUCKOO_BYTES = 128 * 1_024
+# What became of each slot, which every stream wants, and where the chain is.
 HEADERS = [Want(Kind.HEADER, level) for level in Level]
+TIPS = [Want(Kind.TIP, level) for level in Level]
 
 
 def level_of(filters: Filters) -> Level:
