@@ -107,7 +107,7 @@ def _half_sealed(source: Path | None) -> Pairs:
 
     _empty()
     records = list(_records(source))
-    copies = [_moved(record, 2 * _EPOCH) for record in records]
+    copies = [moved(record, 2 * _EPOCH) for record in records]
     record_blocks(records, now=datetime.now(UTC))
     seal_all()
     record_blocks(copies, now=datetime.now(UTC))
@@ -166,6 +166,27 @@ def seal_all() -> None:
         pass
 
 
+def moved(record: Any, slots: int) -> Any:
+    """The same block at another slot, with another blockhash and other signatures."""
+    from chain.blocks import TransactionRecord
+    from chain.encodings import b58decode, b58encode
+
+    def marked(data: bytes, at: int) -> bytes:
+        return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+    return replace(
+        record,
+        slot=record.slot + slots,
+        parent_slot=record.parent_slot + slots,
+        blockhash=b58encode(marked(b58decode(record.blockhash), 8)),
+        transactions=[
+            # the first signature begins after its count, one byte
+            TransactionRecord(marked(entry.wire, 9), entry.meta)
+            for entry in record.transactions
+        ],
+    )
+
+
 def _records(source: Path | None) -> Iterator[Any]:
     from upstream.archives.block_files import open_block_file
 
@@ -189,28 +210,7 @@ def _first(source: Path | None) -> Any:
     """A block of one transaction, far below the others."""
     record = next(_made(1))
     return replace(
-        _moved(record, -250_000_000), transactions=record.transactions[:1], account_writes=None
-    )
-
-
-def _moved(record: Any, slots: int) -> Any:
-    """The same block at another slot, with another blockhash and other signatures."""
-    from chain.blocks import TransactionRecord
-    from chain.encodings import b58decode, b58encode
-
-    def marked(data: bytes, at: int) -> bytes:
-        return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-
-    return replace(
-        record,
-        slot=record.slot + slots,
-        parent_slot=record.parent_slot + slots,
-        blockhash=b58encode(marked(b58decode(record.blockhash), 8)),
-        transactions=[
-            # the first signature begins after its count, one byte
-            TransactionRecord(marked(entry.wire, 9), entry.meta)
-            for entry in record.transactions
-        ],
+        moved(record, -250_000_000), transactions=record.transactions[:1], account_writes=None
     )
 
 
