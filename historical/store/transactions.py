@@ -12,7 +12,7 @@ from historical.packed_index import signature_key
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.apart import ListedColumns, ListedRow
-from historical.store.sealed_blocks import ENTRY
+from historical.store.sealed_blocks import ERR
 from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
 from historical.store.sealed_lookup import Place, SealedTransaction
 from historical.store.sealed_state import VERSION_QUERY, Moved, Sealed
@@ -197,15 +197,20 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     return found
 
 
-# Of the places `w`; a sealed one has an entry in place of a row.
+# Of places, in their order; a sealed one has an entry in place of a row. OFFSET 0: it is cut
+# out once.
 _LISTED = (
+    " FROM (SELECT w.slot, w.position, w.n, t.signature, t.err, t.memo, b.block_time, s.errs,"
+    f" substring(s.entries FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry,"
+    " s.memos[array_position(s.memo_positions, w.position::int)] AS sealed_memo"
     " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
     " JOIN historical_block b ON b.slot = w.slot"
     " LEFT JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
-    # Not made one with the join, it is only looked at where the block is sealed.
-    f" LEFT JOIN LATERAL ({ENTRY} AND b.body IS NULL OFFSET 0) AS s ON true"
-    " WHERE t.signature IS NOT NULL OR s.entry IS NOT NULL ORDER BY w.n"
+    " LEFT JOIN historical_sealedblock s ON s.slot = CASE WHEN b.body IS NULL THEN w.slot END"
+    " OFFSET 0) AS l"
+    f" WHERE l.signature IS NOT NULL OR octet_length(l.entry) = {ENTRY_BYTES} ORDER BY l.n"
 )
+_ERR = ERR.format(block="l", entry="l.entry")
 
 
 def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
@@ -213,8 +218,8 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     if is_clustered():
         return [row for _, row in apart.listed(places)]
     rows = fetch_all(
-        "SELECT w.slot, w.position, t.signature, t.err, t.memo, b.block_time,"
-        f" s.entry, s.err, s.memo{_LISTED}",
+        "SELECT l.slot, l.position, l.signature, l.err, l.memo, l.block_time,"
+        f" l.entry, {_ERR}, l.sealed_memo{_LISTED}",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
@@ -241,10 +246,10 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     row = fetch_one(
         "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
         " string_agg(err, E'\n'), string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
-        " SELECT w.n, t.signature IS NULL AS is_sealed,"
-        rf" coalesce(t.signature || '\x{_PADDING.hex()}'::bytea, s.entry) AS entry,"
-        " coalesce(t.err, s.err, 'null') AS err, coalesce(t.memo, s.memo, 'null') AS memo,"
-        f" coalesce(b.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
+        " SELECT l.n, l.signature IS NULL AS is_sealed,"
+        rf" coalesce(l.signature || '\x{_PADDING.hex()}'::bytea, l.entry) AS entry,"
+        f" coalesce(l.err, {_ERR}, 'null') AS err, coalesce(l.memo, l.sealed_memo, 'null') AS memo,"
+        f" coalesce(l.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
