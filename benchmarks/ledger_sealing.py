@@ -121,7 +121,8 @@ def _half_sealed(source: Path | None) -> Pairs:
     ]
     chosen = chance.sample(transactions, min(_SAMPLE, len(transactions)))
     slots = [record.slot for record in records][:60]
-    last = records[-1].transactions[-1].signature
+    # Both bounds are a row's: one of what is sealed takes another statement to find.
+    bound = b58encode(copies[0].transactions[0].signature)
     addresses = [chance.choice(entry.account_keys) for entry, _ in chosen[:500]]
     bounds = {"limit": 100}
 
@@ -144,11 +145,8 @@ def _half_sealed(source: Path | None) -> Pairs:
             [each("getBlock", slot, _V0) for slot in slots],
         ),
         "getSignaturesForAddress, 100": (
-            [listed(address, until=b58encode(last)) for address in addresses],
-            [
-                listed(address, before=b58encode(copies[0].transactions[0].signature))
-                for address in addresses
-            ],
+            [listed(address, until=bound) for address in addresses],
+            [listed(address, before=bound) for address in addresses],
         ),
     }
 
