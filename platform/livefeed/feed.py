@@ -242,13 +242,14 @@ class Selection:
 
     def _check_chain(self, slot: Slot) -> None:
         """Where a final slot missed something, or is not the next one, subscriptions with a memory
-        read what is stored.
+        read what is stored; others cannot go on where slots are missing.
         """
         is_next = self._final in (0, slot.parent)
+        is_there = bool(slot.parts) or slot.is_of_before
         self._final = slot.number
         if not (is_next and slot.was_always_whole):
             for process in self._heard_at:
-                self._put(process, Missed(slot.number))
+                self._put(process, Missed(slot.number, not (is_next and is_there)))
 
     def ask(self, ask: Ask, now: float) -> None:
         """A process says that it is there, and what it wants from now on."""

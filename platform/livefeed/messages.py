@@ -174,10 +174,12 @@ class Rooted(msgspec.Struct, array_like=True, tag="rooted"):
 
 class Missed(msgspec.Struct, array_like=True, tag="missed"):
     """Of the final slot, or between it and the final one before, something did not come by the
-    stream: what was wanted of it may not have been sent.
+    stream: what was wanted of it may not have been sent. `is_break`: that is one or more slots as
+    a whole.
     """
 
     slot: int
+    is_break: bool = False
 
 
 Body = Answer | Reached | Received | Moved | Opened | Rooted | Missed

@@ -194,15 +194,12 @@ class Stream:
         self._send(found)
         return len(found)
 
-    def lost(self) -> None:
-        """Something that happened may be missing."""
-        if self.replay is not None:
-            self.replay.lost()
-        elif self.filters is not None:
-            self.end("interrupted")
+    def is_interrupted(self, slot: int) -> bool:
+        is_plain = self.replay is None and self.filters is not None
+        return is_plain and slot > self._began_at
 
-    def missed(self) -> None:
-        """The stream that is followed missed something of a final slot."""
+    def lost(self) -> None:
+        """Something that happened may be missing, which a replay reads."""
         if self.replay is not None:
             self.replay.lost()
 
