@@ -68,7 +68,8 @@ class Connection(WebSocket):
 
     @property
     def hears_chain(self) -> bool:
-        return any(each.is_wanted for each in self.open.values())
+        # One that reads what is stored meanwhile heard what happens before.
+        return any(each.is_wanted or each.began_at for each in self.open.values())
 
     def is_interrupted(self, slot: int) -> bool:
         return any(each.is_interrupted(slot) for each in self.open.values())

@@ -69,8 +69,9 @@ class Stream:
 
     @property
     def hears_chain(self) -> bool:
-        is_live = self.filters is not None or (self.replay is not None and self.replay.is_open)
-        return is_live and bool(self.wants)
+        if self.replay is not None:
+            return self.replay.was_open
+        return self.filters is not None and bool(self.wants)
 
     @property
     def unread_bytes(self) -> int:
