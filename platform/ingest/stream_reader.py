@@ -32,7 +32,7 @@ from upstream.geyser.events import (
     SlotIncomplete,
     TooFarAhead,
 )
-from upstream.geyser.updates import AccountUpdate, EntryUpdate, SlotUpdate
+from upstream.geyser.updates import AccountUpdate, PassedOn, SlotUpdate
 from upstream.head_bound import MOST_SLOT, HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -261,7 +261,7 @@ class StreamReader:
                 self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
                 raise Unreachable("it sends only slots that the chain cannot have reached")
 
-    def _observe_entry(self, entry: EntryUpdate) -> None:
+    def _observe_entry(self, entry: PassedOn) -> None:
         if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
             self._sink.observe(self._connection, entry)
 

@@ -7,7 +7,7 @@ from ingest.follower_state import FollowerState
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.updates import (
     BlockMetaUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
     TransactionUpdate,
     Update,
@@ -40,7 +40,7 @@ class Sink(Protocol):
     def publish(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
         """Called for the leading stream only, with each message except account writes."""
 
-    def observe(self, number: int, update: Update | EntryUpdate) -> None:
+    def observe(self, number: int, update: Update | PassedOn) -> None:
         """Called with every message of every stream of the followed chain."""
 
     def check(self) -> None:

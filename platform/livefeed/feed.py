@@ -42,7 +42,7 @@ from shared_state.redis_client import client, client_of
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
     TransactionUpdate,
     Update,
@@ -79,7 +79,7 @@ class LiveFeed:
     """Two threads: one hears what processes want, one reads the updates. `add` never waits."""
 
     def __init__(self) -> None:
-        self._updates: deque[tuple[int, Update | EntryUpdate] | Ask] = deque()
+        self._updates: deque[tuple[int, Update | PassedOn] | Ask] = deque()
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
@@ -102,7 +102,7 @@ class LiveFeed:
         for thread in self._threads:
             thread.join(timeout=3.0)
 
-    def add(self, number: int, update: Update | EntryUpdate) -> None:
+    def add(self, number: int, update: Update | PassedOn) -> None:
         """A message of the connection of that number; cheap, for the reading threads."""
         if len(self._updates) >= _MOST_WAITING:
             self._dropped = True
@@ -206,7 +206,7 @@ class Selection:
         self._out.clear()
         self._tracker = SlotTracker()
 
-    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> None:
+    def take(self, number: int, update: Update | PassedOn, now: float, at: float) -> None:
         """A message of the connection of that number; `now` is monotonic, `at` Unix seconds."""
         is_taken = self._tracker.take(number, update, now, at)
         if isinstance(update, AccountUpdate) or not is_taken:
@@ -396,6 +396,8 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
         part.has_entries or slot.is_of_before or not picked.entries,
         part.bank or (0 if part.meta is None else part.meta.bank),
+        list(slot.new_parents.values()) if picked.entries else [],
+        part.footer if picked.footers else b"",
     )
 
 

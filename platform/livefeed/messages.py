@@ -56,6 +56,7 @@ class Kind(IntEnum):
     ENTRIES = 15  # b""
     ACCOUNTS_WITHIN = 16  # packed cuckoo filter of pubkeys
     MENTIONS_WITHIN = 17  # packed cuckoo filter of pubkeys that a transaction names
+    FOOTERS = 18  # b""
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -115,6 +116,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     the whole slot, wanted or not; of failed transactions only with the block. `entries` are
     messages in their order; `has_entries`: all of them came, if they are wanted, or the slot is of
     before the stream began. `bank` is the validator's bank_id, 0 where the stream does not send it.
+    `new_parents` come with the entries: messages that the block goes on from another parent.
     """
 
     slot: int
@@ -133,6 +135,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     entries: list[bytes] = []
     has_entries: bool = True
     bank: int = 0
+    new_parents: list[bytes] = []
+    footer: bytes = b""
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):

@@ -47,8 +47,8 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
-        # Entries are not stored: a replay of them reaches what the feed keeps.
-        self._is_stored = not wants_entries(filters)
+        # Entries and footers are not stored: a replay of them reaches what the feed keeps.
+        self._is_stored = not (wants_entries(filters) or filters.footers)
 
     # --- from the engine --------------------------------------------------------------------------
 
