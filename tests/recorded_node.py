@@ -77,6 +77,11 @@ class Recording:
         own = [n for n in own if self.messages[n].kind != "slot"] or own
         return own[min(int(len(own) * share), len(own) - 1)] if own else len(self.messages)
 
+    def last_final(self) -> int:
+        """The newest slot that is final in it."""
+        of_slots = (each.update.slot for each in self.messages if each.kind == "slot")
+        return max(each.slot for each in of_slots if each.status == schema.SlotStatus.SLOT_FINALIZED)
+
     def of_slot(self, slot: int, kind: str) -> list[Any]:
         """The slot's updates of a kind, in the order in which they came."""
         return [getattr(each.update, kind) for each in self._places.get((slot, kind), ())]
