@@ -35,7 +35,7 @@ from upstream.geyser.events import (
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
     Update,
 )
@@ -280,7 +280,7 @@ class StreamReader:
                 self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
                 raise Unreachable("it sends only slots that the chain cannot have reached")
 
-    def _observe_entry(self, entry: EntryUpdate) -> None:
+    def _observe_entry(self, entry: PassedOn) -> None:
         if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
             self._sink.live.add(self._connection, entry)
 

@@ -19,7 +19,7 @@ from shared_state.redis_client import client
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
     Update,
 )
@@ -58,7 +58,7 @@ class LiveFeed:
         self._reads_always = has_entries
         self._lingering_seconds = lingering_seconds
         self._wanted_at = 0.0
-        self._updates: deque[tuple[int, Update | EntryUpdate] | Ask] = deque()
+        self._updates: deque[tuple[int, Update | PassedOn] | Ask] = deque()
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
@@ -81,7 +81,7 @@ class LiveFeed:
         for thread in self._threads:
             thread.join(timeout=3.0)
 
-    def add(self, number: int, update: Update | EntryUpdate) -> None:
+    def add(self, number: int, update: Update | PassedOn) -> None:
         """A message of the connection of that number; cheap, for the reading threads."""
         if len(self._updates) >= _MOST_WAITING:
             self._dropped = True

@@ -32,7 +32,7 @@ from livefeed.wanted import Picked, Wanted
 from shared_state.redis_client import client_of
 from upstream.geyser.updates import (
     AccountUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
     TransactionUpdate,
     Update,
@@ -107,7 +107,7 @@ class Selection:
         self._tracker.fill(updates, root, now, time.time())
         self._final = self._tracker.root
 
-    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> None:
+    def take(self, number: int, update: Update | PassedOn, now: float, at: float) -> None:
         """A message of the connection of that number; `now` is monotonic, `at` Unix seconds."""
         is_taken = self._tracker.take(number, update, now, at)
         if isinstance(update, AccountUpdate) or not is_taken:
@@ -143,13 +143,14 @@ class Selection:
 
     def _check_chain(self, slot: Slot) -> None:
         """Where a final slot missed something, or is not the next one, subscriptions with a memory
-        read what is stored.
+        read what is stored; others cannot go on where slots are missing.
         """
         is_next = self._final in (0, slot.parent)
+        is_there = bool(slot.parts) or slot.is_of_before
         self._final = slot.number
         if not self.is_light and not (is_next and slot.was_always_whole):
             for process in self._heard_at:
-                self._put(process, Missed(slot.number))
+                self._put(process, Missed(slot.number, not (is_next and is_there)))
 
     def ask(self, ask: Ask, now: float) -> None:
         """A process says that it is there, and what it wants from now on."""
@@ -301,6 +302,8 @@ def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
         [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
         part.has_entries or slot.is_of_before or not picked.entries,
         part.bank or (0 if part.meta is None else part.meta.bank),
+        list(slot.new_parents.values()) if picked.entries else [],
+        part.footer if picked.footers else b"",
     )
 
 

@@ -11,6 +11,9 @@ from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
     EntryUpdate,
+    FooterUpdate,
+    ParentUpdate,
+    PassedOn,
     SlotUpdate,
     Update,
 )
@@ -42,7 +45,7 @@ class Slot:
     none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
     announced last, `was_always_whole` each time. `is_of_before` if the streams began above it, and
-    only its statuses come.
+    only its statuses come. `new_parents` are messages that its block goes on from these.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Slot:
     was_whole: bool = True
     was_always_whole: bool = True
     is_of_before: bool = False
+    new_parents: dict[int, bytes] = field(default_factory=dict)
 
     def announce(self, level: Level) -> "Step":
         self.level = level
@@ -179,7 +183,7 @@ class SlotTracker:
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0
 
-    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> bool:
+    def take(self, number: int, update: Update | PassedOn, now: float, at: float) -> bool:
         """Takes a message of the connection of that number; `now` is monotonic, `at` Unix seconds.
         False if it is of a slot that is decided, or one too many.
         """
@@ -191,6 +195,9 @@ class SlotTracker:
         if isinstance(update, SlotUpdate):
             return self._moved(slot, number, update, now)
         slot.heard_at = now
+        if isinstance(update, ParentUpdate):
+            slot.new_parents.setdefault(update.parent_slot, update.packed)
+            return True
         part = slot.parts.get((number, update.bank))
         if part is None:
             part = slot.parts[number, update.bank] = Part(bank=update.bank)
@@ -202,6 +209,8 @@ class SlotTracker:
             if update.place not in part.entries:
                 part.size += len(update.packed)
             part.entries[update.place] = update.packed
+        elif isinstance(update, FooterUpdate):
+            part.footer = update.packed
         else:
             part.put(update)
         if isinstance(update, BlockMetaUpdate):

@@ -26,6 +26,7 @@ class Picked:
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     block: bool = False
     entries: bool = False
+    footers: bool = False
 
     def accounts_in_order(self) -> list[AccountUpdate]:
         return sorted(self.accounts.values(), key=lambda each: each.write_version)
@@ -96,6 +97,8 @@ class Wanted:
                 picked[process].block = True
         for process in self._keys[Kind.ENTRIES, level].get(b"", ()):
             picked[process].entries = True
+        for process in self._keys[Kind.FOOTERS, level].get(b"", ()):
+            picked[process].footers = True
         signatures = self._keys[Kind.SIGNATURE, level]
         for signature in signatures.keys() & part.signatures.keys():
             found = part.signatures[signature]

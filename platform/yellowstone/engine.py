@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from chain.units import I64_MAX
 from livefeed.messages import Answer, Body, Missed, Moved, Reached
 from shared_state.outages import AWAY
 from subscriptions.link import FeedLink, Ready
@@ -120,9 +121,12 @@ class Engine:
     def _silent(self) -> None:
         self.members.end_silent()
 
-    def _lost(self) -> None:
+    def _lost(self, slot: int = I64_MAX) -> None:
+        """Something that happened up to the slot may be missing, or something of a slot."""
         for stream in list(self._streams):
             stream.lost()
+        if slot:
+            self.members.end_interrupted(slot)
 
     async def _deal(self) -> None:
         while True:
@@ -154,8 +158,7 @@ class Engine:
                 for stream in list(self._streams):
                     stream.move(body, created)
             case Missed():
-                for stream in list(self._streams):
-                    stream.missed()
+                self._lost(body.slot if body.is_break else 0)
             case Answer():
                 for stream in list(self._streams):
                     stream.reached(body.root)
