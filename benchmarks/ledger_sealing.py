@@ -107,7 +107,7 @@ def _half_sealed(source: Path | None) -> Pairs:
 
     _empty()
     records = list(_records(source))
-    copies = [_moved(record, 2 * _EPOCH) for record in records]
+    copies = [moved(record, 2 * _EPOCH) for record in records]
     record_blocks(records, now=datetime.now(UTC))
     seal_all()
     record_blocks(copies, now=datetime.now(UTC))
@@ -121,7 +121,8 @@ def _half_sealed(source: Path | None) -> Pairs:
     ]
     chosen = chance.sample(transactions, min(_SAMPLE, len(transactions)))
     slots = [record.slot for record in records][:60]
-    last = records[-1].transactions[-1].signature
+    # Both bounds are a row's: one of what is sealed takes another statement to find.
+    bound = b58encode(copies[0].transactions[0].signature)
     addresses = [chance.choice(entry.account_keys) for entry, _ in chosen[:500]]
     bounds = {"limit": 100}
 
@@ -144,11 +145,8 @@ def _half_sealed(source: Path | None) -> Pairs:
             [each("getBlock", slot, _V0) for slot in slots],
         ),
         "getSignaturesForAddress, 100": (
-            [listed(address, until=b58encode(last)) for address in addresses],
-            [
-                listed(address, before=b58encode(copies[0].transactions[0].signature))
-                for address in addresses
-            ],
+            [listed(address, until=bound) for address in addresses],
+            [listed(address, before=bound) for address in addresses],
         ),
     }
 
@@ -164,6 +162,27 @@ def seal_all() -> None:
         finished_below=2**40,
     ):
         pass
+
+
+def moved(record: Any, slots: int) -> Any:
+    """The same block at another slot, with another blockhash and other signatures."""
+    from chain.blocks import TransactionRecord
+    from chain.encodings import b58decode, b58encode
+
+    def marked(data: bytes, at: int) -> bytes:
+        return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+    return replace(
+        record,
+        slot=record.slot + slots,
+        parent_slot=record.parent_slot + slots,
+        blockhash=b58encode(marked(b58decode(record.blockhash), 8)),
+        transactions=[
+            # the first signature begins after its count, one byte
+            TransactionRecord(marked(entry.wire, 9), entry.meta)
+            for entry in record.transactions
+        ],
+    )
 
 
 def _records(source: Path | None) -> Iterator[Any]:
@@ -189,28 +208,7 @@ def _first(source: Path | None) -> Any:
     """A block of one transaction, far below the others."""
     record = next(_made(1))
     return replace(
-        _moved(record, -250_000_000), transactions=record.transactions[:1], account_writes=None
-    )
-
-
-def _moved(record: Any, slots: int) -> Any:
-    """The same block at another slot, with another blockhash and other signatures."""
-    from chain.blocks import TransactionRecord
-    from chain.encodings import b58decode, b58encode
-
-    def marked(data: bytes, at: int) -> bytes:
-        return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-
-    return replace(
-        record,
-        slot=record.slot + slots,
-        parent_slot=record.parent_slot + slots,
-        blockhash=b58encode(marked(b58decode(record.blockhash), 8)),
-        transactions=[
-            # the first signature begins after its count, one byte
-            TransactionRecord(marked(entry.wire, 9), entry.meta)
-            for entry in record.transactions
-        ],
+        moved(record, -250_000_000), transactions=record.transactions[:1], account_writes=None
     )
 
 

@@ -33,6 +33,8 @@ WHOLE = {
     **{"encoding": "json", "transactionDetails": "full", "rewards": True},
     "maxSupportedTransactionVersion": 1,
 }
+# Of replays. Features of 4.4.0 that the engine does not have (docs/decisions/missing-rules.md).
+VERDICTS = {"4.1.2": {"verified"}, "4.4.0": {"verified", "unverified engine_missing_rules"}}
 _BASE64 = {"encoding": "base64", "commitment": "confirmed"}
 # Slower than the recorded validators: few slots are left out.
 _SLOT_SECONDS = 0.5

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import grpc
 import zstandard
@@ -76,6 +77,13 @@ class Recording:
         own = [n for n, each in enumerate(self.messages) if each.slot == slot]
         own = [n for n in own if self.messages[n].kind != "slot"] or own
         return own[min(int(len(own) * share), len(own) - 1)] if own else len(self.messages)
+
+    def last_final(self) -> int:
+        """The newest slot that is final in it."""
+        of_slots = (each.update.slot for each in self.messages if each.kind == "slot")
+        return max(
+            each.slot for each in of_slots if each.status == schema.SlotStatus.SLOT_FINALIZED
+        )
 
     def of_slot(self, slot: int, kind: str) -> list[Any]:
         """The slot's updates of a kind, in the order in which they came."""
@@ -151,6 +159,7 @@ class RecordedNode:
         self._streams: list[_Stream] = []
         self._changed = threading.Condition()
         self._is_closed = False
+        self.http: ThreadingHTTPServer | None = None
 
     def play(self, place: int | None = None, *, slot_seconds: float = 0.0) -> None:
         """Lets everything before the place happen, all without one; `slot_seconds` after each new
@@ -175,15 +184,20 @@ class RecordedNode:
                 each.asked.put(None)
             self._changed.notify_all()
 
-    def restart(self, place: int) -> None:
-        """The node is killed and comes back where the chain is at the place: its plugin knows
-        nothing of before.
+    @contextlib.contextmanager
+    def away(self, place: int) -> Iterator[None]:
+        """The node is killed: for the block its ports are closed. Then it is back where the chain
+        is at the place; its plugin knows nothing of before.
         """
-        self.cut()
+        self._close_ports()
         with self._changed:
             self._happened = place
             self._frozen.clear()
             self._begun.clear()
+        try:
+            yield
+        finally:
+            self.open_ports()
 
     def _happen(self, message: Message) -> bool:
         """Takes note of the message; True if its slot begins with it."""
@@ -348,12 +362,47 @@ class RecordedNode:
                 }
         raise KeyError(method)
 
+    # --- ports ------------------------------------------------------------------------------------
+
+    def open_ports(self) -> None:
+        """Listens at `geyser_url` and `url`: the second time where it did the first time."""
+        unary = ("GetSlot", "SubscribeReplayInfo", "GetVersion", "Ping")
+        methods: dict[str, Any] = {
+            "Subscribe": grpc.stream_stream_rpc_method_handler(self.subscribe),
+            **{
+                name: grpc.unary_unary_rpc_method_handler(partial(self.ask, name)) for name in unary
+            },
+        }
+        self._grpc = grpc.server(
+            futures.ThreadPoolExecutor(16),
+            # A plugin's server counts no pings.
+            options=[("grpc.max_send_message_length", -1), ("grpc.http2.max_ping_strikes", 0)],
+        )
+        handler = grpc.method_handlers_generic_handler(_SERVICE, methods)
+        self._grpc.add_generic_rpc_handlers((handler,))
+        port = self._grpc.add_insecure_port(f"127.0.0.1:{urlsplit(self.geyser_url).port or 0}")
+        self.geyser_url = f"http://127.0.0.1:{port}"
+        address = ("127.0.0.1", urlsplit(self.url).port or 0)
+        self.http = ThreadingHTTPServer(address, partial(_Rpc, self))
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        serve = partial(self.http.serve_forever, poll_interval=0.05)
+        self._serving = threading.Thread(target=serve)
+        self._grpc.start()
+        self._serving.start()
+
+    def _close_ports(self) -> None:
+        self.cut()
+        self._grpc.stop(None).wait()
+        self.http.shutdown()
+        self.http.server_close()
+        self._serving.join()
+        self.http = None
+
     def close(self) -> None:
         with self._changed:
             self._is_closed = True
-            for each in self._streams:
-                each.asked.put(None)
-            self._changed.notify_all()
+        self._close_ports()
 
 
 @dataclass
@@ -458,6 +507,9 @@ class _Rpc(BaseHTTPRequestHandler):
         super().__init__(*arguments)
 
     def do_POST(self) -> None:
+        if self.server is not self._node.http:
+            self.close_connection = True  # the node was killed since
+            return
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         many = asked if isinstance(asked, list) else [asked]
         answers = [self._answer(each) for each in many]
@@ -485,29 +537,8 @@ class _Rpc(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(node: RecordedNode) -> Iterator[RecordedNode]:
     """The node at `geyser_url` and `url`, until the end of the block."""
-    unary = ("GetSlot", "SubscribeReplayInfo", "GetVersion", "Ping")
-    methods: dict[str, Any] = {
-        "Subscribe": grpc.stream_stream_rpc_method_handler(node.subscribe),
-        **{name: grpc.unary_unary_rpc_method_handler(partial(node.ask, name)) for name in unary},
-    }
-    server = grpc.server(
-        futures.ThreadPoolExecutor(16),
-        # A plugin's server counts no pings.
-        options=[("grpc.max_send_message_length", -1), ("grpc.http2.max_ping_strikes", 0)],
-    )
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, methods),))
-    node.geyser_url = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Rpc, node))
-    http.daemon_threads = True
-    node.url = f"http://127.0.0.1:{http.server_port}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
-    server.start()
-    thread.start()
+    node.open_ports()
     try:
         yield node
     finally:
         node.close()
-        server.stop(None).wait()
-        http.shutdown()
-        http.server_close()
-        thread.join()

@@ -147,9 +147,10 @@ def _token_place(page: Page) -> LedgerPosition | None:
     if match is None:
         raise BadPaginationToken("expected `slot:position` as the previous answer gave it")
     place = LedgerPosition(int(match[1]), int(match[2]))
-    if match[3]:
+    is_possible = place.slot <= I64_MAX and place.position <= MAX_POSITION
+    if match[3] and is_possible:
         return place
-    rows = listed([place]) if place.slot <= I64_MAX else []
+    rows = listed([place]) if is_possible else []
     if not rows:
         raise BadPaginationToken("it names no transaction of the ledger")
     low, high = filters.slot_range(page.filters.slot)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from columns.raw_queries import fetch_all, raw_connection
 from historical.store.copying import copy_rows
+from historical.store.sealed_state import counts
 
 MERGING, LIVE, MERGED = 0, 1, 2
 
@@ -27,10 +28,7 @@ class RunRow(NamedTuple):
 
     def counts(self, slot: int) -> bool:
         """Whether entries of the slot count."""
-        ends = self.removed
-        return not ends or not any(
-            first <= slot <= last for first, last in zip(ends[::2], ends[1::2], strict=True)
-        )
+        return counts(self.removed, slot)
 
 
 def insert(run: RunRow) -> int:

@@ -24,9 +24,11 @@ log = logging.getLogger(__name__)
 
 # Of some 2 MB each at most.
 _DICTIONARIES = 8
+# Of an entry and its block: PostgreSQL opens no list of errors for one that has none.
+ERR = "{block}.errs[nullif(get_byte({entry}, 64) * 256 + get_byte({entry}, 65), 0)]"
 # An entry, its error and its memo, of the place `w` in a LATERAL query; no row unless it is sealed.
 ENTRY = (
-    "SELECT e.entry, s.errs[get_byte(e.entry, 64) * 256 + get_byte(e.entry, 65)] AS err,"
+    f"SELECT e.entry, {ERR.format(block='s', entry='e.entry')} AS err,"
     " s.memos[array_position(s.memo_positions, w.position::int)] AS memo"
     " FROM historical_sealedblock s, LATERAL (SELECT substring(s.entries"
     f" FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry OFFSET 0) AS e"
@@ -34,7 +36,7 @@ ENTRY = (
 )
 # A cluster's: of the place ($1, $2), with what else is asked of its block.
 _ENTRY_APART = (
-    "SELECT e.entry, e.errs[get_byte(e.entry, 64) * 256 + get_byte(e.entry, 65)],"
+    f"SELECT e.entry, {ERR.format(block='e', entry='e.entry')},"
     " e.memos[array_position(e.memo_positions, $2::int)],"
     " e.sealed_range, e.frames, e.ends, e.skipped FROM (SELECT *,"
     f" substring(entries FROM $2::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry"

@@ -24,16 +24,20 @@ _OF_RUNS = (
     ") AS p ON true"
 )
 _BELOW, _ABOVE = _OF_RUNS.format("<", "DESC"), _OF_RUNS.format(">", "")
-# The server looks for the keys in the blocks: mostly none has them, and none is sent.
-_WITH_KEYS = (
-    f"SELECT v.number, p.* FROM {VERSION} AS v LEFT JOIN LATERAL ("
-    " SELECT w.run, k.number AS key, q.block FROM unnest($1) AS w(run),"
-    " unnest($2) WITH ORDINALITY AS k(key, number), LATERAL ("
-    " SELECT block FROM historical_packedindex WHERE run = w.run"
-    r" AND first_entry <= k.key || '\xffffffffffffffff'::bytea"
-    " ORDER BY first_entry DESC LIMIT 1) AS q WHERE position(k.key IN q.block) > 0"
-    ") AS p ON true"
+# Of a signature `w` without a row `h` the blocks that may have its key, of the newest runs first,
+# {} at most. The server looks for the key in the blocks: mostly none has it, and none is sent.
+CANDIDATES = (
+    " LEFT JOIN LATERAL (SELECT r.id AS run, r.removed, q.block FROM ("
+    " SELECT id, removed FROM historical_indexrun WHERE state = 1 AND kind = 1"
+    " ORDER BY last_slot DESC, id DESC) AS r, LATERAL ("
+    " SELECT block FROM historical_packedindex WHERE run = r.id"
+    r" AND first_entry <= w.key || '\xffffffffffffffff'::bytea"
+    " ORDER BY first_entry DESC LIMIT 1) AS q"
+    " WHERE h.slot IS NULL AND position(w.key IN q.block) > 0 LIMIT {}) AS p ON true"
 )
+# How many at most: another one than the first is needed where that is of a removed block, or of
+# a signature with the same key.
+NUMBERS_OF_CANDIDATES = (1, 1_000_000)
 
 # A cluster's, of one run $1.
 _IN_ONE = (
@@ -86,16 +90,11 @@ def _apart(queries: Sequence[Query], version: int) -> list[list[tuple[Any, ...]]
 def blocks_with_keys(
     runs: Sequence[Run], keys: Sequence[bytes], version: int
 ) -> list[tuple[int, int, bytes]]:
-    """(run, index of the key, block) of the blocks that may have the keys of signatures."""
-    if is_clustered():
-        wanted = [(run.id, number) for run in runs for number in range(len(keys))]
-        found = _apart([(_WITH_KEY, run, keys[number]) for run, number in wanted], version)
-        return [
-            (run, number, rows[0][0])
-            for (run, number), rows in zip(wanted, found, strict=True)
-            if rows
-        ]
-    rows = fetch_all(_WITH_KEYS, [run.id for run in runs], keys)
-    if rows[0][0] != version:
-        raise Moved
-    return [(run, number - 1, block) for _, run, number, block in rows if run is not None]
+    """(run, index of the key, block) of the blocks that may have the keys of signatures, in a
+    cluster.
+    """
+    wanted = [(run.id, number) for run in runs for number in range(len(keys))]
+    found = _apart([(_WITH_KEY, run, keys[number]) for run, number in wanted], version)
+    return [
+        (run, number, rows[0][0]) for (run, number), rows in zip(wanted, found, strict=True) if rows
+    ]

@@ -1,110 +1,101 @@
 """Sealed transactions by their signatures, and the rows of those at known places."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one
 from historical.packed_index import DamagedBlock, SignatureIndex, signature_key
 from historical.sealed_entries import PackedEntries
-from historical.store import sealed_blocks, sealed_index, sealed_state
+from historical.store import sealed_blocks, sealed_index
 from historical.store.sealed_blocks import ENTRY, SealedRow, damaged
-from historical.store.sealed_state import Moved, Run, Sealed
+from historical.store.sealed_state import Moved, Sealed, counts
 
-# Most signatures that are looked for are of the newest transactions.
+# In a cluster: most signatures that are looked for are of the newest transactions.
 _FIRST_RUNS = 16
 
 
-class SealedPlace(NamedTuple):
-    """Where a sealed transaction stands, and its error as JSON."""
+class Place(NamedTuple):
+    """Where a transaction stands, and its error as JSON."""
 
     slot: int
     position: int
     err: str | None
 
 
-def places_of(signatures: Sequence[bytes]) -> dict[bytes, SealedPlace]:
-    """Signature → place, for those that are sealed. Raises SealedDataDamaged."""
-    return sealed_state.of_one_version(lambda state: _places_of(signatures, state()))
+# A signature, its key, and a block of a run that may have it: run, ranges that do not count, block.
+Candidate = tuple[bytes, int, Sequence[int], bytes]
 
 
-def places_at(
-    version: int, signatures: Sequence[bytes], sealed: Sealed
-) -> dict[bytes, SealedPlace]:
-    """Those of one moment, in which what is sealed had that version. Raises Moved,
-    SealedDataDamaged.
+def places_in(candidates: Iterable[Candidate], but: tuple[int, int]) -> dict[bytes, Place]:
+    """Signature → place, not that one, for those that are really there. Raises Moved if a block was
+    removed after the candidates were read, SealedDataDamaged.
     """
-    if sealed.version != version:
-        raise Moved
-    return _places_of(signatures, sealed)
+    return _verified(
+        [(each[0], *place) for each in candidates for place in _places(*each) if place != but]
+    )
 
 
-def _places_of(signatures: Sequence[bytes], sealed: Sealed) -> dict[bytes, SealedPlace]:
-    found: dict[bytes, SealedPlace] = {}
-    missing = list(signatures)
-    for runs in _batches(sealed.signature_runs):
-        if not missing:
-            break
-        candidates = _candidates(missing, runs, sealed.version)
-        found |= _verified(candidates)
-        missing = [each for each in missing if each not in found]
-    return found
+def transaction_in(candidates: Iterable[Candidate]) -> "SealedTransaction | None":
+    """The transaction of the candidates' one signature, as places_in finds it."""
+    for each in candidates:
+        for place in _places(*each):
+            found = transaction_at(*place)
+            if found is None:
+                raise Moved
+            if found.signature == each[0]:
+                return found
+    return None
 
 
-def _batches(runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
-    for batch in (runs[:_FIRST_RUNS], runs[_FIRST_RUNS:]):
-        if batch:
-            yield batch
+def _places(
+    signature: bytes, run: int, removed: Sequence[int], block: bytes
+) -> list[tuple[int, int]]:
+    """(slot, position) of transactions whose signatures have the same key."""
+    try:
+        places = SignatureIndex.places(block, signature_key(signature))
+    except DamagedBlock as error:
+        raise damaged("index", run, f"a block of index run {run}", error) from None
+    return [place for place in places if counts(removed, place[0])]
 
 
-def _candidates(
-    signatures: Sequence[bytes], runs: Sequence[Run], version: int
-) -> list[tuple[bytes, int, int]]:
-    """(signature, slot, position) of transactions whose signatures have the same keys."""
-    by_run = {run.id: run for run in runs}
+def candidates_apart(signatures: Sequence[bytes], sealed: Sealed) -> Iterator[list[Candidate]]:
+    """Those of a cluster, in turn of the newest runs and of all others. Raises Moved."""
     keys = [signature_key(each) for each in signatures]
-    candidates = []
-    for number, key, block in sealed_index.blocks_with_keys(runs, keys, version):
-        try:
-            places = SignatureIndex.places(block, keys[key])
-        except DamagedBlock as error:
-            what = f"a block of index run {number}"
-            raise damaged("index", number, what, error) from None
-        candidates += [
-            (signatures[key], *place) for place in places if by_run[number].counts(place[0])
-        ]
-    return candidates
+    for runs in (sealed.signature_runs[:_FIRST_RUNS], sealed.signature_runs[_FIRST_RUNS:]):
+        removed = {run.id: run.removed for run in runs}
+        blocks = sealed_index.blocks_with_keys(runs, keys, sealed.version) if runs else []
+        yield [(signatures[key], run, removed[run], block) for run, key, block in blocks]
 
 
-def _verified(candidates: Sequence[tuple[bytes, int, int]]) -> dict[bytes, SealedPlace]:
-    if not candidates:
+def _verified(places: Sequence[tuple[bytes, int, int]]) -> dict[bytes, Place]:
+    """Of (signature, slot, position)."""
+    if not places:
         return {}
     if is_clustered():
-        entries = sealed_blocks.entries_apart(
-            [(slot, position) for _, slot, position in candidates]
-        )
+        entries = sealed_blocks.entries_apart([(slot, position) for _, slot, position in places])
         rows = [(number, *each[:3]) for number, each in enumerate(entries, 1) if each is not None]
-        return _matching(candidates, rows)
+        return _matching(places, rows)
     rows = fetch_all(
         "SELECT w.number, s.* FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, number),"
         f" LATERAL ({ENTRY}) AS s",
-        [slot for _, slot, _ in candidates],
-        [position for _, _, position in candidates],
+        [slot for _, slot, _ in places],
+        [position for _, _, position in places],
     )
-    return _matching(candidates, rows)
+    return _matching(places, rows)
 
 
 def _matching(
-    candidates: Sequence[tuple[bytes, int, int]], rows: Sequence[tuple[Any, ...]]
-) -> dict[bytes, SealedPlace]:
-    if len(rows) < len(candidates):
-        raise Moved  # a block was removed after its place was read
+    places: Sequence[tuple[bytes, int, int]], rows: Sequence[tuple[Any, ...]]
+) -> dict[bytes, Place]:
+    if len(rows) < len(places):
+        raise Moved
     found = {}
     for number, *entry in rows:
-        signature, slot, position = candidates[number - 1]
+        signature, slot, position = places[number - 1]
         checked = sealed_blocks.checked_entry(slot, position, *entry)
         if checked.signature == signature:
-            found[signature] = SealedPlace(slot, position, checked.err)
+            found[signature] = Place(slot, position, checked.err)
     return found
 
 
@@ -187,17 +178,3 @@ def _transaction(row: Sequence[Any]) -> SealedTransaction:
         *(slot, position, checked.signature, blockhash, time, form, recording),
         *(sealed_range, frame, text),
     )
-
-
-def by_signature(signature: bytes) -> SealedTransaction | None:
-    """The sealed transaction of that signature. Raises SealedDataDamaged."""
-    return sealed_state.of_one_version(lambda state: _by_signature(signature, state()))
-
-
-def _by_signature(signature: bytes, sealed: Sealed) -> SealedTransaction | None:
-    for runs in _batches(sealed.signature_runs):
-        for _, slot, position in _candidates([signature], runs, sealed.version):
-            found = transaction_at(slot, position)
-            if found is not None and found.signature == signature:
-                return found
-    return None

@@ -1,6 +1,6 @@
 """What is sealed: the runs of the index, and a number that moves when they change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
@@ -36,10 +36,14 @@ class Run(NamedTuple):
 
     def counts(self, slot: int) -> bool:
         """Whether entries of the slot count."""
-        ends = self.removed
-        return not ends or not any(
-            first <= slot <= last for first, last in zip(ends[::2], ends[1::2], strict=True)
-        )
+        return counts(self.removed, slot)
+
+
+def counts(removed: Sequence[int], slot: int) -> bool:
+    """Whether entries of the slot count in a run of which those were removed."""
+    return not removed or not any(
+        first <= slot <= last for first, last in zip(removed[::2], removed[1::2], strict=True)
+    )
 
 
 class Sealed(NamedTuple):

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_one, fetch_together
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.ledger_generations import REMOVALS
+from historical.packed_index import signature_key
 from historical.store import frames, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import SealedRow
+from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
+from historical.store.sealed_lookup import SealedTransaction
+from historical.store.sealed_state import Sealed
 from historical.store.transactions import TransactionRow, sealed_row
 
 
@@ -83,38 +87,72 @@ def transaction(signature: bytes) -> Located | None:
 def transaction_now(signature: bytes) -> Located | None:
     """As the database has it, whatever is remembered. Raises SealedDataDamaged."""
     number = _places.now()
-    located = sealed_state.of_both(lambda: _read(signature))
+    located = (
+        sealed_state.of_both(lambda: _read_apart(signature))
+        if is_clustered()
+        else sealed_state.of_one_version(lambda _: _read(signature))
+    )
     if located is not None and number is not None:
         _places.keep(signature, located.row, number)
         _count(located.row, number)
     return located
 
 
+# Its row with the frame of its text; of one without a row the candidates.
+_BY_SIGNATURE = (
+    "SELECT h.*, p.run, p.removed, p.block FROM (SELECT $2::bytea AS key) AS w"
+    " LEFT JOIN LATERAL (SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
+    " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
+    " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
+    " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
+    " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
+    f" WHERE t.signature = $1 LIMIT 1) AS h ON true{CANDIDATES}"
+)
+
+
 def _read(signature: bytes) -> Located | None:
-    row = (
-        _row_apart(signature)
-        if is_clustered()
-        else fetch_one(
-            "SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
-            " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
-            " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
-            " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
-            " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
-            " WHERE t.signature = $1 LIMIT 1",
-            signature,
-        )
-    )
-    if row is None:
-        # After the other read: what is sealed meanwhile is found here.
-        sealed = sealed_lookup.by_signature(signature)
-        if sealed is None:
-            return None
-        if sealed.data is not None:
-            frames.keep_sealed(sealed.frame, sealed.data)
-        return Located(sealed_row(sealed), sealed.data)
+    """Raises Moved, SealedDataDamaged."""
+    for most in NUMBERS_OF_CANDIDATES:
+        rows = fetch_all(_BY_SIGNATURE.format(most), signature, signature_key(signature))
+        if rows[0][0] is not None:
+            return _located(rows[0][:-3])
+        candidates = [(signature, *row[-3:]) for row in rows if row[-1] is not None]
+        sealed = sealed_lookup.transaction_in(candidates)
+        if sealed is not None:
+            return _located_sealed(sealed)
+        if not candidates:
+            break
+    return None
+
+
+def _read_apart(signature: bytes) -> Located | None:
+    """The same in a cluster."""
+    row = _row_apart(signature)
+    if row is not None:
+        return _located(row)
+    # After the other read: what is sealed meanwhile is found here.
+    sealed = sealed_state.of_one_version(lambda state: _sealed_apart(signature, state()))
+    return None if sealed is None else _located_sealed(sealed)
+
+
+def _sealed_apart(signature: bytes, sealed: Sealed) -> SealedTransaction | None:
+    for candidates in sealed_lookup.candidates_apart([signature], sealed):
+        found = sealed_lookup.transaction_in(candidates)
+        if found is not None:
+            return found
+    return None
+
+
+def _located(row: tuple[Any, ...]) -> Located:
     found = TransactionRow(*row[:-1])
     frames.keep(found.slot, found.recording, found.frame, row[-1])
     return Located(found, row[-1])
+
+
+def _located_sealed(found: SealedTransaction) -> Located:
+    if found.data is not None:
+        frames.keep_sealed(found.frame, found.data)
+    return Located(sealed_row(found), found.data)
 
 
 def _row_apart(signature: bytes) -> tuple[Any, ...] | None:

@@ -8,12 +8,14 @@ from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.ledger_generations import REMOVALS
+from historical.packed_index import signature_key
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.apart import ListedColumns, ListedRow
-from historical.store.sealed_blocks import ENTRY
-from historical.store.sealed_lookup import SealedTransaction
-from historical.store.sealed_state import VERSION, VERSION_QUERY, Sealed
+from historical.store.sealed_blocks import ERR
+from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
+from historical.store.sealed_lookup import Place, SealedTransaction
+from historical.store.sealed_state import VERSION_QUERY, Moved, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
 
@@ -96,79 +98,78 @@ def _rows_apart(places: Sequence[tuple[int, int]]) -> list[tuple[Any, ...]]:
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
     """(slot, position) of a transaction."""
-    return sealed_state.of_both(lambda: _place_of(signature))
-
-
-def _place_of(signature: bytes) -> tuple[int, int] | None:
-    row = fetch_one(
-        "SELECT slot, position FROM historical_transaction WHERE signature = $1 LIMIT 1", signature
-    )
-    if row is None:
-        sealed = sealed_lookup.places_of([signature]).get(signature)
-        return None if sealed is None else (sealed.slot, sealed.position)
-    return row[0], row[1]
+    found = places([signature]).get(signature)
+    return None if found is None else found[:2]
 
 
 def other_place_of(signature: bytes, slot: int, position: int) -> tuple[int, int] | None:
     """Another (slot, position) at which the index has the signature as well."""
-    return sealed_state.of_both(lambda: _other_place_of(signature, (slot, position)))
+    found = places([signature], but=(slot, position)).get(signature)
+    return None if found is None else found[:2]
 
 
-def _other_place_of(signature: bytes, place: tuple[int, int]) -> tuple[int, int] | None:
-    row = fetch_one(
-        "SELECT slot, position FROM historical_transaction"
-        " WHERE signature = $1 AND (slot, position) <> ($2::int8, $3::int4) LIMIT 1",
-        signature,
-        *place,
-    )
-    if row is not None:
-        return row[0], row[1]
-    sealed = sealed_lookup.places_of([signature]).get(signature)
-    if sealed is None or (sealed.slot, sealed.position) == place:
-        return None
-    return sealed.slot, sealed.position
-
-
-class Place(NamedTuple):
-    """Where a transaction stands, and its error as JSON."""
-
-    slot: int
-    position: int
-    err: str | None
-
-
-def places(signatures: Sequence[bytes]) -> dict[bytes, Place]:
-    """Signature → place, for those that the ledger holds."""
+def places(signatures: Sequence[bytes], *, but: tuple[int, int] = (-1, -1)) -> dict[bytes, Place]:
+    """Signature → place, for those that the ledger holds at any (slot, position) but the one."""
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
         some = signatures[at : at + _LOOKED_UP_AT_ONCE]
-        found |= sealed_state.of_one_version(partial(_places, some))
+        read = partial(_places_apart if is_clustered() else _places, some, but)
+        found |= sealed_state.of_one_version(read)
     return found
 
 
+_ROWS = (
+    "SELECT signature, slot, position, err FROM historical_transaction"
+    " WHERE signature = {} AND (slot, position) <> (${}::int8, ${}::int4)"
+)
+_OF_ONE, _OF_ANY = _ROWS.format("w.signature", 3, 4), _ROWS.format("ANY($1)", 2, 3)
 _PLACES = (
-    "SELECT signature, slot, position, err FROM historical_transaction WHERE signature = ANY($1)"
+    "SELECT w.number, h.slot, h.position, h.err, p.run, p.removed, p.block"
+    " FROM unnest($1, $2) WITH ORDINALITY AS w(signature, key, number)"
+    f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true{CANDIDATES}"
 )
 
 
-def _places(signatures: Sequence[bytes], state: Callable[[], Sealed]) -> dict[bytes, Place]:
+def _places(
+    signatures: Sequence[bytes], but: tuple[int, int], _state: Callable[[], Sealed]
+) -> dict[bytes, Place]:
     """All of one moment. Raises Moved."""
-    if is_clustered():
-        # What is sealed between the two has another version than this one.
-        ((version,),), listed = fetch_together([(VERSION_QUERY,), (_PLACES, signatures)])
-        rows = [(version, *row) for row in listed] or [(version, None)]
-    else:
-        rows = fetch_all(
-            "SELECT v.number, t.signature, t.slot, t.position, t.err"
-            f" FROM {VERSION} AS v LEFT JOIN historical_transaction t ON t.signature = ANY($1)",
-            signatures,
-        )
-    found = {signature: Place(*rest) for _, signature, *rest in rows if signature is not None}
+    keys = [signature_key(each) for each in signatures]
+    found: dict[bytes, Place] = {}
+    for most in NUMBERS_OF_CANDIDATES:
+        rows = fetch_all(_PLACES.format(most), signatures, keys, *but)
+        found = {
+            signatures[number - 1]: Place(slot, position, err)
+            for number, slot, position, err, *_ in rows
+            if slot is not None
+        }
+        candidates = [
+            (signatures[number - 1], *candidate)
+            for number, _, _, _, *candidate in rows
+            if candidate[0] is not None
+        ]
+        found |= sealed_lookup.places_in(candidates, but)
+        if all(signature in found for signature, *_ in candidates):
+            break
+    return found
+
+
+def _places_apart(
+    signatures: Sequence[bytes], but: tuple[int, int], state: Callable[[], Sealed]
+) -> dict[bytes, Place]:
+    """The same in a cluster. What is sealed between two statements has another version."""
+    ((version,),), rows = fetch_together([(VERSION_QUERY,), (_OF_ANY, signatures, *but)])
+    found = {signature: Place(*rest) for signature, *rest in rows}
     missing = [each for each in signatures if each not in found]
-    version = rows[0][0]
-    if missing and version:
-        sealed = sealed_lookup.places_at(version, missing, state())
-        found |= {signature: Place(*place) for signature, place in sealed.items()}
+    sealed = state() if missing and version else None
+    if sealed is None:
+        return found
+    if sealed.version != version:
+        raise Moved
+    for candidates in sealed_lookup.candidates_apart(missing, sealed):
+        found = sealed_lookup.places_in(candidates, but) | found
+        if len(found) == len(signatures):
+            break
     return found
 
 
@@ -196,15 +197,20 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     return found
 
 
-# Of the places `w`; a sealed one has an entry in place of a row.
+# Of places, in their order; a sealed one has an entry in place of a row. OFFSET 0: it is cut
+# out once.
 _LISTED = (
+    " FROM (SELECT w.slot, w.position, w.n, t.signature, t.err, t.memo, b.block_time, s.errs,"
+    f" substring(s.entries FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry,"
+    " s.memos[array_position(s.memo_positions, w.position::int)] AS sealed_memo"
     " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
     " JOIN historical_block b ON b.slot = w.slot"
     " LEFT JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
-    # Not made one with the join, it is only looked at where the block is sealed.
-    f" LEFT JOIN LATERAL ({ENTRY} AND b.body IS NULL OFFSET 0) AS s ON true"
-    " WHERE t.signature IS NOT NULL OR s.entry IS NOT NULL ORDER BY w.n"
+    " LEFT JOIN historical_sealedblock s ON s.slot = CASE WHEN b.body IS NULL THEN w.slot END"
+    " OFFSET 0) AS l"
+    f" WHERE l.signature IS NOT NULL OR octet_length(l.entry) = {ENTRY_BYTES} ORDER BY l.n"
 )
+_ERR = ERR.format(block="l", entry="l.entry")
 
 
 def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
@@ -212,8 +218,8 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
     if is_clustered():
         return [row for _, row in apart.listed(places)]
     rows = fetch_all(
-        "SELECT w.slot, w.position, t.signature, t.err, t.memo, b.block_time,"
-        f" s.entry, s.err, s.memo{_LISTED}",
+        "SELECT l.slot, l.position, l.signature, l.err, l.memo, l.block_time,"
+        f" l.entry, {_ERR}, l.sealed_memo{_LISTED}",
         [slot for slot, _ in places],
         [position for _, position in places],
     )
@@ -240,10 +246,10 @@ def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     row = fetch_one(
         "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
         " string_agg(err, E'\n'), string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
-        " SELECT w.n, t.signature IS NULL AS is_sealed,"
-        rf" coalesce(t.signature || '\x{_PADDING.hex()}'::bytea, s.entry) AS entry,"
-        " coalesce(t.err, s.err, 'null') AS err, coalesce(t.memo, s.memo, 'null') AS memo,"
-        f" coalesce(b.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
+        " SELECT l.n, l.signature IS NULL AS is_sealed,"
+        rf" coalesce(l.signature || '\x{_PADDING.hex()}'::bytea, l.entry) AS entry,"
+        f" coalesce(l.err, {_ERR}, 'null') AS err, coalesce(l.memo, l.sealed_memo, 'null') AS memo,"
+        f" coalesce(l.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
         [slot for slot, _ in places],
         [position for _, position in places],
     )

@@ -19,7 +19,7 @@ from ingest.slot_queue import pack
 from ingest.slot_sender import Lost, SlotSender
 from ingest.sources import Stream
 from ingest.stream_reader import StreamReader
-from livefeed.feed import LiveFeed
+from livefeed.feed import Held, LiveFeed
 from shared_state.pace import silence_seconds
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
@@ -66,6 +66,7 @@ class Follower:
             )
             for number, stream in enumerate(streams)
         ]
+        live.held = self._held
         self._repairer = SlotRepairer(
             streams,
             self._joined,
@@ -152,6 +153,10 @@ class Follower:
         state.streams, state.streams_connected = len(self._readers), len(connected)
         problems = [reader.problem for reader in self._readers if reader.problem]
         state.problem = "; ".join(dict.fromkeys(problems))
+
+    def _held(self) -> Held:
+        found = [reader.held() for reader in self._readers]
+        return max(root for root, _ in found), [each for _, held in found for each in held]
 
     def _is_hash(self, value: bytes) -> bool:
         return any(reader.is_blockhash(value) for reader in self._readers)
@@ -272,7 +277,7 @@ class _Sink:
         self.incomplete = joined.incomplete
         self.lost = joined.lost
         self.begin_new = joined.begin_new
-        self.observe = live.add
+        self.live = live
         self._joined = joined
         self._sender = sender
         self._publisher = publisher

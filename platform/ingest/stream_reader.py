@@ -32,7 +32,13 @@ from upstream.geyser.events import (
     SlotIncomplete,
     TooFarAhead,
 )
-from upstream.geyser.updates import AccountUpdate, EntryUpdate, SlotUpdate
+from upstream.geyser.updates import (
+    AccountUpdate,
+    BlockMetaUpdate,
+    PassedOn,
+    SlotUpdate,
+    Update,
+)
 from upstream.head_bound import MOST_SLOT, HeadBound, clock
 from upstream.node import Node, NodeError, NodeUnreachable
 
@@ -59,6 +65,8 @@ _LIVE_MARGIN_SLOTS = 8
 # Numbers the connections of all streams: bank ids and write versions are of one validator, and a
 # new connection may be to another one.
 _CONNECTIONS = itertools.count()
+# What the live feed reads while no process wants what is in slots.
+_LIGHT = (SlotUpdate, BlockMetaUpdate)
 # Slots kept while the chain of a stream is unproved: more than arrive during a call to a node.
 _KEPT_UNPROVED = 63
 
@@ -126,6 +134,15 @@ class StreamReader:
         """True if one of the stream's latest blocks has the hash."""
         assembler = self._assembler
         return assembler is not None and assembler.is_blockhash(value)
+
+    def held(self) -> tuple[Slot, list[tuple[int, Update]]]:
+        """Assembler.held of the connection. For any thread."""
+        while self._is_proved and (assembler := self._assembler) is not None:
+            connection = self._connection
+            found = assembler.held(connection)
+            if connection == self._connection:
+                return found
+        return Slot(0), []
 
     def run(self) -> None:
         """Follows until `stop`. Raises what no new connection can repair."""
@@ -221,11 +238,11 @@ class StreamReader:
 
     def _read(self, stream: GeyserStream, from_slot: Slot | None) -> None:
         assert self._assembler is not None
-        feed, admits, publish, observe = (
+        feed, admits, publish, live = (
             self._assembler.feed,
             self._assembler.admits,
             self._sink.publish,
-            self._sink.observe,
+            self._sink.live,
         )
         connected = False
         for update in stream:
@@ -247,9 +264,11 @@ class StreamReader:
                     self._lost_from = None
                 if admitted and self.leads and not isinstance(update, AccountUpdate):
                     publish(update)
-            if self._is_proved and admitted and admits(update.slot):
-                observe(self._connection, update)
+            is_live = self._is_proved and admitted
+            # Before the live feed is asked what it reads: what it does not is held.
             events = feed(update)
+            if is_live and (live.reads_all or isinstance(update, _LIGHT)) and admits(update.slot):
+                live.add(self._connection, update)
             for event in events:
                 self._take(event)
             if events:
@@ -261,9 +280,9 @@ class StreamReader:
                 self._chain_heard_at = self._chain_heard_at if self._node is not None else 0.0
                 raise Unreachable("it sends only slots that the chain cannot have reached")
 
-    def _observe_entry(self, entry: EntryUpdate) -> None:
+    def _observe_entry(self, entry: PassedOn) -> None:
         if self._is_proved and self._assembler is not None and self._assembler.admits(entry.slot):
-            self._sink.observe(self._connection, entry)
+            self._sink.live.add(self._connection, entry)
 
     def _set_proved(self, is_proved: bool) -> None:
         self._is_proved = is_proved

@@ -4,22 +4,19 @@ from typing import Protocol
 
 from chain.units import Slot
 from ingest.follower_state import FollowerState
+from livefeed.feed import LiveFeed
 from upstream.geyser.events import HeadMoved, SlotClosed, SlotIncomplete
-from upstream.geyser.updates import (
-    BlockMetaUpdate,
-    EntryUpdate,
-    SlotUpdate,
-    TransactionUpdate,
-    Update,
-)
+from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 
 
 class Sink(Protocol):
     """Receives what the readers read (follower.Follower); for any thread. Slots of a stream come
-    after `set_connected` for it.
+    after `set_connected` for it. `live` is added what it reads of every stream of the followed
+    chain.
     """
 
     state: FollowerState
+    live: LiveFeed
 
     def begin_new(self) -> None:
         """Nothing is archived yet."""
@@ -39,9 +36,6 @@ class Sink(Protocol):
 
     def publish(self, update: TransactionUpdate | BlockMetaUpdate | SlotUpdate) -> None:
         """Called for the leading stream only, with each message except account writes."""
-
-    def observe(self, number: int, update: Update | EntryUpdate) -> None:
-        """Called with every message of every stream of the followed chain."""
 
     def check(self) -> None:
         """Raises what ended the slot sender."""

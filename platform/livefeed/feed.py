@@ -5,86 +5,65 @@ import logging
 import os
 import threading
 import time
-from collections import defaultdict, deque
-from collections.abc import Iterable
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable
 
 import msgspec
 import redis
 from django.conf import settings
 
-from livefeed.messages import (
-    FORGOTTEN_SECONDS,
-    Answer,
-    Ask,
-    Body,
-    Envelope,
-    Kind,
-    Known,
-    Level,
-    Missed,
-    Moved,
-    Opened,
-    Reached,
-    Received,
-    Rooted,
-    Want,
-    asks_channel,
-    channel_of,
-    encode,
-    hello_channel,
-    read_ask,
-)
-from livefeed.slots import Slot, SlotTracker
-from livefeed.wanted import Picked, Wanted
+from livefeed.messages import Ask, Kind, asks_channel, hello_channel, read_ask
+from livefeed.selection import Selection
 from shared_state.outages import AWAY
-from shared_state.redis_client import client, client_of
+from shared_state.redis_client import client
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
-    EntryUpdate,
+    PassedOn,
     SlotUpdate,
-    TransactionUpdate,
     Update,
 )
-from upstream.protobuf.geyser_pb2 import SlotStatus
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 # Updates that wait for the feed's thread; more than some seconds of mainnet are not wanted live.
 _MOST_WAITING = 400_000
 _TURN_SECONDS = 0.25
+# While no process wants anything.
+_QUIET_TURN_SECONDS = 1.0
+# So long nothing in slots was wanted: then it is no longer read. Clients that come and go do not
+# make it be collected again and again.
+_LINGERING_SECONDS = 60.0
 _PAUSE_SECONDS = 0.5
 _LISTEN_SECONDS = 1.0
-# Who waits less loses what a busy machine would have published.
-_SEND_SECONDS = 5.0
 _AT_ONCE = 5_000
-_UPDATES: dict[int, str] = {
-    SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "firstShredReceived",
-    SlotStatus.SLOT_COMPLETED: "completed",
-    SlotStatus.SLOT_CREATED_BANK: "createdBank",
-    SlotStatus.SLOT_DEAD: "dead",
-}
-_REACHED = {
-    Level.PROCESSED: "frozen",
-    Level.CONFIRMED: "optimisticConfirmation",
-    Level.FINALIZED: "root",
-}
-_REMEMBERED_SLOTS = 2_000
+# The newest final slot, and what was sent of those above it, with the connections' numbers.
+Held = tuple[int, list[tuple[int, Update]]]
 
 
 class LiveFeed:
-    """Two threads: one hears what processes want, one reads the updates. `add` never waits."""
+    """Two threads: one hears what processes want, one reads the updates. `add` never waits.
 
-    def __init__(self) -> None:
-        self._updates: deque[tuple[int, Update | EntryUpdate] | Ask] = deque()
+    While no process wants what is in slots, `reads_all` is False: then `add` only slots' statuses
+    and blocks. When one does, the rest comes from `held`. So that no message is neither there nor
+    added, it is kept before `reads_all` is looked at. Entries are not held: `has_entries` has
+    everything read always.
+    """
+
+    def __init__(
+        self, *, has_entries: bool = False, lingering_seconds: float = _LINGERING_SECONDS
+    ) -> None:
+        self.reads_all = has_entries
+        self.held: Callable[[], Held] = lambda: (0, [])
+        self._reads_always = has_entries
+        self._lingering_seconds = lingering_seconds
+        self._wanted_at = 0.0
+        self._updates: deque[tuple[int, Update | PassedOn] | Ask] = deque()
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = False
-        self._is_eager = False
-        self._select = Selection(int.from_bytes(os.urandom(6)))
+        self._is_eager = self._is_wanted = False
+        self._select = Selection(int.from_bytes(os.urandom(6)), is_light=not has_entries)
         self._threads = [
             threading.Thread(target=self._run, name="live feed", daemon=True),
             threading.Thread(target=self._listen, name="live asks", daemon=True),
@@ -102,21 +81,21 @@ class LiveFeed:
         for thread in self._threads:
             thread.join(timeout=3.0)
 
-    def add(self, number: int, update: Update | EntryUpdate) -> None:
+    def add(self, number: int, update: Update | PassedOn) -> None:
         """A message of the connection of that number; cheap, for the reading threads."""
         if len(self._updates) >= _MOST_WAITING:
             self._dropped = True
             return
         self._updates.append((number, update))
         # Account writes alone reach no commitment: what wakes the thread follows them.
-        if isinstance(update, AccountUpdate) or self._added.is_set():
+        if isinstance(update, AccountUpdate) or not self._is_wanted or self._added.is_set():
             return
         if self._is_eager or isinstance(update, SlotUpdate | BlockMetaUpdate):
             self._added.set()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._added.wait(_TURN_SECONDS)
+            self._added.wait(_TURN_SECONDS if self._is_wanted else _QUIET_TURN_SECONDS)
             self._added.clear()
             try:
                 self._turn()
@@ -140,7 +119,7 @@ class LiveFeed:
             for _ in range(min(len(self._updates), _AT_ONCE)):
                 item = self._updates.popleft()
                 if isinstance(item, Ask):
-                    self._select.ask(item, now)
+                    self._ask(item, now)
                 else:
                     number, update = item
                     self._select.take(number, update, now, at)
@@ -149,7 +128,27 @@ class LiveFeed:
         self._select.advance(time.monotonic())
         self._select.forget_silent(time.monotonic())
         self._select.send()
-        self._is_eager = self._select.is_eager
+        self._is_eager, self._is_wanted = self._select.is_eager, self._select.is_wanted
+        self._rest()
+
+    def _ask(self, ask: Ask, now: float) -> None:
+        if self._select.is_light and any(each.kind is not Kind.TIP for each in ask.add):
+            self.reads_all, self._wanted_at = True, now
+            root, updates = self.held()
+            self._select.fill(updates, root, now)
+        self._select.ask(ask, now)
+        self._is_wanted = self._select.is_wanted
+
+    def _rest(self) -> None:
+        """Ends reading what has not been wanted for long, or is of before something was lost."""
+        now = time.monotonic()
+        if self._reads_always or not self.reads_all:
+            return
+        if self._select.wants_contents:
+            self._wanted_at = now
+        if self._select.is_light or now - self._wanted_at > self._lingering_seconds:
+            self.reads_all = False
+            self._select.lighten()
 
     def _listen(self) -> None:
         """Hears asks; after each connection to Redis, processes state all."""
@@ -179,226 +178,3 @@ class LiveFeed:
             return
         self._updates.append(ask)
         self._added.set()
-
-
-class Selection:
-    """What goes to which process: no thread and no clock of its own. `send` publishes."""
-
-    def __init__(self, feed: int) -> None:
-        self._feed = feed
-        self._tracker = SlotTracker()
-        self._wanted = Wanted()
-        self._heard_at: dict[str, float] = {}
-        self._numbers: dict[str, int] = defaultdict(int)
-        self._out: list[tuple[str, bytes]] = []
-        self._newest = 0
-        self._final = 0
-        # The newest slot that a stream called final, whether or not all of it is there.
-        self._root = 0
-        self._said: dict[tuple[int, int, int], None] = {}
-
-    def lost(self) -> None:
-        """Something was not published, or not read: every process states its wants again."""
-        self._feed += 1
-        self._numbers.clear()
-        self._wanted = Wanted()
-        self._heard_at.clear()
-        self._out.clear()
-        self._tracker = SlotTracker()
-
-    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> None:
-        """A message of the connection of that number; `now` is monotonic, `at` Unix seconds."""
-        is_taken = self._tracker.take(number, update, now, at)
-        if isinstance(update, AccountUpdate) or not is_taken:
-            return
-        if isinstance(update, TransactionUpdate):
-            self._received(update)
-        elif isinstance(update, SlotUpdate):
-            self._moved(update, at)
-
-    @property
-    def is_eager(self) -> bool:
-        """Whether transactions are to be taken as soon as they come: a process wants them so, or a
-        slot may be announced with one.
-        """
-        return self._tracker.is_waiting or self._wanted.wants_any(Kind.RECEIVED)
-
-    def advance(self, now: float) -> None:
-        self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)
-        for slot, level in self._tracker.steps(now):
-            if level is Level.FINALIZED:
-                self._check_chain(slot)
-            if not self._wanted:
-                continue
-            for process, picked in self._wanted.of_slot(slot.best(), level).items():
-                self._put(process, _reached(slot, level, picked, ask=0))
-            if level is Level.PROCESSED:
-                self._open(slot.number, slot.parent)
-            is_frozen = slot if level is Level.PROCESSED else None
-            self._update(slot.number, slot.parent, _REACHED[level], time.time(), slot=is_frozen)
-            if level is Level.FINALIZED:
-                for process in self._wanted.of_kind(Kind.ROOTS):
-                    self._put(process, Rooted(slot.number))
-
-    def _check_chain(self, slot: Slot) -> None:
-        """Where a final slot missed something, or is not the next one, subscriptions with a memory
-        read what is stored.
-        """
-        is_next = self._final in (0, slot.parent)
-        self._final = slot.number
-        if not (is_next and slot.was_always_whole):
-            for process in self._heard_at:
-                self._put(process, Missed(slot.number))
-
-    def ask(self, ask: Ask, now: float) -> None:
-        """A process says that it is there, and what it wants from now on."""
-        process = ask.process
-        if ask.whole:
-            self._wanted.forget(process)
-            # From the beginning, for a process that missed something.
-            self._numbers[process] = 0
-        elif process not in self._heard_at:
-            self._out.append((hello_channel(), process.encode()))
-            return
-        self._heard_at[process] = now
-        self._wanted.drop(process, ask.drop)
-        self._wanted.add(process, ask.add)
-        if ask.number:
-            tracker = self._tracker
-            answer = Answer(
-                ask.number, tracker.newest, tracker.root, tracker.first_kept(), self._known(ask.add)
-            )
-            self._put(process, answer)
-        if ask.again:
-            self._again(ask)
-
-    def forget_silent(self, now: float) -> None:
-        for process in [p for p, at in self._heard_at.items() if now - at > FORGOTTEN_SECONDS]:
-            self._wanted.forget(process)
-            del self._heard_at[process]
-            self._numbers.pop(process, None)
-
-    def send(self) -> None:
-        """Raises redis.RedisError; then what was to be sent is lost."""
-        out, self._out = self._out, []
-        if not out:
-            return
-        with client_of(settings.REDIS_URL, _SEND_SECONDS).pipeline(transaction=False) as pipe:
-            for channel, message in out:
-                pipe.publish(channel, message)
-            pipe.execute()
-
-    def _known(self, wants: Iterable[Want]) -> list[Known]:
-        found = []
-        for want in wants:
-            if want.kind is Kind.SIGNATURE:
-                seen = self._tracker.find(want.key)
-                if seen is not None:
-                    found.append(Known(want.key, seen.slot, seen.level, seen.error, seen.place))
-        return found
-
-    def _again(self, ask: Ask) -> None:
-        """What is kept of slots that reached the wants' levels before, for these alone."""
-        wanted = Wanted()
-        wanted.add(ask.process, ask.again)
-        for slot in self._tracker.kept():
-            for level in Level:
-                if slot.level < level:
-                    continue
-                picked = wanted.of_slot(slot.best(), level).get(ask.process)
-                if picked is not None:
-                    self._put(ask.process, _reached(slot, level, picked, ask=ask.number))
-
-    def _moved(self, update: SlotUpdate, now: float) -> None:
-        said = (update.slot, update.status, update.bank)
-        if said in self._said:
-            return  # another stream said it
-        _remember(self._said, said)
-        name = _UPDATES.get(update.status)
-        if update.status == SlotStatus.SLOT_FINALIZED:
-            self._root = max(self._root, update.slot)
-        if update.status == SlotStatus.SLOT_CREATED_BANK:
-            self._open(update.slot, update.parent)
-        if name is not None:
-            self._update(
-                update.slot, update.parent, name, now, error=update.dead_error, bank=update.bank
-            )
-
-    def _open(self, slot: int, parent: int | None) -> None:
-        """Once a slot, ascending; of a stream that does not say when banks are created, when it is
-        done.
-        """
-        if parent is None or slot <= self._newest:
-            return  # said, or of the past: the stream catches up
-        self._newest = slot
-        for process in self._wanted.of_kind(Kind.SLOTS):
-            self._put(process, Opened(slot, parent, max(self._root, self._tracker.root)))
-
-    def _update(
-        self,
-        number: int,
-        parent: int | None,
-        name: str,
-        now: float,
-        *,
-        error: str = "",
-        bank: int = 0,
-        slot: Slot | None = None,
-    ) -> None:
-        processes = self._wanted.of_kind(Kind.UPDATES)
-        if not processes:
-            return
-        stats = None
-        if slot is not None:
-            part = slot.best()
-            failed = sum(bool(each.error) for each in part.transactions.values())
-            entries = 0 if part.meta is None else part.meta.entry_count
-            stats = (entries, len(part.transactions) - failed, failed, 0)
-        at = int(now * 1_000)
-        moved = Moved(number, parent, self._tracker.root, name, at, error, stats, bank)
-        for process in processes:
-            self._put(process, moved)
-
-    def _received(self, update: TransactionUpdate) -> None:
-        for process in self._wanted.of_kind(Kind.RECEIVED, key=update.signature):
-            self._put(process, Received(update.slot, [update.signature]))
-
-    def _put(self, process: str, body: Body) -> None:
-        self._numbers[process] += 1
-        message = encode(Envelope(self._feed, self._numbers[process], body))
-        self._out.append((channel_of(process), message))
-
-
-def _reached(slot: Slot, level: Level, picked: Picked, *, ask: int) -> Reached:
-    part = slot.best()
-    accounts = picked.accounts_in_order()
-    signatures = part.signatures
-    indexes = [
-        signatures[each.signature].transaction_index if each.signature in signatures else -1
-        for each in accounts
-    ]
-    block = part.meta.packed if picked.block and part.meta is not None else None
-    return Reached(
-        slot.number,
-        slot.parent,
-        level,
-        slot.was_whole,
-        slot.at,
-        ask,
-        [each.packed for each in accounts],
-        indexes,
-        picked.transactions_in_order(),
-        block,
-        len(part.transactions),
-        len(part.accounts),
-        0 if block is None else sum(bool(each.error) for each in part.transactions.values()),
-        [part.entries[index] for index in sorted(part.entries)] if picked.entries else [],
-        part.has_entries or slot.is_of_before or not picked.entries,
-        part.bank or (0 if part.meta is None else part.meta.bank),
-    )
-
-
-def _remember(found: dict[T, None], key: T) -> None:
-    found[key] = None
-    if len(found) > _REMEMBERED_SLOTS * 8:
-        del found[next(iter(found))]

@@ -56,6 +56,8 @@ class Kind(IntEnum):
     ENTRIES = 15  # b""
     ACCOUNTS_WITHIN = 16  # packed cuckoo filter of pubkeys
     MENTIONS_WITHIN = 17  # packed cuckoo filter of pubkeys that a transaction names
+    TIP = 18  # b"": the block's message, whether or not the rest of the slot is there
+    FOOTERS = 19  # b""
 
 
 class Want(msgspec.Struct, frozen=True, array_like=True):
@@ -96,7 +98,8 @@ class Known(msgspec.Struct, array_like=True):
 class Answer(msgspec.Struct, array_like=True, tag="answer"):
     """The wants of an Ask count from here on. `known` are signatures among them that were seen.
     `first` is the lowest slot from which on every final slot is kept or comes, None while there is
-    none; `slot` and `root` are the newest processed and final ones.
+    none; `slot` and `root` are the newest processed and final ones. Without `remembers` a signature
+    that is not known may be of a final slot.
     """
 
     number: int
@@ -104,6 +107,7 @@ class Answer(msgspec.Struct, array_like=True, tag="answer"):
     root: int
     first: int | None
     known: list[Known] = []
+    remembers: bool = True
 
 
 class Reached(msgspec.Struct, array_like=True, tag="reached"):
@@ -115,6 +119,7 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     the whole slot, wanted or not; of failed transactions only with the block. `entries` are
     messages in their order; `has_entries`: all of them came, if they are wanted, or the slot is of
     before the stream began. `bank` is the validator's bank_id, 0 where the stream does not send it.
+    `new_parents` come with the entries: messages that the block goes on from another parent.
     """
 
     slot: int
@@ -133,6 +138,8 @@ class Reached(msgspec.Struct, array_like=True, tag="reached"):
     entries: list[bytes] = []
     has_entries: bool = True
     bank: int = 0
+    new_parents: list[bytes] = []
+    footer: bytes = b""
 
 
 class Received(msgspec.Struct, array_like=True, tag="received"):
@@ -174,10 +181,12 @@ class Rooted(msgspec.Struct, array_like=True, tag="rooted"):
 
 class Missed(msgspec.Struct, array_like=True, tag="missed"):
     """Of the final slot, or between it and the final one before, something did not come by the
-    stream: what was wanted of it may not have been sent.
+    stream: what was wanted of it may not have been sent. `is_break`: that is one or more slots as
+    a whole.
     """
 
     slot: int
+    is_break: bool = False
 
 
 Body = Answer | Reached | Received | Moved | Opened | Rooted | Missed

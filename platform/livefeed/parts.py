@@ -15,7 +15,8 @@ _ONCE = frozenset((SLOT_HASHES, SLOT_HISTORY, RECENT_BLOCKHASHES))
 class Part:
     """What one connection sent of a bank: account writes, transactions by index, and the messages
     of entries by index, where they are followed. `bank` is its bank_id, 0 for messages that name
-    none; `is_mixed` if they are of two banks. `size` is of all messages, each write's too.
+    none; `is_mixed` if they are of two banks. `size` is of all messages, each write's too. `footer`
+    is the message of the block's footer.
     """
 
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
@@ -25,6 +26,7 @@ class Part:
     size: int = 0
     bank: int = 0
     is_mixed: bool = False
+    footer: bytes = b""
     # Sorted by account once a process wants accounts: no subscriber wants most of them.
     _written: list[AccountUpdate] = field(default_factory=list)
     _accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class Part:
     def has_accounts(self) -> bool:
         return bool(self._written or self._accounts)
 
+    def emptied(self) -> "Part":
+        """Its block's message alone."""
+        return Part(meta=self.meta, bank=self.bank, is_mixed=self.is_mixed)
+
     def put(self, update: TransactionUpdate | BlockMetaUpdate) -> None:
         """Adds another message."""
         if isinstance(update, TransactionUpdate):
@@ -79,6 +85,7 @@ class Part:
             self.size + unmarked.size,
             self.bank,
             self.is_mixed,
+            self.footer or unmarked.footer,
             _accounts=self.accounts or unmarked.accounts,
         )
         if not (self.has_accounts and self.transactions and self.meta):

@@ -1,7 +1,7 @@
 """SlotTracker: the stream's updates, kept by slot, and when each slot reaches a commitment."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +11,9 @@ from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
     EntryUpdate,
+    FooterUpdate,
+    ParentUpdate,
+    PassedOn,
     SlotUpdate,
     Update,
 )
@@ -42,7 +45,7 @@ class Slot:
     none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
     announced last, `was_always_whole` each time. `is_of_before` if the streams began above it, and
-    only its statuses come.
+    only its statuses come. `new_parents` are messages that its block goes on from these.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Slot:
     was_whole: bool = True
     was_always_whole: bool = True
     is_of_before: bool = False
+    new_parents: dict[int, bytes] = field(default_factory=dict)
 
     def announce(self, level: Level) -> "Step":
         self.level = level
@@ -98,10 +102,11 @@ class Slot:
         if known is None or known[0] <= level:
             self.named[connection] = (level, bank)
 
-    def die(self, connection: int, bank: int) -> bool:
+    def die(self, connection: int, bank: int, *, is_light: bool = False) -> bool:
         """A bank died, 0 for the one whose messages have no id; False if no other is left."""
-        named = [key for key, part in self.parts.items() if key[1] and part.has_accounts]
         if not bank:
+            parts = self.parts.items()
+            named = [key for key, part in parts if key[1] and (is_light or part.has_accounts)]
             self.parts = {key: self.parts[key] for key in named}
             return bool(named)
         dead = self.parts.pop((connection, bank), Part())
@@ -122,6 +127,10 @@ class Slot:
     @property
     def is_whole(self) -> bool:
         return any(part.is_whole for part in self.chosen())
+
+    def is_late(self, now: float, heard_at: float) -> bool:
+        """Whether what is missing does not come any more; `heard_at` as of the slots up to it."""
+        return now - max(self.wanted_at, heard_at) > LATE_SECONDS
 
     @property
     def misses_entries(self) -> bool:
@@ -153,11 +162,13 @@ class Seen(NamedTuple):
 
 class SlotTracker:
     """`take` every update of every stream, then read the `steps`. `waits_for_entries`: a slot is
-    not ready without them. Not thread-safe.
+    not ready without them. `is_light`: no one wants what is in slots, so only statuses and block
+    messages come, and a slot is ready with these. Not thread-safe.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_light: bool = False) -> None:
         self.waits_for_entries = False
+        self.is_light = is_light
         self.root = 0
         self.newest = 0
         self._slots: dict[int, Slot] = {}
@@ -172,7 +183,7 @@ class SlotTracker:
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0
 
-    def take(self, number: int, update: Update | EntryUpdate, now: float, at: float) -> bool:
+    def take(self, number: int, update: Update | PassedOn, now: float, at: float) -> bool:
         """Takes a message of the connection of that number; `now` is monotonic, `at` Unix seconds.
         False if it is of a slot that is decided, or one too many.
         """
@@ -184,6 +195,9 @@ class SlotTracker:
         if isinstance(update, SlotUpdate):
             return self._moved(slot, number, update, now)
         slot.heard_at = now
+        if isinstance(update, ParentUpdate):
+            slot.new_parents.setdefault(update.parent_slot, update.packed)
+            return True
         part = slot.parts.get((number, update.bank))
         if part is None:
             part = slot.parts[number, update.bank] = Part(bank=update.bank)
@@ -195,6 +209,8 @@ class SlotTracker:
             if update.place not in part.entries:
                 part.size += len(update.packed)
             part.entries[update.place] = update.packed
+        elif isinstance(update, FooterUpdate):
+            part.footer = update.packed
         else:
             part.put(update)
         if isinstance(update, BlockMetaUpdate):
@@ -208,7 +224,8 @@ class SlotTracker:
         if update.parent is not None:
             slot.parent = update.parent
         if update.status == SlotStatus.SLOT_DEAD:
-            if slot.wanted < Level.CONFIRMED and not slot.die(number, update.bank):
+            is_alive = slot.wanted >= Level.CONFIRMED
+            if not is_alive and not slot.die(number, update.bank, is_light=self.is_light):
                 del self._slots[slot.number]
             return True
         level = _LEVEL_OF.get(update.status)
@@ -258,9 +275,9 @@ class SlotTracker:
             heard_at = max(heard_at, slot.heard_at)
             if slot.wanted <= slot.level:
                 continue
-            is_there = slot.is_whole and not (self.waits_for_entries and slot.misses_entries)
+            is_there = self._is_there(slot)
             slot.is_of_before = not slot.parts and number < self._first
-            is_late = now - max(slot.wanted_at, heard_at) > LATE_SECONDS
+            is_late = slot.is_late(now, heard_at)
             is_ready = is_there or slot.is_of_before or is_late
             if not is_ready or (is_held and slot.wanted >= Level.CONFIRMED):
                 self.is_waiting = True
@@ -273,12 +290,61 @@ class SlotTracker:
             if slot.level == Level.FINALIZED:
                 self._finish(slot)
 
+    def _is_there(self, slot: Slot) -> bool:
+        if self.is_light:
+            return any(part.meta is not None for part in slot.parts.values())
+        return slot.is_whole and not (self.waits_for_entries and slot.misses_entries)
+
+    def lighten(self) -> None:
+        """Keeps statuses and block messages alone from now on."""
+        self.is_light = True
+        self._final.clear()
+        self._final_bytes = 0
+        self._signatures.clear()
+        for slot in self._slots.values():
+            slot.parts = {key: part.emptied() for key, part in slot.parts.items()}
+
+    def fill(self, updates: Iterable[tuple[int, Update]], root: int, now: float, at: float) -> None:
+        """Ends being light: the updates are what was sent of slots above the root, which is final,
+        each with the number of its connection. What a slot reached counts as announced, unless more
+        of it is still to come.
+        """
+        self.is_light = False
+        self._drop_to(max(self.root, root))
+        heard = {number: slot.heard_at for number, slot in self._slots.items()}
+        for slot in self._slots.values():
+            slot.parts = {}
+        for number, update in updates:
+            self.take(number, update, now, at)
+        heard_at = self._heard_at
+        for number in sorted(self._slots):
+            slot = self._slots[number]
+            slot.heard_at = heard.get(number, now)
+            heard_at = max(heard_at, slot.heard_at)
+            if slot.level < 0:
+                continue
+            slot.was_always_whole = True
+            slot.announce(Level(slot.level))
+            if not slot.was_whole and not slot.is_late(now, heard_at):
+                slot.level = -1
+                self.is_waiting = True
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the signatures of as many final slots are known as are kept at most."""
+        return len(self._signatures) >= _KEPT_SIGNATURES
+
+    def _drop_to(self, root: int) -> None:
+        self.root = root
+        for number in [each for each in self._slots if each <= root]:
+            del self._slots[number]
+
     def _finish(self, slot: Slot) -> None:
         """The slot is final: what is left below is of no chain."""
-        self.root = slot.number
         self._heard_at = max(self._heard_at, slot.heard_at)
-        for number in [each for each in self._slots if each <= slot.number]:
-            del self._slots[number]
+        self._drop_to(slot.number)
+        if self.is_light:
+            return
         best = slot.best()
         slot.parts = {(0, 0): best}
         self._final.append(slot)

@@ -26,6 +26,7 @@ class Picked:
     transactions: dict[int, TransactionUpdate] = field(default_factory=dict)
     block: bool = False
     entries: bool = False
+    footers: bool = False
 
     def accounts_in_order(self) -> list[AccountUpdate]:
         return sorted(self.accounts.values(), key=lambda each: each.write_version)
@@ -46,6 +47,11 @@ class Wanted:
 
     def __bool__(self) -> bool:
         return any(self._of.values())
+
+    @property
+    def wants_contents(self) -> bool:
+        """Whether more is wanted than where the chain is."""
+        return any(want.kind is not Kind.TIP for wants in self._of.values() for want in wants)
 
     def add(self, process: str, wants: Iterable[Want]) -> None:
         of_it = self._of.setdefault(process, set())
@@ -86,10 +92,13 @@ class Wanted:
         picked: dict[str, Picked] = defaultdict(Picked)
         if self._wants_accounts(level):
             self._pick_accounts(part, level, picked)
-        for process in self._keys[Kind.HEADER, level].get(b"", ()):
-            picked[process].block = True
+        for kind in (Kind.HEADER, Kind.TIP):
+            for process in self._keys[kind, level].get(b"", ()):
+                picked[process].block = True
         for process in self._keys[Kind.ENTRIES, level].get(b"", ()):
             picked[process].entries = True
+        for process in self._keys[Kind.FOOTERS, level].get(b"", ()):
+            picked[process].footers = True
         signatures = self._keys[Kind.SIGNATURE, level]
         for signature in signatures.keys() & part.signatures.keys():
             found = part.signatures[signature]

@@ -44,6 +44,7 @@ _CODES: dict[str, int] = {
     "service_stops": CloseCode.SERVICE_RESTART,
     "sockets_unavailable": CloseCode.TRY_AGAIN_LATER,
     "stream_silent": CloseCode.TRY_AGAIN_LATER,
+    "interrupted": CloseCode.TRY_AGAIN_LATER,
 }
 
 
@@ -67,7 +68,11 @@ class Connection(WebSocket):
 
     @property
     def hears_chain(self) -> bool:
-        return any(each.is_wanted for each in self.open.values())
+        # One that reads what is stored meanwhile heard what happens before.
+        return any(each.is_wanted or each.began_at for each in self.open.values())
+
+    def is_interrupted(self, slot: int) -> bool:
+        return any(each.is_interrupted(slot) for each in self.open.values())
 
     def connection_lost(self) -> None:
         super().connection_lost()

@@ -13,6 +13,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.transaction_errors import transaction_error_json
+from chain.units import I64_MAX
 from livefeed.messages import (
     Answer,
     Body,
@@ -123,9 +124,11 @@ class Hub:
             if answer is None:
                 self.close(subscription)
             elif subscription.is_wanted:
-                subscription.is_open = True
+                subscription.is_open, subscription.began_at = True, answer.slot
                 for want in subscription.wants():
                     self._index[want.kind, want.level, want.key][subscription] = None
+                if isinstance(subscription, SignatureSubscription) and not answer.remembers:
+                    self._outcomes.look()
             ready(answer)
 
         needs = subscription.needs()
@@ -205,10 +208,13 @@ class Hub:
             self._bodies.put_nowait(item)
         self.link.restate()
 
-    def _lost(self) -> None:
+    def _lost(self, slot: int = I64_MAX) -> None:
+        """Something that happened up to the slot may be missing, or something of a slot."""
         self._outcomes.look()
         for lost in list(self.on_lost.values()):
             lost()
+        if slot:
+            self.members.end_interrupted(slot)
 
     async def _deal(self) -> None:
         while True:
@@ -239,7 +245,7 @@ class Hub:
                     assert isinstance(each, SlotsUpdatesSubscription)
                     self._moved(each, body)
             case Missed():
-                self._lost()
+                self._lost(body.slot if body.is_break else 0)
             case Received():
                 for signature in body.signatures:
                     for each in self._of(Kind.RECEIVED, key=signature):

@@ -45,9 +45,11 @@ class Subscription:
 
     level: Level = Level.PROCESSED
     number: int = 0
-    # It is to get notifications; it is in the hub's index; no more than one comes, and has come.
+    # It is to get notifications; it is in the hub's index, since what was then the newest slot; no
+    # more than one comes, and has come.
     is_wanted: bool = False
     is_open: bool = False
+    began_at: int = 0
     is_done: bool = False
     memory: "Memory | None" = None
     # What sends its notifications where the hub does not.
@@ -55,6 +57,10 @@ class Subscription:
     send: Callable[["Subscription", bytes, int, int | None], None] = field(
         default=lambda _subscription, _result, _slot, _index: None, repr=False
     )
+
+    def is_interrupted(self, slot: int) -> bool:
+        """Whether its client may have missed what happened up to the slot, and cannot read it."""
+        return self.is_open and self.memory is None and slot > self.began_at
 
     @property
     def is_placed(self) -> bool:

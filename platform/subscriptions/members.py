@@ -97,6 +97,9 @@ class Connection(Protocol):
     def unread_bytes(self) -> int:
         """What waits for the client."""
 
+    def is_interrupted(self, slot: int) -> bool:
+        """Whether its client may have missed what happened up to the slot, and cannot read it."""
+
     def end(self, why: str) -> None:
         """Disconnects the client, with the reason."""
 
@@ -240,6 +243,13 @@ class Members:
             for connection in list(found):
                 if connection.hears_chain:
                     connection.end("stream_silent")
+
+    def end_interrupted(self, slot: int) -> None:
+        """What happened up to the slot is missing: ends the connections that missed it."""
+        for found in list(self.connections.values()):
+            for connection in list(found):
+                if connection.is_interrupted(slot):
+                    connection.end("interrupted")
 
     def _end(self, members: list[tuple[Member, str]]) -> None:
         for member, why in members:

@@ -117,7 +117,9 @@ class Reader:
         while True:
             bounds = await hub.in_past(history.bounds_of, self._subscription)
             stored = -1 if bounds is None else bounds[1]
-            if target is None and memory.position + _NEAR_SLOTS >= stored:
+            # Nothing will happen where the chain is silent: what is stored is all there is.
+            near = stored - (_NEAR_SLOTS if hub.link.is_fed else 0)
+            if target is None and memory.position >= near:
                 return
             if target is not None and memory.position >= target:
                 return

@@ -38,6 +38,9 @@ class SignatureSubscription(Subscription):
     def is_placed(self) -> bool:
         return self.looks_back
 
+    def is_interrupted(self, slot: int) -> bool:
+        return False  # what the feed missed of it, the ledger answers
+
     def wants(self) -> list[Want]:
         wants = [Want(Kind.SIGNATURE, self.level, self.signature)]
         if self.received:

@@ -19,6 +19,7 @@ from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
 _SMALL = 512
+_CERTIFICATES: tuple[Any, ...] = ("block_final_cert", "skip_reward_cert", "notar_reward_cert")
 
 
 class AccountMessage:
@@ -152,7 +153,8 @@ class EntryMessage:
 class Content:
     """What is known of a slot that reached a level: `meta` is its SubscribeUpdateBlockMeta. Of
     `accounts`, `transactions` and `entries` it has what some stream wants; `ask`, `has_entries` and
-    `bank` as in livefeed's Reached.
+    `bank` as in livefeed's Reached. `footer` is a SubscribeUpdateBlockFooter,
+    `new_parents` are updates without filters and created_at.
     """
 
     slot: int
@@ -168,6 +170,8 @@ class Content:
     entries: list[EntryMessage] = field(default_factory=list)
     has_entries: bool = True
     bank: int = 0
+    new_parents: list[bytes] = field(default_factory=list)
+    footer: Any = None
     _blocks: dict[object, bytes] = field(default_factory=dict)
     _hashed: dict[tuple[str, int], HashedKeys] = field(default_factory=dict)
 
@@ -225,6 +229,13 @@ class Content:
     @cached_property
     def meta_body(self) -> bytes:
         return bytes(schema.SubscribeUpdate(block_meta=self.meta).SerializeToString())
+
+    def footer_body(self, *, certificates: bool) -> bytes:
+        """The block's footer, which there must be, without filters and created_at."""
+        update = schema.SubscribeUpdate(block_footer=self.footer)
+        for name in () if certificates else _CERTIFICATES:
+            update.block_footer.ClearField(name)
+        return bytes(update.SerializeToString())
 
     def status_body(self) -> bytes:
         """That the slot reached the level."""
@@ -293,7 +304,17 @@ def content_of(reached: Reached) -> Content:
         [EntryMessage(_parse(each).entry) for each in reached.entries],
         reached.has_entries,
         reached.bank,
+        [_bare(each) for each in reached.new_parents],
+        _parse(reached.footer).block_footer if reached.footer else None,
     )
+
+
+def _bare(packed: bytes) -> bytes:
+    """The update without filters and created_at."""
+    update = _parse(packed)
+    update.ClearField("filters")
+    update.ClearField("created_at")
+    return bytes(update.SerializeToString())
 
 
 def slot_body(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from chain.units import I64_MAX
 from livefeed.messages import Answer, Body, Missed, Moved, Reached
 from shared_state.outages import AWAY
 from subscriptions.link import FeedLink, Ready
@@ -11,7 +12,7 @@ from subscriptions.members import Members
 from subscriptions.threads import DatabaseThreads
 from upstream.geyser.request_filters import Filters
 from yellowstone.content import content_of, created_now
-from yellowstone.matching import HEADERS, wants_of
+from yellowstone.matching import TIPS, wants_of
 from yellowstone.streams import Stream
 from yellowstone.tip import Tip
 
@@ -50,8 +51,7 @@ class Engine:
             asyncio.create_task(self._deal()),
             asyncio.create_task(self.members.watch()),
         ]
-        # Where the chain is, and what became of each slot.
-        self.link.want(HEADERS, _nothing, again=True)
+        self.link.want(TIPS, _nothing, again=True)
 
     async def stop(self) -> None:
         self.members.end_all("service_stops")
@@ -121,9 +121,12 @@ class Engine:
     def _silent(self) -> None:
         self.members.end_silent()
 
-    def _lost(self) -> None:
+    def _lost(self, slot: int = I64_MAX) -> None:
+        """Something that happened up to the slot may be missing, or something of a slot."""
         for stream in list(self._streams):
             stream.lost()
+        if slot:
+            self.members.end_interrupted(slot)
 
     async def _deal(self) -> None:
         while True:
@@ -155,8 +158,7 @@ class Engine:
                 for stream in list(self._streams):
                     stream.move(body, created)
             case Missed():
-                for stream in list(self._streams):
-                    stream.missed()
+                self._lost(body.slot if body.is_break else 0)
             case Answer():
                 for stream in list(self._streams):
                     stream.reached(body.root)

@@ -29,7 +29,9 @@ _MOVES: dict[str, int] = {
     "dead": SlotStatus.SLOT_DEAD,
 }
 _LEAST_CUCKOO_BYTES = 128 * 1_024
+# What became of each slot, which every stream wants, and where the chain is.
 HEADERS = [Want(Kind.HEADER, level) for level in Level]
+TIPS = [Want(Kind.TIP, level) for level in Level]
 
 
 def level_of(filters: Filters) -> Level:
@@ -42,6 +44,8 @@ def require_served(filters: Filters, *, entries: bool) -> None:
         return
     if filters.entries:
         raise BadFilter("entry: entries are not followed here")
+    if filters.footers:
+        raise BadFilter("block_footer: footers are not followed here")
     for name, each in filters.blocks:
         if each.entries:
             raise BadFilter(f"blocks.{name}: include_entries: entries are not followed here")
@@ -140,6 +144,8 @@ def wants_of(filters: Filters) -> list[Want]:
         found[Want(Kind.UPDATES)] = None
     if wants_entries(filters):
         found[Want(Kind.ENTRIES, level)] = None
+    if filters.footers:
+        found[Want(Kind.FOOTERS, level)] = None
     return list(found)
 
 
@@ -197,8 +203,14 @@ def updates(filters: Filters, content: Content) -> list[bytes]:
         for sent, names in _transactions(filters.statuses, content):
             found.append(names + sent.status_body + created)
         if filters.entries:
+            followed = named(*(name for name, has_parents in filters.entries if has_parents))
+            found += [followed + body + created for body in content.new_parents if followed]
             names = named(*(name for name, _ in filters.entries))
             found += [names + entry.body + created for entry in content.entries]
+        for whole in (False, True):
+            names = named(*(name for name, has_all in filters.footers if has_all is whole))
+            if names and content.footer is not None:
+                found.append(names + content.footer_body(certificates=whole) + created)
         if content.meta is not None:
             for name, wanted in filters.blocks:
                 found.append(named(name) + content.block_body(wanted, slices) + created)

@@ -87,7 +87,9 @@ def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
         if before < parent < slot or not is_there:  # slot 0 is its own parent
             page.last = before
             if not waits:
-                page.gap = (before + 1, slot - 1 if is_there else slot)
+                # All slots that are missing here at once: each gap is waited for.
+                above = slot if is_there else archive.next_archived(slot) or slot + 1
+                page.gap = (before + 1, above - 1)
             break
         if slot > last:
             break

@@ -38,7 +38,8 @@ class Replay:
     ) -> None:
         self.filters = filters
         self.position = from_slot - 1
-        self.is_open = False
+        # What happens is asked for; it was, at any time.
+        self.is_open = self.was_open = False
         self._stream = stream
         self._engine = engine
         self._is_live = False
@@ -46,8 +47,8 @@ class Replay:
         self._waiting: deque[Content] = deque()
         self._waiting_bytes = 0
         self._delivered: dict[tuple[int, int], None] = {}
-        # Entries are not stored: a replay of them reaches what the feed keeps.
-        self._is_stored = not wants_entries(filters)
+        # Entries and footers are not stored: a replay of them reaches what the feed keeps.
+        self._is_stored = not (wants_entries(filters) or filters.footers)
 
     # --- from the engine --------------------------------------------------------------------------
 
@@ -124,6 +125,7 @@ class Replay:
 
         def ready(answer: Answer | None) -> None:
             self.is_open = answer is not None
+            self.was_open = self.was_open or self.is_open
             if not found.done():
                 found.set_result(answer)
 
@@ -138,7 +140,9 @@ class Replay:
         while True:
             bounds = await engine.in_past(past.bounds_of, filters)
             stored = -1 if bounds is None else bounds[1]
-            if self.position >= (stored - _NEAR_SLOTS if target is None else target):
+            # Nothing will happen where the chain is silent: what is stored is all there is.
+            near = stored - (_NEAR_SLOTS if engine.link.is_fed else 0)
+            if self.position >= (near if target is None else target):
                 return
             if bounds is not None and self.position + 1 < bounds[0] <= stored:
                 raise _out_of_range(self.position + 1, bounds[0])

@@ -27,6 +27,7 @@ from yellowstone.streams import Stream
 from yellowstone.tip import Block
 
 _PATH = f"/{SERVICE}/"
+_NEED_SHREDS_OR_GOSSIP = ("SubscribeDeshred", "SubscribeGossip")
 
 Answer = Callable[[Any], Awaitable[Any]]
 
@@ -73,7 +74,7 @@ class _Service:
             await self._health_of(call)
             return
         name = call.path.removeprefix(_PATH)
-        is_known = name in self._unary or name in ("Subscribe", "SubscribeDeshred")
+        is_known = name in self._unary or name in ("Subscribe", *_NEED_SHREDS_OR_GOSSIP)
         if call.path == name or not is_known:
             raise statuses.not_served(call.path)
         try:
@@ -85,8 +86,8 @@ class _Service:
             raise statuses.refused(error) from None
         except AWAY:
             raise statuses.ended("sockets_unavailable") from None
-        if name == "SubscribeDeshred":
-            raise GrpcStatus(UNIMPLEMENTED, "SubscribeDeshred is not served")
+        if name in _NEED_SHREDS_OR_GOSSIP:
+            raise GrpcStatus(UNIMPLEMENTED, f"{name} is not served")
         answer, request = self._unary[name]
         data = await call.request()
         try:

@@ -69,8 +69,9 @@ class Stream:
 
     @property
     def hears_chain(self) -> bool:
-        is_live = self.filters is not None or (self.replay is not None and self.replay.is_open)
-        return is_live and bool(self.wants)
+        if self.replay is not None:
+            return self.replay.was_open
+        return self.filters is not None and bool(self.wants)
 
     @property
     def unread_bytes(self) -> int:
@@ -194,15 +195,12 @@ class Stream:
         self._send(found)
         return len(found)
 
-    def lost(self) -> None:
-        """Something that happened may be missing."""
-        if self.replay is not None:
-            self.replay.lost()
-        elif self.filters is not None:
-            self.end("interrupted")
+    def is_interrupted(self, slot: int) -> bool:
+        is_plain = self.replay is None and self.filters is not None
+        return is_plain and slot > self._began_at
 
-    def missed(self) -> None:
-        """The stream that is followed missed something of a final slot."""
+    def lost(self) -> None:
+        """Something that happened may be missing, which a replay reads."""
         if self.replay is not None:
             self.replay.lost()
 

@@ -40,5 +40,10 @@ def archived_between(first: int, last: int) -> list[int]:
     return store.archived_between(first, last)
 
 
+def next_archived(slot: int) -> int | None:
+    """The lowest archived slot above one that is not archived; None while there is none."""
+    return store.neighbours([slot])[slot].above
+
+
 def is_archived(slot: int) -> bool:
     return bool(store.stored([slot]))

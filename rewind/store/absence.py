@@ -61,29 +61,40 @@ def facts_at(slot: str, order: str, *, when: str, genesis: str = _GENESIS) -> st
     )
 
 
-# Of the position ($1, $2).
-_WHOLENESS, _WHOLENESS_APART = (
-    f"SELECT *, {facts_at('$1', '$2', when='true', genesis=each)}"
-    f" FROM ({slot_lookup.query_at('$1')}) AS lookup"
+# Of the accounts $1 up to the slot $2: those that have a filter of their own, or of which a write
+# was dropped.
+_FILTERED = """
+SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
+UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
+"""
+
+# Of the accounts $1 at the position ($2, $3).
+_FACTS, _FACTS_APART = (
+    f"SELECT *, {facts_at('$2', '$3', when='true', genesis=each)},"
+    f" (SELECT coalesce(string_agg(pubkey, ''), '') FROM ({_FILTERED}) AS f) AS filtered"
+    f" FROM ({slot_lookup.query_at('$2')}) AS lookup"
     for each in (_GENESIS, _GENESIS_SEALED)
 )
 _HAS_GENESIS = f"SELECT 1 {_GENESIS_ROW} LIMIT 1"
 
 
-def wholeness_queries(position: Position) -> list[Query]:
-    """What `wholeness_of_rows` needs the rows of."""
+def facts_queries(pubkeys: Sequence[bytes], position: Position) -> list[Query]:
+    """What `facts_of_rows` needs the rows of."""
     if is_clustered():
-        return [(_HAS_GENESIS,), (_WHOLENESS_APART, *position)]
-    return [(_WHOLENESS, *position)]
+        return [(_HAS_GENESIS,), (_FACTS_APART, pubkeys, *position)]
+    return [(_FACTS, pubkeys, *position)]
 
 
-def wholeness_of_rows(slot: int, found: Sequence[Sequence[tuple[Any, ...]]]) -> Wholeness:
-    """Of a position in the slot."""
+def facts_of_rows(
+    slot: int, found: Sequence[Sequence[tuple[Any, ...]]]
+) -> tuple[AbsenceFacts, int | None]:
+    """Of accounts at a position in the slot; and the archive's first slot."""
     *rows, (row,) = found
-    lookup, (snapshot, genesis) = SlotLookup(*row[:-2]), row[-2:]
+    lookup, (snapshot, genesis, filtered) = SlotLookup(*row[:-3]), row[-3:]
     if rows and rows[0] and lookup.first_kept == 0 and lookup.earliest == 0:
         genesis = lookup.gap_first is None
-    return wholeness_of(slot, lookup, snapshot, genesis)
+    whole = wholeness_of(slot, lookup, snapshot, genesis)
+    return AbsenceFacts(_keys_in(filtered), whole), lookup.earliest
 
 
 def wholeness_of(slot: int, lookup: SlotLookup, snapshot: int | None, genesis: bool) -> Wholeness:
@@ -124,15 +135,10 @@ SELECT EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1), first_slot,
 FROM (SELECT) AS one LEFT JOIN rewind_droppedaccount ON pubkey = $1
 """
 
-# Of the accounts $1 up to the slot $2.
-FILTERED = """
-SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
-UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
-"""
-
 
 def wholeness(position: Position) -> Wholeness:
-    return wholeness_of_rows(position.slot, fetch_together(wholeness_queries(position)))
+    of_none = facts_queries([b""], position)
+    return facts_of_rows(position.slot, fetch_together(of_none))[0].whole
 
 
 def disprove(first: int, last: int) -> None:
@@ -150,12 +156,15 @@ def disprove(first: int, last: int) -> None:
 
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:
     """Those that have a filter of their own, or of which a write was dropped up to the slot."""
-    return {pubkey for (pubkey,) in fetch_all(FILTERED, pubkeys, slot)}
+    return {pubkey for (pubkey,) in fetch_all(_FILTERED, pubkeys, slot)}
 
 
 def filters_of(pubkey: bytes) -> Filters:
     row = fetch_one(_FILTERS, pubkey)
     assert row is not None
     is_filtered, first, last, owners = row
-    each_owner = frozenset(owners[at : at + 32] for at in range(0, len(owners), 32))
-    return Filters(is_filtered, first, last, each_owner)
+    return Filters(is_filtered, first, last, _keys_in(owners))
+
+
+def _keys_in(joined: bytes) -> frozenset[bytes]:
+    return frozenset(joined[at : at + 32] for at in range(0, len(joined), 32))

@@ -182,15 +182,15 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     wanted = [(pubkey, position) for pubkey in dict.fromkeys(keys)]
     sealed = sealed_reads.up_to(segment.sealed, position.slot)
     hot = states.several_queries(segment.partitions, keys, position)
+    # Behind the rows: what filters dropped, and what left the window, before they were read.
+    facts = absence.facts_queries(keys, position)
     try:
-        before, filtered, *found, after = fetch_together(
+        before, *found = fetch_together(
             [
                 (slot_lookup.SLOT_LOOKUP, position.slot),
-                (absence.FILTERED, keys, position.slot),
                 *hot,
                 *(sealed_reads.queries_of_several(wanted, sealed) if sealed else ()),
-                *absence.wholeness_queries(position),
-                (slot_lookup.SLOT_LOOKUP, position.slot),
+                *facts,
             ]
         )
     except UndefinedTable:
@@ -201,7 +201,7 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     lookup = SlotLookup(*before[0])
     if lookup.layout != layout.number:
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
-    whole = len(found) - len(absence.wholeness_queries(position))
+    whole = len(found) - len(facts)
     rows = states.several_states(found[: len(hot)])
     if sealed:
         packed = sealed_reads.newest_of_several(wanted, found[len(hot) : whole])
@@ -209,15 +209,7 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     if len(rows) < len(keys) and segment != layout.segments[-1]:
         rows = newest_states(keys, position, lookup.layout, above=(segment, rows))
         return LookAtSeveral(lookup, rows)
-    return LookAtSeveral(
-        lookup,
-        rows,
-        AbsenceFacts(
-            frozenset(pubkey for (pubkey,) in filtered),
-            absence.wholeness_of_rows(position.slot, found[whole:]),
-        ),
-        SlotLookup(*after[0]).earliest,
-    )
+    return LookAtSeveral(lookup, rows, *absence.facts_of_rows(position.slot, found[whole:]))
 
 
 def forget() -> None:

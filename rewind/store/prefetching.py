@@ -32,6 +32,12 @@ from rewind.store.states import (
 )
 
 _SEALED = 0
+# The lookup of the slot $2, in a row for each build that concerns the accounts $1 then, or in one.
+_LOOKUP_AND_BUILDS = (
+    f"SELECT lookup.*, b.* FROM ({slot_lookup.query_at('$2')}) AS lookup"
+    f" LEFT JOIN ({builds.BUILDS}) AS b ON true"
+)
+_LOOKUP_COLUMNS = len(SlotLookup._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +69,9 @@ def read(
     sealed = sealed_reads.up_to(segment.sealed, slot)
     hot = _queries(segment.partitions, places, known)
     try:
-        (found,), shelf, *several = fetch_together(
+        looked_up, *several = fetch_together(
             [
-                (slot_lookup.SLOT_LOOKUP, slot),
-                (builds.BUILDS, asked, slot),
+                (_LOOKUP_AND_BUILDS, asked, slot),
                 *hot,
                 *(sealed_reads.queries_of_several(places, sealed) if sealed else ()),
             ]
@@ -76,7 +81,8 @@ def read(
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return slot_lookup.look_up_slot(slot), None
-    lookup = SlotLookup(*found)
+    lookup = SlotLookup(*looked_up[0][:_LOOKUP_COLUMNS])
+    shelf = [Build(*row[_LOOKUP_COLUMNS:]) for row in looked_up if row[-1] is not None]
     if lookup.layout != layout.number:
         return lookup, None
     newest = several[: len(hot)]
@@ -87,7 +93,7 @@ def read(
     }
     if sealed:
         states |= _of_sealed(states, sealed_reads.newest_of_several(places, several[len(hot) :]))
-    return lookup, Ahead(slot, states, frozenset(asked), [Build(*row) for row in shelf])
+    return lookup, Ahead(slot, states, frozenset(asked), shelf)
 
 
 def newest(

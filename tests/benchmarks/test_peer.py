@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = pytest.mark.soak
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def peer() -> Iterator[Localnet]:
-    """A node with finalized transactions."""
+    """A node with finalized transactions among its newest slots."""
     with running_localnet() as localnet:
         sent = [localnet.call("requestAirdrop", str(Pubkey.new_unique()), 1_000) for _ in range(40)]
         until = time.monotonic() + PATIENCE_SECONDS
@@ -53,11 +53,24 @@ def test_each_call_is_compared_on_the_blocks_that_the_peer_gave(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     tables = ended.stdout.split("\n== ")[1:]
     assert [each.partition(",")[0].partition(":")[0] for each in tables] == [
-        *("getSlot", "getBlockTime", "getTransaction", "getTransaction"),
-        *("getSignatureStatuses", "getSignaturesForAddress", "getBlock", "getBlock"),
+        *("getSlot", "getSignaturesForAddress", "getBlockTime", "getTransaction"),
+        *("getTransaction", "getSignatureStatuses", "getBlock", "getBlock"),
     ]
     for table in tables:
         assert "ours / peer" in table and "load average" in table and "CPython" in table
+    assert "left out" not in ended.stdout
+
+
+def test_sealed_blocks_are_read_beside_copies_of_them_in_rows(peer: Localnet) -> None:
+    only = "getTransaction,getSignatureStatuses,getSignaturesForAddress,getBlock"
+    ended = bench(peer, CLIENT="own", SEALED="1", ONLY=only)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    tables = ended.stdout.split("\n== ")[1:]
+    assert len(tables) == 6
+    for table in tables:
+        # The lists of an address have no copies beside them.
+        assert ("ours as rows / peer" in table) != table.startswith("getSignaturesForAddress")
+        assert "ours / peer" in table and " us; ours " in table
     assert "left out" not in ended.stdout
 
 

@@ -170,6 +170,8 @@ def test_full_entries_are_the_transactions_themselves(rpc, real_ledger):
         ({"paginationToken": "x"}, "bad_pagination_token"),
         ({"paginationToken": "1:2:3"}, "bad_pagination_token"),
         ({"paginationToken": "9" * 19 + ":0"}, "bad_pagination_token"),
+        ({"paginationToken": "1:99999999"}, "bad_pagination_token"),
+        ({"paginationToken": "1:99999999:partial"}, "bad_pagination_token"),
         ({"filters": {"tokenAccounts": "all"}}, "filter_unsupported"),
         ({"transactionDetails": "none"}, "filter_unsupported"),
         ({"transactionDetails": "full", "limit": 101}, "limit_invalid"),

@@ -10,9 +10,11 @@ import pytest
 from solders.signature import Signature
 
 from chain.commitment import TransactionEncoding
+from chain.encodings import b58encode
 from columns import generation_cache
 from historical.models import Block
 from historical.services import transactions
+from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.store import transaction_lookup
 from tests.cluster import one_machine
@@ -20,6 +22,8 @@ from tests.conftest import Rpc
 from tests.rewind.round_trips import counted
 
 from .conftest import import_path
+from .made_blocks import made_block
+from .sealed_reads import NOW, seal
 
 SLOT = 254170887
 FILE = "mainnet-254170887.base64.json.gz"
@@ -142,3 +146,48 @@ def test_where_nothing_may_be_remembered_each_read_is_one_statement(
     for each in [*list(block)[:3], *list(block)[:3]]:
         answer, trips = ask(each)
         assert (is_of(answer, each, block), trips) == (True, 1)
+
+
+def recorded(first: int, last: int) -> list[str]:
+    """Blocks of every second slot between the two, the last one apart; their signatures."""
+    blocks = [made_block(slot, slot - 2, transactions=3, seed=4) for slot in range(first, last, 2)]
+    record_blocks(blocks, now=NOW)
+    return [b58encode(entry.signature) for block in blocks for entry in block.transactions]
+
+
+@embedded
+@one_machine
+@pytest.mark.usefixtures("empty_ledger")
+def test_a_sealed_one_takes_two_statements_and_one_that_is_nowhere_takes_one(ask: Ask) -> None:
+    """In a transaction nothing is remembered but opened frames."""
+    signatures = recorded(10, 100)
+    recorded(200, 202)
+    seal(128)
+    nowhere = b58encode(bytes(64))
+    for each in (signatures[0], nowhere):  # prepares the statements, opens frame and dictionary
+        ask(each)
+    for each in signatures[3::30]:
+        answer, trips = ask(each)
+        assert answer["transaction"]["signatures"][0] == each
+        assert trips == 2
+    assert ask(nowhere) == (None, 1)
+
+
+@embedded
+@one_machine
+@pytest.mark.usefixtures("empty_ledger")
+def test_of_a_block_that_was_sealed_again_the_newest_entries_do_not_count(ask: Ask) -> None:
+    """The first index that has its signatures is that of before, whose last slot is higher."""
+    signatures = recorded(10, 100)
+    recorded(200, 202)
+    seal(128, most=2)  # begins the range, and seals
+    remove_blocks(20, 20)
+    again = recorded(20, 22)
+    while Block.objects.get(slot=20).body is not None:
+        assert seal(128, most=1)
+    assert again == signatures[15:18]
+    for each in again:
+        ask(each)
+        answer, trips = ask(each)
+        assert (answer["slot"], answer["transaction"]["signatures"][0]) == (20, each)
+        assert trips == 3

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -68,6 +69,11 @@ def worker() -> Iterator[None]:
         thread.join()
 
 
+def _live_feed() -> LiveFeed:
+    """It rests whenever no process wants anything, and begins anew with who comes next."""
+    return LiveFeed(has_entries=settings.FOLLOW_ENTRIES, lingering_seconds=0.0)
+
+
 @contextlib.contextmanager
 def follower(
     geyser_url: str,
@@ -81,7 +87,7 @@ def follower(
     wait(lock.take, "the lock that a follower before this one held")
     sender = SlotSender(lock, source="localnet", limit_bytes=limit_bytes, now=timezone.now)
     node = None if node_url is None else Node(node_url, timeout_seconds=node_seconds)
-    publisher, live = EventPublisher(), LiveFeed()
+    publisher, live = EventPublisher(), _live_feed()
     streams = [Stream("localnet", geyser_url, "")]
     streams += [Stream(f"stream {n}", url, "") for n, url in enumerate(more_urls, start=2)]
     running = Follower(streams, node, sender, publisher, live, assembler_bytes=1 << 28)

@@ -19,6 +19,7 @@ from tests.ingest.following import wait, worker
 from tests.ingest.stored_chain import archived_to, no_open_gaps
 from tests.patience import PATIENCE_SECONDS
 from tests.recorded_doors import (
+    VERDICTS,
     Notified,
     check_accounts,
     check_banks,
@@ -40,10 +41,6 @@ from tests.yellowstone.conftest import serving_geyser
 __all__ = ["limited"]
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
-
-
-# Features of 4.4.0 that the engine does not have (docs/decisions/missing-rules.md).
-VERDICTS = {"4.1.2": {"verified"}, "4.4.0": {"verified", "unverified engine_missing_rules"}}
 
 
 @pytest.mark.parametrize(("version", "first", "last"), [("4.1.2", 200, 250), ("4.4.0", 600, 664)])

@@ -1,6 +1,8 @@
-"""How often this thread's connection waits for PostgreSQL, as libpq's own trace tells."""
+"""How often this thread's connection waits for PostgreSQL, and how many statements it sends, as
+libpq's own trace tells.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,8 +10,10 @@ from columns.raw_queries import raw_connection
 
 
 @contextmanager
-def counted(folder: Path) -> Iterator[list[int]]:
-    """A list that has the number of round trips once the block is over."""
+def counted(folder: Path, what: Collection[str] = ("Sync", "Query")) -> Iterator[list[int]]:
+    """A list that has the number of round trips once the block is over, or (`what`) of others of
+    the protocol's messages to the server.
+    """
     found: list[int] = []
     path = folder / "trace"
     with path.open("wb") as file:
@@ -19,6 +23,5 @@ def counted(folder: Path) -> Iterator[list[int]]:
             yield found
         finally:
             pgconn.untrace()
-    ends = {"Sync", "Query"}
     lines = [line.split("\t") for line in path.read_text(errors="replace").splitlines()]
-    found.append(sum(line[1] == "F" and line[3] in ends for line in lines if len(line) > 3))
+    found.append(sum(line[1] == "F" and line[3] in what for line in lines if len(line) > 3))

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from solders.pubkey import Pubkey
 
 from rewind.positions import END_OF_SLOT, Position
@@ -14,6 +14,7 @@ from rewind.services.recording import record_slots
 from rewind.store import account_reads, partition_cache, prefetching, row_cache
 from rewind.store import segments as segment_store
 from rewind.store.partitions import partition_of
+from tests.ingest.following import wait
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, signature, write
@@ -56,6 +57,10 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
     def told(account: int, slot: int) -> Any:
         return rpc("/rewind", "getAccountInfo", text(key(account)), {"slot": slot})["result"]
 
+    def told_together(accounts: list[int], slot: int) -> Any:
+        keys = [text(key(each)) for each in accounts]
+        return rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})["result"]
+
     commit(0)
     writer = threading.Thread(target=write_all)
     writer.start()
@@ -70,6 +75,10 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
         assert [each["lamports"] for each in several["result"]["value"]] == [5, 5]
         reason = told(FILTERED, slot)["context"]["reason"]
         assert reason in ("filtered", "before_first_record")
+        several = told_together([1, FILTERED, 9], slot)
+        assert several["value"][0]["lamports"] == slot
+        assert several["context"]["reason"][1] in ("filtered", "before_first_record")
+        assert several["context"]["reason"][2] == "before_first_record"
         reads += 1
     writer.join()
     assert not faults
@@ -79,9 +88,57 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
             filters.filter_account(Pubkey(key(FILTERED)), filtered=wanted)
             reason = told(FILTERED, slot)["context"]["reason"]
             assert reason == ("filtered" if wanted else "before_first_record")
+            assert told_together([1, FILTERED], slot)["context"]["reason"] == [None, reason]
     for number, (slot, _) in enumerate(done):
         assert told(1, slot)["value"]["lamports"] == slot
         assert told(2, slot)["value"]["lamports"] == 5 + number // 10 * 10 * STEP
+
+
+def test_a_slot_that_comes_during_a_read_does_not_make_it_whole(rpc: Any, committed: None) -> None:
+    """Slot 10 comes late: once the rows were read, and before what else is known."""
+    faults: list[BaseException] = []
+    is_recorded = threading.Event()
+
+    def record(slot: int, *accounts: int) -> None:
+        writes = [write(each, signature(slot, 0), lamports=slot) for each in accounts]
+        record_slots([block(slot, writes=writes)], source="race", now=NOW)
+
+    def is_waited_for() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT FROM pg_locks WHERE NOT granted AND relation = 'rewind_baseline'::regclass"
+            )
+            return cursor.fetchone() is not None
+
+    def record_late() -> None:
+        try:
+            with transaction.atomic():
+                with connection.cursor() as cursor:
+                    cursor.execute("LOCK TABLE rewind_baseline IN ACCESS EXCLUSIVE MODE")
+                record(10, 4, 5)
+                is_recorded.set()
+                wait(is_waited_for, "the read waits for the table")
+        except BaseException as fault:
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    def told() -> tuple[bool, list[int | None]]:
+        keys = [text(key(each)) for each in (4, 5)]
+        answer = rpc("/rewind", "getMultipleAccounts", keys, {"slot": 11, "tolerateGaps": True})
+        found = [each and each["lamports"] for each in answer["result"]["value"]]
+        return answer["result"]["context"]["completeness"]["status"] == "whole", found
+
+    record(9, 4, 5)
+    record(11)
+    assert told() == (False, [9, 9])  # and the partitions are known from now on
+    writer = threading.Thread(target=record_late)
+    writer.start()
+    is_recorded.wait()
+    assert told() == (False, [9, 9])
+    writer.join()
+    assert not faults
+    assert told() == (True, [10, 10])
 
 
 def test_a_row_that_was_stored_anew_is_another_row(committed: None) -> None:

@@ -118,6 +118,9 @@ def test_several_accounts_of_a_segment_are_one_round_trip(
         found = [None if each is None else each["lamports"] for each in answer["value"]]
         assert found == [slot] * slot + [None] * (20 - slot)
         assert trips == [1]
+        with counted(tmp_path, ["Execute"]) as statements:
+            rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})
+        assert statements == [3]
 
 
 def test_what_is_remembered_of_an_account_never_hides_a_write(

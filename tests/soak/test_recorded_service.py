@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.clients.chain_endpoints import of_service, until
+from tests.real.sockets import Heard
 from tests.recorded_doors import (
-    Notified,
+    VERDICTS,
     check_accounts,
     check_banks,
     check_blocks,
@@ -25,11 +26,10 @@ from tests.recorded_doors import (
     until_heard,
 )
 from tests.recorded_node import Message, RecordedNode, Twist, load, serving
+from tests.soak.recorded_pubsub import Pubsub
 
 pytestmark = pytest.mark.soak
 
-# Features of 4.4.0 that the engine does not have (docs/decisions/missing-rules.md).
-VERDICTS = {"4.1.2": {"verified"}, "4.4.0": {"verified", "unverified engine_missing_rules"}}
 SNAPSHOTS = {"4.1.2": 200, "4.4.0": 600}
 SEED = int(os.environ.get("SOAK_SEED", "5"))
 _MOVABLE = ("account", "transaction", "entry")
@@ -70,13 +70,8 @@ TWISTS: dict[str, Callable[[random.Random], Twist]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("how", "version"),
-    [
-        *[("whole", "4.1.2"), ("whole", "4.4.0"), ("doubled", "4.4.0")],
-        *[("disordered", "4.1.2"), ("disordered", "4.4.0")],
-    ],
-)
+@pytest.mark.parametrize("version", SNAPSHOTS)
+@pytest.mark.parametrize("how", TWISTS)
 def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
     fixtures: Path, version: str, how: str
 ) -> None:
@@ -84,6 +79,7 @@ def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
     folder, snapshot = fixtures / f"agave-{version}", SNAPSHOTS[version]
     recording = load(folder)
     first = recording.messages[0].slot
+    pubsub = Pubsub(recording, first + 2)
     with (
         serving(RecordedNode(recording, kept=400, twist=twist)) as node,
         service_at(node, version, FOLLOW_ENTRIES="true", ARCHIVE_PROOF_PERCENT="100") as (
@@ -94,17 +90,17 @@ def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
         node.play(recording.place(first + 2, 0.5))
         until(lambda: node.subscribed, "the stream is joined")
         heard = until_heard(node, grpc_port, service.key, first + 2)
-        notified = Notified(f"ws://127.0.0.1:{service.port}/", service.key)
+        sockets = Heard(f"ws://127.0.0.1:{service.port}/", service.key, pubsub.asked)
         with subscribed_geyser(grpc_port, service.key) as updates:
             node.play(slot_seconds=_SLOT_SECONDS)
             newest = node.newest["finalized"]
-            until(lambda: notified.is_final(newest), "the last root")
+            until(lambda: sockets.failure or newest in sockets.results["root"], "the last root")
             until(lambda: is_final(updates, newest), "its status")
             live = range(heard + 1, newest + 1)
             sent = list(updates)
-            notified.check(recording, live)
+            count = pubsub.check(sockets, live)
             check_geyser(recording, sent, live)
-            notified.close()
+            sockets.close()
 
         def covered() -> dict[str, Any] | None:
             (found,) = of_service(service, "/rewind", [("getRewindCoverage",)])
@@ -129,5 +125,6 @@ def test_the_whole_chain_is_at_every_door_as_the_node_had_it(
         behind = [slot for slot in slots if slot > snapshot]
         check_banks(recording, service, behind)
         verdicts = check_replays(recording, service, behind)
-        print(f"\n{version}, {how}: {len(slots)} blocks, {states} states, replays {verdicts}")
+        print(f"\n{version}, {how}: {len(slots)} blocks, {states} states, replays {verdicts},")
+        print(f"{count} notifications of {len(pubsub.asked)} subscriptions over {len(live)} slots")
         assert set(verdicts) == VERDICTS[version], verdicts

@@ -5,6 +5,7 @@ import signal
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from historical.services.bounds import newest_slot_or_none
 from shared_state.redis_client import client
 from tests.ingest.following import wait
 from tests.subscriptions.conftest import Served
@@ -28,6 +29,12 @@ def test_a_subscriber_of_a_silent_stream_is_disconnected_with_the_reason(served:
                     subscriber.kept.append(subscriber.receive())
             last = subscriber.kept[-1]
             refused = other.error("slotSubscribe")
+            # One with a memory is sent what is stored, to the last slot, and waits.
+            first = newest_slot_or_none()
+            assert first is not None
+            number = other.call("rootSubscribe", {"fromSlot": first - 2})
+            assert [other.result(number) for _ in range(3)] == [first - 2, first - 1, first]
+            other.call("rootUnsubscribe", number)
         finally:
             process.send_signal(signal.SIGCONT)
         assert (last["method"], last["params"]) == ("endNotification", {"reason": "stream_silent"})

@@ -57,11 +57,12 @@ def test_a_call_needs_a_key_that_is_good(geyser: Geyser, limited: Callable[..., 
 
 
 def test_unknown_calls_are_not_implemented(geyser: Geyser) -> None:
-    for path, code in (("Nothing", "12"), ("SubscribeDeshred", "12")):
+    for path in ("Nothing", "SubscribeDeshred", "SubscribeGossip"):
         with BareCall(geyser.port, geyser.key, path) as call:
             call.send(SLOTS)
             assert not call.frames()
-            assert call.trailers["grpc-status"] == code
+            assert call.trailers["grpc-status"] == "12"
+            assert call.trailers["grpc-message"].endswith(f"{path} is not served")
 
 
 def test_a_key_has_so_many_streams_and_filters(geyser: Geyser, limited: Callable[..., str]) -> None:

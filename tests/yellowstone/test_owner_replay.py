@@ -78,6 +78,33 @@ def test_slots_without_a_list_of_their_accounts_end_the_stream(
     assert f"from_slot {first + 6}" in error.details()
 
 
+def test_all_slots_that_the_archive_lacks_end_the_stream_once(
+    geyser: Geyser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the ledger has their blocks, and more of them than are read at once."""
+    from rewind.models import ArchivedSlot
+    from yellowstone import replay
+
+    monkeypatch.setattr(replay, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(replay, "_MISSING_SECONDS", 1.0)
+    first = first_stored(geyser) + 1
+    stored_up_to(first + 25)
+    ArchivedSlot.objects.filter(slot__range=(first + 2, first + 20)).delete()
+    request = Request(
+        accounts={"a": {"owner": [SYSVARS]}},
+        transactions={"t": {}},
+        blocks_meta={"m": {}},
+        commitment=FINALIZED,
+        from_slot=first,
+    )
+    with geyser.subscribed(request) as stream:
+        found = stream.until(lambda each: each.block_meta.slot == first + 1)
+        error = stream.refusal()
+    assert found and error.code() is grpc.StatusCode.DATA_LOSS
+    assert f"slots {first + 2} to {first + 20} are not stored" in error.details()
+    assert f"with from_slot {first + 21} to go on" in error.details()
+
+
 def _text(pubkey: bytes) -> str:
     from solders.pubkey import Pubkey
 

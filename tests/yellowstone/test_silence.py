@@ -5,6 +5,7 @@ import signal
 import grpc
 import pytest
 
+from historical.services.bounds import newest_slot_or_none
 from tests.ingest.following import wait
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema
@@ -27,6 +28,13 @@ def test_a_silent_stream_ends_those_that_hear_it_as_unavailable(geyser: Geyser) 
             with geyser.subscribed(slots) as late:
                 assert late.refusal().details().startswith("chain_not_followed")
             assert not geyser.is_fed()
+            # One with from_slot is sent what is stored, to the last slot, and waits.
+            last = newest_slot_or_none()
+            assert last is not None
+            past = Request(blocks_meta={"all": {}}, from_slot=last - 2)
+            with geyser.subscribed(past) as stored:
+                found = stored.until(lambda update: update.block_meta.slot == last)
+            assert [each.block_meta.slot for each in found] == [last - 2, last - 1, last]
         finally:
             process.send_signal(signal.SIGCONT)
         assert refusal.code() is grpc.StatusCode.UNAVAILABLE

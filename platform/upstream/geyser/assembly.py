@@ -108,6 +108,20 @@ class Assembler:
         """Whether one of the latest blocks has the hash."""
         return value in self._blockhashes
 
+    def held(self, connection: int) -> tuple[Slot, list[tuple[int, Update]]]:
+        """The newest final slot, and what was sent of those above it: with the number of this
+        connection, and with others for each that was before. For any thread: a message is in it if
+        `feed` had returned.
+        """
+        found: list[tuple[int, Update]] = []
+        for pending in [*self._pending.values()]:
+            receptions = {-id(each): each for each in pending.earlier} | {connection: pending.now}
+            for number, reception in receptions.items():
+                found += [(number, each) for each in reception.messages()]
+        # Behind it, for a slot is final before it is no longer pending.
+        root = self._root if self._root_is_final else None
+        return root or Slot(0), found
+
     @property
     def size(self) -> int:
         """Bytes of messages that wait for their slots to close."""

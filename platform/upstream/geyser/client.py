@@ -15,7 +15,16 @@ from upstream.geyser.errors import (
     StreamRefused,
     Unreachable,
 )
-from upstream.geyser.updates import BadUpdate, EntryUpdate, Ping, Update, update_of
+from upstream.geyser.updates import (
+    BadUpdate,
+    EntryUpdate,
+    FooterUpdate,
+    ParentUpdate,
+    PassedOn,
+    Ping,
+    Update,
+    update_of,
+)
 from upstream.grpc import status as codes
 from upstream.grpc.status import GrpcStatus
 from upstream.grpc.stream import GrpcStream
@@ -23,7 +32,7 @@ from upstream.protobuf import geyser_pb2 as schema
 
 _CONNECT_SECONDS = 10.0
 # Messages that are no updates of a slot that is assembled.
-_ASIDE = (Ping, EntryUpdate)
+_ASIDE = (Ping, EntryUpdate, FooterUpdate, ParentUpdate)
 _FIRST_AVAILABLE = re.compile(r"last available: ([0-9]{1,20})\b")
 
 
@@ -31,8 +40,8 @@ class GeyserStream:
     """A subscription to every account write, transaction, block and slot status, votes included:
     a block without its votes is no block. Use it as a context manager, iterate over it once;
     iterating raises a StreamError in the end. `on_turn` is called at least every second meanwhile,
-    also while nothing comes. Entries are asked for only with `on_entry`, which gets them. Raises
-    Unreachable without an answer.
+    also while nothing comes. Entries and footers are asked for only with `on_entry`, which gets
+    them. Raises Unreachable without an answer.
     """
 
     def __init__(
@@ -42,7 +51,7 @@ class GeyserStream:
         token: str = "",
         from_slot: Slot | None = None,
         on_turn: Callable[[], None] | None = None,
-        on_entry: Callable[[EntryUpdate], None] | None = None,
+        on_entry: Callable[[PassedOn], None] | None = None,
     ) -> None:
         self._call = _call(url, "Subscribe", token)
         self._call.on_turn = on_turn
@@ -75,7 +84,7 @@ class GeyserStream:
         except BadUpdate as error:
             raise StreamRefused(f"the stream is not of the protocol: {error}") from None
 
-    def _aside(self, message: Ping | EntryUpdate) -> None:
+    def _aside(self, message: Ping | PassedOn) -> None:
         if isinstance(message, Ping):
             self._call.send(_PONG)
         elif self._on_entry is not None:
@@ -126,7 +135,8 @@ def subscription(from_slot: Slot | None, *, entries: bool = False) -> Any:
     request.blocks_meta["b"].SetInParent()
     request.slots["s"].interslot_updates = True
     if entries:
-        request.entry["e"].SetInParent()
+        request.entry["e"].include_update_parent = True
+        request.block_footer["f"].include_certificates = True
     if from_slot is not None:
         request.from_slot = from_slot
     return request

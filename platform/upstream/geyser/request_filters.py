@@ -175,7 +175,11 @@ class Filters:
         )
         self.blocks = _each("blocks", request.blocks, _block_filter)
         self.blocks_meta = _each("blocks_meta", request.blocks_meta, lambda _: None)
-        self.entries = _each("entry", request.entry, lambda _: None)
+        # With these entries, or footers, also what else may come with them.
+        self.entries = _each("entry", request.entry, lambda each: each.include_update_parent)
+        self.footers = _each(
+            "block_footer", request.block_footer, lambda each: each.include_certificates
+        )
 
 
 def _includes(

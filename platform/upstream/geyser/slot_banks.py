@@ -50,6 +50,16 @@ class Reception:
             found = self.banks[bank] = SlotBuffer(live=self.live, bank=bank)
         return found
 
+    def messages(self) -> list[AccountUpdate | TransactionUpdate | BlockMetaUpdate]:
+        """All of them, while another thread may add more: each container is copied at once."""
+        found: list[AccountUpdate | TransactionUpdate | BlockMetaUpdate] = []
+        for buffer in [*self.banks.values()]:
+            found += [*buffer.writes.values()]
+            found += [*buffer.transactions.values()]
+            found += _metas(buffer)
+            found += [*buffer.spare]
+        return found
+
     def die(self, bank: int) -> None:
         """A bank died; 0 if it is not said which: what was named by more than its block stays."""
         found = self.banks.pop(bank, None)

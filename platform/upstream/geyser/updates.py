@@ -85,18 +85,36 @@ class EntryUpdate(NamedTuple):
     bank: int = 0
 
 
+class FooterUpdate(NamedTuple):
+    """The footer of a block (Alpenglow), with its certificates; `packed` is the whole message."""
+
+    slot: Slot
+    packed: bytes
+    bank: int = 0
+
+
+class ParentUpdate(NamedTuple):
+    """A slot's block goes on from another parent (Alpenglow): what came of it before is void."""
+
+    slot: Slot
+    parent_slot: Slot
+    packed: bytes
+
+
 class Ping(NamedTuple):
     """The server asks whether we are there."""
 
 
 Update: TypeAlias = AccountUpdate | TransactionUpdate | BlockMetaUpdate | SlotUpdate
+# What is not stored, only passed on.
+PassedOn: TypeAlias = EntryUpdate | FooterUpdate | ParentUpdate
 
 _FEE = 1  # RewardType
 _KEY_CHARACTERS = 44
 _parse = schema.SubscribeUpdate.FromString
 
 
-def update_of(packed: bytes) -> Update | EntryUpdate | Ping | None:
+def update_of(packed: bytes) -> Update | PassedOn | Ping | None:
     """The update in a message's bytes; None for kinds that were not requested. Raises BadUpdate."""
     try:
         message = _parse(packed)
@@ -116,6 +134,11 @@ def update_of(packed: bytes) -> Update | EntryUpdate | Ping | None:
     if kind == "entry":
         entry = message.entry
         return EntryUpdate(Slot(entry.slot), entry.index, packed, entry.bank_id)
+    if kind == "block_footer":
+        return FooterUpdate(Slot(message.block_footer.slot), packed, message.block_footer.bank_id)
+    if kind == "entry_update_parent":
+        changed = message.entry_update_parent
+        return ParentUpdate(Slot(changed.slot), Slot(changed.parent_slot), packed)
     return Ping() if kind == "ping" else None
 
 

@@ -35,6 +35,10 @@ class TokenAccountExpansionControlFlag(int, metaclass=_enum_type_wrapper.EnumTyp
     __slots__ = ()
     ALL: _ClassVar[TokenAccountExpansionControlFlag]
     BALANCE_CHANGED: _ClassVar[TokenAccountExpansionControlFlag]
+
+class BlockFooterSignatureKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COMPRESSED_BLS12_381_G2: _ClassVar[BlockFooterSignatureKind]
 PROCESSED: CommitmentLevel
 CONFIRMED: CommitmentLevel
 FINALIZED: CommitmentLevel
@@ -48,9 +52,10 @@ SLOT_DEAD: SlotStatus
 SIP_HASH: CuckooHashAlgorithm
 ALL: TokenAccountExpansionControlFlag
 BALANCE_CHANGED: TokenAccountExpansionControlFlag
+COMPRESSED_BLS12_381_G2: BlockFooterSignatureKind
 
 class SubscribeRequest(_message.Message):
-    __slots__ = ("accounts", "slots", "transactions", "blocks", "blocks_meta", "commitment", "accounts_data_slice", "entry", "ping", "transactions_status", "from_slot")
+    __slots__ = ("accounts", "slots", "transactions", "blocks", "blocks_meta", "commitment", "accounts_data_slice", "entry", "ping", "transactions_status", "from_slot", "block_footer")
     class AccountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +105,13 @@ class SubscribeRequest(_message.Message):
         key: str
         value: SubscribeRequestFilterTransactions
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[SubscribeRequestFilterTransactions, _Mapping]] = ...) -> None: ...
+    class BlockFooterEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: SubscribeRequestFilterBlockFooter
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[SubscribeRequestFilterBlockFooter, _Mapping]] = ...) -> None: ...
     ACCOUNTS_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     TRANSACTIONS_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +123,7 @@ class SubscribeRequest(_message.Message):
     PING_FIELD_NUMBER: _ClassVar[int]
     TRANSACTIONS_STATUS_FIELD_NUMBER: _ClassVar[int]
     FROM_SLOT_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FOOTER_FIELD_NUMBER: _ClassVar[int]
     accounts: _containers.MessageMap[str, SubscribeRequestFilterAccounts]
     slots: _containers.MessageMap[str, SubscribeRequestFilterSlots]
     transactions: _containers.MessageMap[str, SubscribeRequestFilterTransactions]
@@ -122,7 +135,8 @@ class SubscribeRequest(_message.Message):
     ping: SubscribeRequestPing
     transactions_status: _containers.MessageMap[str, SubscribeRequestFilterTransactions]
     from_slot: int
-    def __init__(self, accounts: _Optional[_Mapping[str, SubscribeRequestFilterAccounts]] = ..., slots: _Optional[_Mapping[str, SubscribeRequestFilterSlots]] = ..., transactions: _Optional[_Mapping[str, SubscribeRequestFilterTransactions]] = ..., blocks: _Optional[_Mapping[str, SubscribeRequestFilterBlocks]] = ..., blocks_meta: _Optional[_Mapping[str, SubscribeRequestFilterBlocksMeta]] = ..., commitment: _Optional[_Union[CommitmentLevel, str]] = ..., accounts_data_slice: _Optional[_Iterable[_Union[SubscribeRequestAccountsDataSlice, _Mapping]]] = ..., entry: _Optional[_Mapping[str, SubscribeRequestFilterEntry]] = ..., ping: _Optional[_Union[SubscribeRequestPing, _Mapping]] = ..., transactions_status: _Optional[_Mapping[str, SubscribeRequestFilterTransactions]] = ..., from_slot: _Optional[int] = ...) -> None: ...
+    block_footer: _containers.MessageMap[str, SubscribeRequestFilterBlockFooter]
+    def __init__(self, accounts: _Optional[_Mapping[str, SubscribeRequestFilterAccounts]] = ..., slots: _Optional[_Mapping[str, SubscribeRequestFilterSlots]] = ..., transactions: _Optional[_Mapping[str, SubscribeRequestFilterTransactions]] = ..., blocks: _Optional[_Mapping[str, SubscribeRequestFilterBlocks]] = ..., blocks_meta: _Optional[_Mapping[str, SubscribeRequestFilterBlocksMeta]] = ..., commitment: _Optional[_Union[CommitmentLevel, str]] = ..., accounts_data_slice: _Optional[_Iterable[_Union[SubscribeRequestAccountsDataSlice, _Mapping]]] = ..., entry: _Optional[_Mapping[str, SubscribeRequestFilterEntry]] = ..., ping: _Optional[_Union[SubscribeRequestPing, _Mapping]] = ..., transactions_status: _Optional[_Mapping[str, SubscribeRequestFilterTransactions]] = ..., from_slot: _Optional[int] = ..., block_footer: _Optional[_Mapping[str, SubscribeRequestFilterBlockFooter]] = ...) -> None: ...
 
 class CuckooFilter(_message.Message):
     __slots__ = ("data", "bucket_count", "entries_per_bucket", "fingerprint_bits", "hash_seed", "hash_algorithm")
@@ -237,20 +251,30 @@ class SubscribeRequestFilterBlocksMeta(_message.Message):
     def __init__(self) -> None: ...
 
 class SubscribeRequestFilterEntry(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("include_update_parent",)
+    INCLUDE_UPDATE_PARENT_FIELD_NUMBER: _ClassVar[int]
+    include_update_parent: bool
+    def __init__(self, include_update_parent: _Optional[bool] = ...) -> None: ...
+
+class SubscribeRequestFilterBlockFooter(_message.Message):
+    __slots__ = ("include_certificates",)
+    INCLUDE_CERTIFICATES_FIELD_NUMBER: _ClassVar[int]
+    include_certificates: bool
+    def __init__(self, include_certificates: _Optional[bool] = ...) -> None: ...
 
 class SubscribeRequestFilterDeshredTransactions(_message.Message):
-    __slots__ = ("vote", "account_include", "account_exclude", "account_required")
+    __slots__ = ("vote", "account_include", "account_exclude", "account_required", "include_update_parent")
     VOTE_FIELD_NUMBER: _ClassVar[int]
     ACCOUNT_INCLUDE_FIELD_NUMBER: _ClassVar[int]
     ACCOUNT_EXCLUDE_FIELD_NUMBER: _ClassVar[int]
     ACCOUNT_REQUIRED_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_UPDATE_PARENT_FIELD_NUMBER: _ClassVar[int]
     vote: bool
     account_include: _containers.RepeatedScalarFieldContainer[str]
     account_exclude: _containers.RepeatedScalarFieldContainer[str]
     account_required: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, vote: _Optional[bool] = ..., account_include: _Optional[_Iterable[str]] = ..., account_exclude: _Optional[_Iterable[str]] = ..., account_required: _Optional[_Iterable[str]] = ...) -> None: ...
+    include_update_parent: bool
+    def __init__(self, vote: _Optional[bool] = ..., account_include: _Optional[_Iterable[str]] = ..., account_exclude: _Optional[_Iterable[str]] = ..., account_required: _Optional[_Iterable[str]] = ..., include_update_parent: _Optional[bool] = ...) -> None: ...
 
 class SubscribeRequestAccountsDataSlice(_message.Message):
     __slots__ = ("offset", "length")
@@ -291,7 +315,7 @@ class SubscribeDeshredRequest(_message.Message):
     def __init__(self, deshred_transactions: _Optional[_Mapping[str, SubscribeRequestFilterDeshredTransactions]] = ..., ping: _Optional[_Union[SubscribeRequestPing, _Mapping]] = ..., slots: _Optional[_Mapping[str, SubscribeRequestFilterSlots]] = ...) -> None: ...
 
 class SubscribeUpdate(_message.Message):
-    __slots__ = ("filters", "account", "slot", "transaction", "block", "ping", "block_meta", "entry", "pong", "transaction_status", "created_at")
+    __slots__ = ("filters", "account", "slot", "transaction", "block", "ping", "block_meta", "entry", "pong", "transaction_status", "block_footer", "entry_update_parent", "created_at")
     FILTERS_FIELD_NUMBER: _ClassVar[int]
     ACCOUNT_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
@@ -302,6 +326,8 @@ class SubscribeUpdate(_message.Message):
     ENTRY_FIELD_NUMBER: _ClassVar[int]
     PONG_FIELD_NUMBER: _ClassVar[int]
     TRANSACTION_STATUS_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FOOTER_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_UPDATE_PARENT_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     filters: _containers.RepeatedScalarFieldContainer[str]
     account: SubscribeUpdateAccount
@@ -313,8 +339,10 @@ class SubscribeUpdate(_message.Message):
     entry: SubscribeUpdateEntry
     pong: SubscribeUpdatePong
     transaction_status: SubscribeUpdateTransactionStatus
+    block_footer: SubscribeUpdateBlockFooter
+    entry_update_parent: SubscribeUpdateEntryUpdateParent
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, filters: _Optional[_Iterable[str]] = ..., account: _Optional[_Union[SubscribeUpdateAccount, _Mapping]] = ..., slot: _Optional[_Union[SubscribeUpdateSlot, _Mapping]] = ..., transaction: _Optional[_Union[SubscribeUpdateTransaction, _Mapping]] = ..., block: _Optional[_Union[SubscribeUpdateBlock, _Mapping]] = ..., ping: _Optional[_Union[SubscribeUpdatePing, _Mapping]] = ..., block_meta: _Optional[_Union[SubscribeUpdateBlockMeta, _Mapping]] = ..., entry: _Optional[_Union[SubscribeUpdateEntry, _Mapping]] = ..., pong: _Optional[_Union[SubscribeUpdatePong, _Mapping]] = ..., transaction_status: _Optional[_Union[SubscribeUpdateTransactionStatus, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, filters: _Optional[_Iterable[str]] = ..., account: _Optional[_Union[SubscribeUpdateAccount, _Mapping]] = ..., slot: _Optional[_Union[SubscribeUpdateSlot, _Mapping]] = ..., transaction: _Optional[_Union[SubscribeUpdateTransaction, _Mapping]] = ..., block: _Optional[_Union[SubscribeUpdateBlock, _Mapping]] = ..., ping: _Optional[_Union[SubscribeUpdatePing, _Mapping]] = ..., block_meta: _Optional[_Union[SubscribeUpdateBlockMeta, _Mapping]] = ..., entry: _Optional[_Union[SubscribeUpdateEntry, _Mapping]] = ..., pong: _Optional[_Union[SubscribeUpdatePong, _Mapping]] = ..., transaction_status: _Optional[_Union[SubscribeUpdateTransactionStatus, _Mapping]] = ..., block_footer: _Optional[_Union[SubscribeUpdateBlockFooter, _Mapping]] = ..., entry_update_parent: _Optional[_Union[SubscribeUpdateEntryUpdateParent, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SubscribeUpdateAccount(_message.Message):
     __slots__ = ("account", "slot", "is_startup", "bank_id")
@@ -476,6 +504,88 @@ class SubscribeUpdateEntry(_message.Message):
     bank_id: int
     def __init__(self, slot: _Optional[int] = ..., index: _Optional[int] = ..., num_hashes: _Optional[int] = ..., hash: _Optional[bytes] = ..., executed_transaction_count: _Optional[int] = ..., starting_transaction_index: _Optional[int] = ..., bank_id: _Optional[int] = ...) -> None: ...
 
+class SubscribeUpdateEntryUpdateParent(_message.Message):
+    __slots__ = ("slot", "cleared_bank_id", "parent_slot", "parent_block_id")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    CLEARED_BANK_ID_FIELD_NUMBER: _ClassVar[int]
+    PARENT_SLOT_FIELD_NUMBER: _ClassVar[int]
+    PARENT_BLOCK_ID_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    cleared_bank_id: int
+    parent_slot: int
+    parent_block_id: bytes
+    def __init__(self, slot: _Optional[int] = ..., cleared_bank_id: _Optional[int] = ..., parent_slot: _Optional[int] = ..., parent_block_id: _Optional[bytes] = ...) -> None: ...
+
+class SubscribeUpdateBlockFooter(_message.Message):
+    __slots__ = ("slot", "bank_id", "bank_hash", "block_producer_time_nanos", "block_user_agent", "block_final_cert", "skip_reward_cert", "notar_reward_cert")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    BANK_ID_FIELD_NUMBER: _ClassVar[int]
+    BANK_HASH_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_PRODUCER_TIME_NANOS_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_USER_AGENT_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FINAL_CERT_FIELD_NUMBER: _ClassVar[int]
+    SKIP_REWARD_CERT_FIELD_NUMBER: _ClassVar[int]
+    NOTAR_REWARD_CERT_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    bank_id: int
+    bank_hash: bytes
+    block_producer_time_nanos: int
+    block_user_agent: bytes
+    block_final_cert: BlockFooterFinalCert
+    skip_reward_cert: BlockFooterSkipRewardCert
+    notar_reward_cert: BlockFooterNotarRewardCert
+    def __init__(self, slot: _Optional[int] = ..., bank_id: _Optional[int] = ..., bank_hash: _Optional[bytes] = ..., block_producer_time_nanos: _Optional[int] = ..., block_user_agent: _Optional[bytes] = ..., block_final_cert: _Optional[_Union[BlockFooterFinalCert, _Mapping]] = ..., skip_reward_cert: _Optional[_Union[BlockFooterSkipRewardCert, _Mapping]] = ..., notar_reward_cert: _Optional[_Union[BlockFooterNotarRewardCert, _Mapping]] = ...) -> None: ...
+
+class BlockFooterVotesAggregate(_message.Message):
+    __slots__ = ("signature_kind", "signature", "block_id", "signer_bitmap")
+    SIGNATURE_KIND_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_ID_FIELD_NUMBER: _ClassVar[int]
+    SIGNER_BITMAP_FIELD_NUMBER: _ClassVar[int]
+    signature_kind: BlockFooterSignatureKind
+    signature: bytes
+    block_id: bytes
+    signer_bitmap: bytes
+    def __init__(self, signature_kind: _Optional[_Union[BlockFooterSignatureKind, str]] = ..., signature: _Optional[bytes] = ..., block_id: _Optional[bytes] = ..., signer_bitmap: _Optional[bytes] = ...) -> None: ...
+
+class BlockFooterFinalCert(_message.Message):
+    __slots__ = ("slot", "final_aggregate", "notar_aggregate")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    FINAL_AGGREGATE_FIELD_NUMBER: _ClassVar[int]
+    NOTAR_AGGREGATE_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    final_aggregate: BlockFooterVotesAggregate
+    notar_aggregate: BlockFooterVotesAggregate
+    def __init__(self, slot: _Optional[int] = ..., final_aggregate: _Optional[_Union[BlockFooterVotesAggregate, _Mapping]] = ..., notar_aggregate: _Optional[_Union[BlockFooterVotesAggregate, _Mapping]] = ...) -> None: ...
+
+class BlockFooterSkipRewardCert(_message.Message):
+    __slots__ = ("slot", "aggregate")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    AGGREGATE_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    aggregate: BlockFooterVotesAggregate
+    def __init__(self, slot: _Optional[int] = ..., aggregate: _Optional[_Union[BlockFooterVotesAggregate, _Mapping]] = ...) -> None: ...
+
+class BlockFooterNotarRewardCert(_message.Message):
+    __slots__ = ("slot", "aggregate")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    AGGREGATE_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    aggregate: BlockFooterVotesAggregate
+    def __init__(self, slot: _Optional[int] = ..., aggregate: _Optional[_Union[BlockFooterVotesAggregate, _Mapping]] = ...) -> None: ...
+
+class SubscribeUpdateDeshredUpdateParent(_message.Message):
+    __slots__ = ("slot", "update_parent_fec_set_index", "parent_slot", "parent_block_id")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_PARENT_FEC_SET_INDEX_FIELD_NUMBER: _ClassVar[int]
+    PARENT_SLOT_FIELD_NUMBER: _ClassVar[int]
+    PARENT_BLOCK_ID_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    update_parent_fec_set_index: int
+    parent_slot: int
+    parent_block_id: bytes
+    def __init__(self, slot: _Optional[int] = ..., update_parent_fec_set_index: _Optional[int] = ..., parent_slot: _Optional[int] = ..., parent_block_id: _Optional[bytes] = ...) -> None: ...
+
 class SubscribeUpdateDeshredTransaction(_message.Message):
     __slots__ = ("transaction", "slot")
     TRANSACTION_FIELD_NUMBER: _ClassVar[int]
@@ -513,20 +623,22 @@ class SubscribeUpdatePong(_message.Message):
     def __init__(self, id: _Optional[int] = ...) -> None: ...
 
 class SubscribeUpdateDeshred(_message.Message):
-    __slots__ = ("filters", "deshred_transaction", "ping", "pong", "slot", "created_at")
+    __slots__ = ("filters", "deshred_transaction", "ping", "pong", "slot", "deshred_update_parent", "created_at")
     FILTERS_FIELD_NUMBER: _ClassVar[int]
     DESHRED_TRANSACTION_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
     PONG_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
+    DESHRED_UPDATE_PARENT_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     filters: _containers.RepeatedScalarFieldContainer[str]
     deshred_transaction: SubscribeUpdateDeshredTransaction
     ping: SubscribeUpdatePing
     pong: SubscribeUpdatePong
     slot: SubscribeUpdateSlot
+    deshred_update_parent: SubscribeUpdateDeshredUpdateParent
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, filters: _Optional[_Iterable[str]] = ..., deshred_transaction: _Optional[_Union[SubscribeUpdateDeshredTransaction, _Mapping]] = ..., ping: _Optional[_Union[SubscribeUpdatePing, _Mapping]] = ..., pong: _Optional[_Union[SubscribeUpdatePong, _Mapping]] = ..., slot: _Optional[_Union[SubscribeUpdateSlot, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, filters: _Optional[_Iterable[str]] = ..., deshred_transaction: _Optional[_Union[SubscribeUpdateDeshredTransaction, _Mapping]] = ..., ping: _Optional[_Union[SubscribeUpdatePing, _Mapping]] = ..., pong: _Optional[_Union[SubscribeUpdatePong, _Mapping]] = ..., slot: _Optional[_Union[SubscribeUpdateSlot, _Mapping]] = ..., deshred_update_parent: _Optional[_Union[SubscribeUpdateDeshredUpdateParent, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SubscribeReplayInfoRequest(_message.Message):
     __slots__ = ()

@@ -104,7 +104,7 @@ def _follow_stream(lock: SourceLock, stopping: threading.Event) -> None:
         limit_bytes=settings.FOLLOW_BACKLOG_BYTES,
         now=timezone.now,
     )
-    publisher, live = EventPublisher(), LiveFeed()
+    publisher, live = EventPublisher(), LiveFeed(has_entries=settings.FOLLOW_ENTRIES)
     follower = Follower(
         streams(), upstream_node(), sender, publisher, live, assembler_bytes=_ASSEMBLER_BYTES
     )
