@@ -4,7 +4,6 @@ import asyncio
 import zlib
 from collections.abc import Hashable
 from typing import cast
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import httptools
@@ -17,8 +16,9 @@ from upstream.connection_pool import (
     TimedOut,
     Unreachable,
 )
-from upstream.exchange import Address, NotAnAnswer, read_url, request_head, shared_tls_context
 from upstream.fair_limit import FairLimit, LimitReached
+from upstream.http.errors import BadAddress
+from upstream.http.requests import Address, Requests, shared_tls_context
 
 # An answer up to this size is waited for whole; of a longer one so much is read ahead.
 HELD = 65_536
@@ -41,9 +41,7 @@ class AsyncConnectionPool:
 
     def __init__(self, url: str, *, most: int, largest_answer: int = LARGEST_ANSWER) -> None:
         self.largest_answer = largest_answer
-        self._url = url
-        self._headers = {"Host": urlsplit(url).netloc.rpartition("@")[2] or url, **HEADERS}
-        self._head = b""
+        self._requests = Requests(url, HEADERS)
         self._idle: list[_Connection] = []
         self._turns = FairLimit(most)
 
@@ -66,8 +64,10 @@ class AsyncConnectionPool:
     async def _exchange(self, body: bytes, seconds: float) -> "tuple[_Connection, float]":
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        address = self._address()
-        request = self._head + b"%d\r\n\r\n" % len(body) + body
+        try:
+            address, request = self._requests.address, self._requests.with_body(body)
+        except BadAddress:
+            raise Unreachable from None
         while True:
             connection = self._idle.pop() if self._idle else None
             is_kept = connection is not None
@@ -85,15 +85,6 @@ class AsyncConnectionPool:
                 connection.abort()
                 raise
             return connection, deadline - loop.time()
-
-    def _address(self) -> Address:
-        try:
-            address = read_url(self._url)
-        except NotAnAnswer:
-            raise Unreachable from None
-        if not self._head:
-            self._head = request_head(address.target, self._headers)
-        return address
 
     async def _connect(self, address: Address, left: float) -> "_Connection":
         loop = asyncio.get_running_loop()
