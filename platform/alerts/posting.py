@@ -79,9 +79,8 @@ def _answer(connection: Connection, request: bytes, began: float, deadline: floa
     text = b""
     with contextlib.suppress(OSError, BadAnswer):
         if not response.held and not response.is_whole:
-            connection.receive(response, deadline=deadline)
+            connection.receive(deadline=deadline)
         text = response.take()[: 4 * KEPT_CHARACTERS]
-    response.end()
     shown = text.decode("utf-8", "replace").replace("\0", "\ufffd")[:KEPT_CHARACTERS]
     retry_after = response.headers.get(b"retry-after", b"").decode("latin-1")
     return Answer(response.status, _problem(response.status), shown, _since(began), retry_after)

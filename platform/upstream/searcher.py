@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 
 from upstream.block_engine import GRPC_URLS, BundleWord
 from upstream.foreign_text import fit
-from upstream.http_posts import BadAddress
+from upstream.http.errors import BadAddress
 from upstream.protobuf import auth_pb2, bundle_pb2, searcher_pb2
 from upstream.submitting import NoAnswer, Refused, SubmitError, Unwilling
 

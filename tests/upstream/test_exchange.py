@@ -111,7 +111,7 @@ def test_an_answer_above_the_bound_is_not_taken(said: bytes) -> None:
         b"HHHH",
         b"RTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
         b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n" + HEAD + b"Content-Length: 2\r\n\r\n{}",
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n{}",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 9 + HEAD + b"Content-Length: 2\r\n\r\n{}",
         HEAD + b"a: b\r\n" * 200 + b"\r\n",

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from upstream.http.errors import Busy, NotConnected
-from upstream.http.requests import Requests, shared_tls_context
-from upstream.http.response import Response
+from upstream.http.requests import CONNECT_SECONDS, Requests, shared_tls_context
+from upstream.http.response import Reader, Response
 
 _PIECE = 262_144
-_CONNECT_SECONDS = 5.0
 _TURN_SECONDS = 0.5
 
 
@@ -42,6 +41,7 @@ class Connection:
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
+        self._reader = Reader()
         self.peer = peer
 
     @classmethod
@@ -88,24 +88,21 @@ class Connection:
                 self._socket.settimeout(_seconds_left(deadline))
                 at += self._socket.send(unsent[at:])
         response = Response(largest=largest)
-        try:
-            while not response.has_head:
-                self.receive(response, deadline=deadline)
-                if response.failure is not None and not response.has_head:
-                    raise response.failure
-        except BaseException:
-            response.end()
-            raise
+        self._reader.begin(response)
+        while not response.has_head:
+            self.receive(deadline=deadline)
+            if response.failure is not None and not response.has_head:
+                raise response.failure
         return response
 
-    def receive(self, response: Response, *, deadline: float) -> None:
-        """Reads on, once."""
+    def receive(self, *, deadline: float) -> None:
+        """Reads on in the response, once."""
         self._socket.settimeout(_seconds_left(deadline))
         data = self._socket.recv(_PIECE)
         if data:
-            response.feed(data)
-        elif response.began:
-            response.end()
+            self._reader.feed(data)
+        elif self._reader.began:
+            self._reader.end()
         else:
             raise ConnectionResetError("the connection was closed")
 
@@ -114,16 +111,13 @@ class Connection:
         the body's bytes as they come, and once decompressed.
         """
         response = self.begin(request, deadline=deadline, largest=largest)
-        try:
-            pieces: list[bytes] = []
-            while (piece := response.take()) or not response.is_whole:
-                if piece:
-                    pieces.append(piece)
-                else:
-                    self.receive(response, deadline=deadline)
-            return Answer(response.status, b"".join(pieces), self.peer), response.keeps
-        finally:
-            response.end()
+        pieces: list[bytes] = []
+        while (piece := response.take()) or not response.is_whole:
+            if piece:
+                pieces.append(piece)
+            else:
+                self.receive(deadline=deadline)
+        return Answer(response.status, b"".join(pieces), self.peer), response.keeps
 
     @property
     def is_silent(self) -> bool:
@@ -200,7 +194,7 @@ class Client:
             deadline=deadline,
             tls=shared_tls_context() if address.tls else None,
             host=address.host,
-            place_seconds=_CONNECT_SECONDS,
+            place_seconds=CONNECT_SECONDS,
         )
 
     def _idle_one(self) -> Connection | None:

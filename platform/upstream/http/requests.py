@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from upstream.http.errors import BadAddress
 
+CONNECT_SECONDS = 5.0
 # The system's certificate authorities.
 shared_tls_context = cache(ssl.create_default_context)
 
