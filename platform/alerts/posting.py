@@ -1,15 +1,17 @@
 """One POST to a webhook's URL, to checked addresses only and within a time limit."""
 
 import contextlib
-import http.client
 import ssl
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from alerts.addresses import Target, read_url, resolve
 from alerts.errors import BadAddress
-from upstream import exchange
+from upstream.http.client import Connection, Place
+from upstream.http.errors import BadAnswer, NotConnected
+from upstream.http.requests import request_bytes
 
 TIMEOUT_SECONDS = 10.0
 KEPT_CHARACTERS = 500
@@ -55,29 +57,32 @@ def post(
         return failed(f"the name {read_url(url).host} was not found")
     deadline = began + timeout
     always = {"Host": _host(target), "Accept-Encoding": "identity"}
-    request = exchange.request_bytes(target.path, {**always, **headers}, body)
+    request = request_bytes(target.path, {**always, **headers}, body)
     try:
-        connection = exchange.Connection.open(
-            [exchange.Place(each.family, each.sockaddr) for each in resolved],
+        connection = Connection.open(
+            [Place(each.family, each.sockaddr) for each in resolved],
             deadline=deadline,
-            tls=exchange.tls_context() if target.tls else None,
+            tls=ssl.create_default_context() if target.tls else None,
             host=target.host,
         )
         with contextlib.closing(connection):
-            return _answer(connection.begin(request, deadline=deadline), began)
-    except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, (TimeoutError, exchange.NotConnected)):
+            return _answer(connection, request, began, deadline)
+    except (OSError, BadAnswer) as error:
+        if isinstance(error, (TimeoutError, NotConnected)):
             return failed(f"no answer within {timeout:g} s")
         return failed(_describe(error, target))
 
 
-def _answer(response: http.client.HTTPResponse, began: float) -> Answer:
+def _answer(connection: Connection, request: bytes, began: float, deadline: float) -> Answer:
     """The status and the start of the body; the rest is not read."""
+    response = connection.begin(request, deadline=deadline, largest=sys.maxsize)
     text = b""
-    with contextlib.closing(response), contextlib.suppress(OSError, http.client.HTTPException):
-        text = response.read1(4 * KEPT_CHARACTERS)
+    with contextlib.suppress(OSError, BadAnswer):
+        if not response.held and not response.is_whole:
+            connection.receive(deadline=deadline)
+        text = response.take()[: 4 * KEPT_CHARACTERS]
     shown = text.decode("utf-8", "replace").replace("\0", "\ufffd")[:KEPT_CHARACTERS]
-    retry_after = response.headers.get("Retry-After", "")
+    retry_after = response.headers.get(b"retry-after", b"").decode("latin-1")
     return Answer(response.status, _problem(response.status), shown, _since(began), retry_after)
 
 
@@ -108,8 +113,8 @@ def _describe(error: Exception, target: Target) -> str:
         return f"TLS: the certificate of {where} was not accepted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"TLS with {where} failed: {error.reason or error}"
-    if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+    if isinstance(error, ConnectionError):
         return f"{where} closed the connection without an answer"
-    if isinstance(error, http.client.HTTPException):
+    if isinstance(error, BadAnswer):
         return f"the response of {where} is not HTTP"
     return f"{where} cannot be reached: {getattr(error, 'strerror', None) or error}"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from solders.pubkey import Pubkey
 
-from upstream.http_posts import Poster
+from upstream.http.poster import Poster
 from upstream.submitting import NoAnswer, SubmitError, call, start_call
 
 MOST_TRANSACTIONS = 5

@@ -1,10 +1,9 @@
 """ConnectionPool: connections of threads to a node; JSON-RPC bodies pass unchanged."""
 
-import http.client
 from functools import cache
 
-from upstream import exchange
-from upstream.exchange import Client
+from upstream.http import errors
+from upstream.http.client import Client
 
 # A node that hangs must not take every thread of the process with it: so many calls wait for one
 # at a time, and the next ones only half a second for their turn.
@@ -47,15 +46,21 @@ class ConnectionPool:
         most = self._largest_answer if largest is None else min(largest, self._largest_answer)
         try:
             answer = self._client.post(body, seconds=seconds, largest=most)
-        except exchange.Busy:
+        except errors.Busy:
             raise Busy from None
-        except exchange.AnswerTooLarge:
-            raise AnswerTooLarge from None
-        except TimeoutError:
-            raise TimedOut from None
-        except (OSError, http.client.HTTPException):
-            raise Unreachable from None
+        except errors.FAILURES as error:
+            raise failure_of(error) from None
         return answer.status, answer.body
+
+
+def failure_of(error: Exception) -> NodeCallFailed:
+    """Of a call whose exchange ended with one of FAILURES."""
+    match error:
+        case errors.AnswerTooLarge():
+            return AnswerTooLarge()
+        case TimeoutError():
+            return TimedOut()
+    return Unreachable()
 
 
 @cache

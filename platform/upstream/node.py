@@ -1,6 +1,5 @@
 """Client of a node's JSON-RPC: blocks, and other calls of ingest and the proxy."""
 
-import http.client
 from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
@@ -13,9 +12,10 @@ from chain.epochs import EpochSchedule
 from chain.units import I64_MAX, Slot
 from upstream.archives.errors import Unreadable
 from upstream.archives.json_dumps import json_block
-from upstream.exchange import AnswerTooLarge, Client, NotAnAnswer, NotConnected
 from upstream.foreign_text import fit
 from upstream.head_bound import MOST_SLOT
+from upstream.http.client import Client
+from upstream.http.errors import FAILURES, BadAddress, BadAnswer, NotConnected
 from upstream.networks import is_public
 
 _MEGABYTE = 1_048_576
@@ -119,7 +119,7 @@ class Node:
         """The answer's bytes to a JSON-RPC body, whatever it says. Raises NodeUnreachable."""
         try:
             answer = self._client.post(body, seconds=self._seconds, largest=largest)
-        except (OSError, http.client.HTTPException) as error:
+        except FAILURES as error:
             raise NodeUnreachable(f"{self.name}: {self._reason(error)}") from None
         self._peer = answer.peer
         if answer.status != 200 and answer.body.lstrip()[:1] not in (b"{", b"["):
@@ -272,14 +272,12 @@ class Node:
                 return "no connection in time"
             case TimeoutError():
                 return f"no answer within {self._seconds:g} s"
-            case AnswerTooLarge() | NotAnAnswer():
+            case BadAnswer() | BadAddress():
                 return str(error)
             case ConnectionRefusedError():
                 return "Connection refused"
             case ConnectionError():
                 return "the connection was closed without an answer"
-            case http.client.HTTPException():
-                return "the answer is not HTTP"
         return fit(getattr(error, "strerror", "") or str(error) or type(error).__name__, 200)
 
     def _body(self, method: str, params: tuple[Any, ...]) -> bytes:

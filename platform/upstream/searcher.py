@@ -26,7 +26,7 @@ from upstream.grpc.status import (
     UNAVAILABLE,
     GrpcStatus,
 )
-from upstream.http_posts import BadAddress
+from upstream.http.errors import BadAddress
 from upstream.protobuf import auth_pb2, bundle_pb2, searcher_pb2
 from upstream.submitting import NoAnswer, Refused, SubmitError, Unwilling
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from upstream.http_answers import Posted
-from upstream.http_posts import Exchange, Poster, PostFailed
+from upstream.http.errors import BadAnswer
+from upstream.http.poster import Exchange, Poster
+from upstream.http.response import Response
 
 # Codes of answers that say something of the node and nothing of the transaction: behind or limited,
 # no such method, internal error, and what block engines answer under load.
@@ -95,10 +96,10 @@ _SEND = (
 async def call(poster: Poster, body: bytes, *, seconds: float, path: str = "") -> Any:
     """The result of a JSON-RPC call. Raises SubmitError."""
     try:
-        posted = await poster.post(body, seconds=seconds, path=path)
-    except PostFailed as failure:
+        response = await poster.post(body, seconds=seconds, path=path)
+    except (OSError, BadAnswer) as failure:
         raise NoAnswer(str(failure)) from None
-    found = _result(posted)
+    found = _result(response)
     if isinstance(found, SubmitError):
         raise found
     return found
@@ -109,28 +110,29 @@ def start_call(
 ) -> Exchange:
     """As `call`, without a task."""
 
-    def answered(posted: Posted | PostFailed) -> None:
-        if isinstance(posted, PostFailed):
-            done(NoAnswer(str(posted)))
-        else:
-            done(_result(posted))
+    def ready(response: Response) -> None:
+        done(_result(response))
 
-    return poster.start(body, answered, seconds=seconds, path=path)
+    return poster.start(body, ready, seconds=seconds, path=path)
 
 
-def _result(posted: Posted) -> Any:
+def _result(response: Response) -> Any:
     """The result of a JSON-RPC answer, or a SubmitError."""
-    answer = _answer(posted.body)
+    try:
+        answer = _answer(response.body())
+    except (OSError, BadAnswer) as failure:
+        return NoAnswer(str(failure))
+    status = response.status
     error = None if answer is None else answer.error
     text = "" if error is None else error.message[:250]
-    if posted.status not in (200, 400):  # with these the answer is about what was sent
-        message = f"HTTP {posted.status}" + (f": {text}" if text else "")
-        return Unwilling(message, retry_after=posted.retry_after)
-    if answer is None or (error is None and posted.status != 200):
-        return Unwilling(f"HTTP {posted.status} without a JSON-RPC answer")
+    if status not in (200, 400):  # with these the answer is about what was sent
+        message = f"HTTP {status}" + (f": {text}" if text else "")
+        return Unwilling(message, retry_after=response.retry_after)
+    if answer is None or (error is None and status != 200):
+        return Unwilling(f"HTTP {status} without a JSON-RPC answer")
     if error is not None:
         if error.code in _UNWILLING_CODES or _LIMITED.search(text):
-            return Unwilling(f"{text} ({error.code})", retry_after=posted.retry_after)
+            return Unwilling(f"{text} ({error.code})", retry_after=response.retry_after)
         return Refused(error.code, text)
     return answer.result
 

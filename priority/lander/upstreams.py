@@ -20,7 +20,7 @@ from priority.models import Upstream
 from priority.store import upstreams as store
 from priority.store.upstreams import UpstreamRow
 from upstream.block_engine import GRPC_URLS, BlockEngine, Engine
-from upstream.http_posts import BadAddress
+from upstream.http.errors import BadAddress
 from upstream.node import Node
 from upstream.submitting import SubmittingNode
 from upstream.tpu import TpuClient

@@ -2,16 +2,48 @@
 
 import asyncio
 import contextlib
+import socket
+import threading
 from collections.abc import Awaitable, Callable
+from itertools import cycle
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upstream.http_answers import BadAnswer, Posted, read_answer
-from upstream.http_posts import BadAddress, Poster, PostFailed
+from tests.patience import PATIENCE_SECONDS
+from tests.upstream.hostile import speaking
+from upstream.http.errors import FAILURES, BadAddress, BadAnswer
+from upstream.http.poster import Poster
+from upstream.http.response import Reader, Response
 
+LARGEST_ANSWER = 1_048_576
 bodies = st.binary(max_size=200)
+
+
+class Posted(NamedTuple):
+    """A whole response."""
+
+    status: int
+    body: bytes
+    retry_after: float | None
+    keeps: bool
+
+
+def read_answer(received: bytes, *, ended: bool) -> Posted | None:
+    """The response that came in one piece, or None while it is not whole."""
+    reader, response = Reader(), Response(largest=LARGEST_ANSWER)
+    reader.begin(response)
+    if received:
+        reader.feed(received)
+    if ended:
+        reader.end()
+    if response.failure is not None:
+        raise response.failure
+    if not response.is_whole:
+        return None
+    return Posted(response.status, response.body(), response.retry_after, response.keeps)
 
 
 def chunked(body: bytes, size: int) -> bytes:
@@ -38,6 +70,49 @@ def test_an_answer_is_whole_at_its_last_byte_and_not_before(
         for end in range(len(whole)):
             with pytest.raises(BadAnswer):
                 read_answer(whole[:end], ended=True)
+
+
+@given(
+    st.lists(
+        st.tuples(bodies, st.sampled_from(["length", "chunked", "announced"])),
+        min_size=1,
+        max_size=3,
+    ),
+    st.lists(st.integers(1, 60), min_size=1),
+)
+def test_answers_of_one_connection_are_read_one_after_the_other_in_any_pieces(
+    answers: list[tuple[bytes, str]], sizes: list[int]
+) -> None:
+    reader, lengths = Reader(), cycle(sizes)
+    for body, form in answers:
+        response = Response(largest=LARGEST_ANSWER)
+        reader.begin(response)
+        said = b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n" if form == "announced" else b""
+        said += b"HTTP/1.1 200 OK\r\n"
+        if form == "chunked":
+            said += b"Transfer-Encoding: chunked\r\n\r\n" + chunked(body, 7)
+        else:
+            said += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        while said:
+            assert not response.is_over
+            size = next(lengths)
+            reader.feed(said[:size])
+            said = said[size:]
+        assert (response.status, response.body(), response.keeps) == (200, body, True)
+        assert b"a" not in response.headers
+
+
+@pytest.mark.parametrize("more", [b"x", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_bytes_behind_an_answer_are_not_of_it_and_end_the_connection(
+    more: bytes, at_once: bool
+) -> None:
+    reader, response = Reader(), Response(largest=LARGEST_ANSWER)
+    reader.begin(response)
+    said = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    for piece in [said + more] if at_once else [said, more]:
+        reader.feed(piece)
+    assert (response.body(), response.keeps) == (b"ok", False)
 
 
 @given(st.binary(max_size=300), st.booleans())
@@ -116,7 +191,7 @@ def test_connections_are_used_again_and_one_that_was_closed_meanwhile_is_replace
     async def ask(poster: Poster) -> None:
         await poster.warm(1, seconds=5)
         for _ in range(5):
-            assert (await poster.post(b"{}", seconds=5, path="/more")).body == b"ok"
+            assert (await poster.post(b"{}", seconds=5, path="/more")).body() == b"ok"
 
     asyncio.run(with_server(door, ask))
     assert sum(map(len, connections)) == 5 and len(connections) == 3
@@ -129,13 +204,13 @@ def test_silence_and_a_refused_connection_are_told() -> None:
         writer.close()
 
     async def ask(poster: Poster) -> None:
-        with pytest.raises(PostFailed, match=r"no answer within 0\.05 s"):
+        with pytest.raises(OSError, match=r"no answer within 0\.05 s"):
             await poster.post(b"{}", seconds=0.05)
 
     asyncio.run(with_server(door, ask))
 
     async def nobody() -> None:
-        with pytest.raises(PostFailed, match="refused"):
+        with pytest.raises(OSError, match="refused"):
             await Poster("http://127.0.0.1:1").post(b"{}", seconds=5)
 
     asyncio.run(nobody())
@@ -185,13 +260,45 @@ def test_one_who_waits_no_longer_leaves_his_answer_to_nobody_else() -> None:
         await asyncio.sleep(0.02)
         given_up.cancel()
         late.cancel()
-        assert (await waiting).body == b"ok"
-        assert (await one.post(b"ok", seconds=5)).body == b"ok"
+        assert (await waiting).body() == b"ok"
+        assert (await one.post(b"ok", seconds=5)).body() == b"ok"
         await one.close()
 
-    answers: list[Posted | PostFailed] = []
+    answers: list[Response] = []
     asyncio.run(with_server(door, ask))
     assert not answers
+
+
+def test_an_answer_that_comes_as_its_task_is_cancelled_fails_nothing() -> None:
+    sent = threading.Event()
+
+    def door(connection: socket.socket, _stopping: threading.Event) -> None:
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        sent.set()
+        connection.recv(65_536)
+
+    failures: list[Any] = []
+
+    async def ask(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, context: failures.append(context))
+        poster = Poster(f"http://127.0.0.1:{port}")
+        await poster.warm(1, seconds=PATIENCE_SECONDS)
+        post = asyncio.create_task(poster.post(b"{}", seconds=PATIENCE_SECONDS))
+        await asyncio.sleep(0)
+        # The loop stands still until the answer is there: in its next turn, the task is cancelled
+        # first, the answer is read second, and the task hears of the first last.
+        assert sent.wait(PATIENCE_SECONDS)
+        await asyncio.sleep(0)
+        post.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await post
+        await poster.close()
+
+    with speaking(door) as port:
+        asyncio.run(ask(port))
+    assert not failures
 
 
 def test_a_request_that_waits_for_a_connection_ends_with_the_poster() -> None:
@@ -209,6 +316,6 @@ def test_a_request_that_waits_for_a_connection_ends_with_the_poster() -> None:
         while len(answers) < 3:
             await asyncio.sleep(0.001)
 
-    answers: list[Posted | PostFailed] = []
+    answers: list[Response] = []
     asyncio.run(with_server(door, ask))
-    assert all(isinstance(each, PostFailed) for each in answers)
+    assert all(isinstance(each.failure, FAILURES) for each in answers)

@@ -14,7 +14,7 @@ from solders.keypair import Keypair
 from tests.examples import examples
 from tests.localnet_process import new_localnet
 from tests.patience import PATIENCE_SECONDS
-from upstream.http_posts import BadAddress
+from upstream.http.errors import BadAddress
 from upstream.searcher import SearcherEngine
 from upstream.submitting import SubmitError
 

@@ -1,0 +1,1 @@
+"""The HTTP client: `response` moves no bytes; `client` (threads) and `poster` (a loop) drive it."""
