@@ -164,23 +164,32 @@ class ClientCall:
         """The whole messages of what has come; the beginning of the next one stays. Raises
         GrpcStatus.
         """
+        found, fault = self._taken()
+        yield from found
+        if fault is not None:
+            raise fault
+
+    def _taken(self) -> tuple[list[bytes], GrpcStatus | None]:
         buffer, at = self._buffer, 0
         end = len(buffer)
+        found: list[bytes] = []
+        fault = None
         with memoryview(buffer) as view:
             while end - at >= _PREFIX:
                 size = int.from_bytes(view[at + 1 : at + _PREFIX], "big")
                 if size > self._largest:
-                    raise GrpcStatus(
-                        INTERNAL, f"a message of {size} bytes, and {self._largest} are the most"
-                    )
+                    text = f"a message of {size} bytes, and {self._largest} are the most"
+                    fault = GrpcStatus(INTERNAL, text)
+                    break
                 if end - at - _PREFIX < size:
                     break
                 if view[at]:
-                    raise GrpcStatus(INTERNAL, "a compressed message, which was not requested")
+                    fault = GrpcStatus(INTERNAL, "a compressed message, which was not requested")
+                    break
                 begin, at = at + _PREFIX, at + _PREFIX + size
-                yield bytes(view[begin:at])
-        if at:
-            del buffer[:at]
+                found.append(bytes(view[begin:at]))
+        del buffer[:at]
+        return found, fault
 
     def gone(self) -> GrpcStatus | None:
         """How a call ends whose server goes away and gives it no status."""
