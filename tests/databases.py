@@ -17,7 +17,7 @@ _MIGRATED = "test_migrated"
 @contextmanager
 def migrated_once(lock: Path) -> Iterator[None]:
     """Around the making of this process's test database: the first process migrates, which takes
-    6 s of CPU, and those that wait for the lock copy what it made.
+    2 s of CPU, and those that wait for the lock copy what it made.
     """
     from django.db import connection
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
@@ -43,3 +45,15 @@ def test_a_database_of_a_released_version_gets_the_tables_of_a_new_one(
         assert upgrades.tables(url, tmp_path / "upgraded.sql") == expected
         said = forked_commands.run(["doctor"], environment=environment)
         assert "All migrations are applied." in said.stdout
+
+
+@pytest.mark.django_db
+def test_a_database_of_a_build_before_the_first_release_is_refused_with_what_to_do() -> None:
+    row = "django_migrations (app, name, applied) VALUES ('access', '0009_stream_limits', now())"
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {row}")
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'access' AND name > '0010'")
+        cursor.execute("DELETE FROM django_migrations WHERE name ~ '^0001_squashed'")
+    refused = "access is at 0009_stream_limits, before 0011_kinds_of_calls.*Check out commit"
+    with pytest.raises(CommandError, match=refused):
+        call_command("migrate", verbosity=0)
