@@ -17,7 +17,7 @@ _MIGRATED = "test_migrated"
 @contextmanager
 def migrated_once(lock: Path) -> Iterator[None]:
     """Around the making of this process's test database: the first process migrates, which takes
-    6 s of CPU, and those that wait for the lock copy what it made.
+    2 s of CPU, and those that wait for the lock copy what it made.
     """
     from django.db import connection
 
@@ -36,14 +36,14 @@ def migrated_once(lock: Path) -> Iterator[None]:
         made.write(name)
 
 
-def this_database() -> str:
-    """The DATABASE_URL of the database that the current test writes to."""
+def this_database(name: str = "") -> str:
+    """The DATABASE_URL of the database that the current test writes to, or of one beside it."""
     from django.db import connection
 
     found: dict[str, Any] = connection.settings_dict
     role = f"{found['USER']}:{found['PASSWORD']}"
     host = quote(found["HOST"], safe="/")
-    return f"postgresql://{role}@/{found['NAME']}?host={host}&port={found['PORT']}"
+    return f"postgresql://{role}@/{name or found['NAME']}?host={host}&port={found['PORT']}"
 
 
 def end_session() -> None:

@@ -6,30 +6,25 @@ from contextlib import contextmanager
 
 import psycopg
 from django.db import connection
-from psycopg.conninfo import make_conninfo
 
-
-def _address(name: str) -> str:
-    found = connection.get_connection_params()
-    keys = ("host", "port", "user", "password")
-    return make_conninfo(dbname=name, **{key: found[key] for key in keys if found.get(key)})
+from tests.databases import this_database
 
 
 @contextmanager
 def second_database(*tables: str) -> Iterator[str]:
-    """Its URL: these tables are there too, with the rows that they have now."""
+    """Its DATABASE_URL: these tables are there too, with the rows that they have now."""
     name = f"copy_{secrets.token_hex(4)}"
-    with psycopg.connect(_address("postgres"), autocommit=True) as server:
+    with psycopg.connect(this_database("postgres"), autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
         try:
             _fill(name, tables)
-            yield _address(name)
+            yield this_database(name)
         finally:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _fill(name: str, tables: tuple[str, ...]) -> None:
-    with psycopg.connect(_address(name)) as copy, connection.cursor() as cursor:
+    with psycopg.connect(this_database(name)) as copy, connection.cursor() as cursor:
         for table in tables:
             cursor.execute(
                 "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', '"

@@ -173,35 +173,3 @@ def test_what_is_forgotten_is_whole_days_of_minutes_and_no_day(settings: Any) ->
         minutes = UsageMinute.objects.filter(minute__date=row.day)
         assert sum(minute.calls for minute in minutes) == row.calls
     assert forget_minutes(now=now, days=3) == 0
-
-
-@pytest.mark.django_db
-def test_what_was_counted_before_there_were_sums_is_summed_up(issue: Callable[..., Any]) -> None:
-    """The migration's statements, over minutes alone."""
-    from importlib import import_module
-
-    key = issue().key.pk
-    now = timezone.now().replace(second=0, microsecond=0)
-    usage_sums.add_usage(
-        [
-            (holder, method, status, now - timedelta(hours=hours), 3, 21)
-            for holder in (key, None)
-            for method in ("getSlot", "slotNotification")
-            for status in ("ok", "rate_limited", "queue_unavailable")
-            for hours in (0, 5, 30)
-        ]
-    )
-    written = {model: set(_values(model)) for model in (UsageDay, UsageHour, KeyHour, KeyDay)}
-    for model in written:
-        model.objects.all().delete()
-    migration = import_module("access.migrations.0006_sum_up_usage")
-    kinds = import_module("access.migrations.0011_kinds_of_calls")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.SUM_UP)
-        cursor.execute(kinds.SORT)
-    assert {model: set(_values(model)) for model in written} == written
-
-
-def _values(model: Any) -> list[tuple[Any, ...]]:
-    names = [field.attname for field in model._meta.fields if field.attname != "id"]
-    return list(model.objects.values_list(*names))

@@ -5,20 +5,16 @@ import json
 import re
 from base64 import b32encode, b64encode, urlsafe_b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from django.apps import apps
-from django.db import connection, models
+from django.db import models
 from django.test import Client
 from django.utils import timezone
 
 from config.backup_seals import BadBackup, check_seal, decrypted, encrypted, signing_key
-from embedded.addresses import embedded_addresses
-from embedded.servers import hold_run_dir, start_servers, stop_servers
 from tests.config.test_backup import manage
 from tests.databases import this_database
 
@@ -184,48 +180,6 @@ def test_a_backup_has_no_secret_in_clear(
     assert done.returncode == 0, done.stderr
     for name in ("secret_key", "tip_seed", "credentials.json"):
         assert (new / name).read_bytes() == (run_dir / name).read_bytes(), name
-
-
-@contextmanager
-def not_migrated(app: str, name: str) -> Iterator[None]:
-    """The database says that the migration has not run."""
-    row = "FROM django_migrations WHERE app = %s AND name = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT applied {row}", [app, name])
-        applied = cursor.fetchone()[0]
-        cursor.execute(f"DELETE {row}", [app, name])
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            into = "INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)"
-            cursor.execute(into, [app, name, applied])
-
-
-def test_apps_of_an_older_backup_are_sealed_under_the_key_that_comes_with_it(
-    tmp_path: Path, planted: dict[str, bytes], settings: Any
-) -> None:
-    from django_otp.plugins.otp_totp.models import TOTPDevice
-
-    from staff.models import App
-
-    secret, old, new = planted["otp_totp.TOTPDevice.key"], tmp_path / "made-in", tmp_path / "new"
-    TOTPDevice.objects.update(key=secret.hex())
-    folder = tmp_path / "backup"
-    with not_migrated("staff", "0004_sealed_apps"):
-        done = manage(old, "backup", str(folder), DATABASE_URL=this_database())
-    assert done.returncode == 0, done.stderr
-    done = manage(new, "restore", str(folder), "--key-file", str(old / "secret_key"))
-    assert done.returncode == 0, done.stderr
-    with hold_run_dir(new):
-        servers = start_servers(new, valkey=False)
-        try:
-            with psycopg.connect(embedded_addresses(new).database_url) as restored:
-                (stored,) = restored.execute("SELECT key FROM otp_totp_totpdevice").fetchone() or ""
-        finally:
-            stop_servers(servers)
-    settings.SECRET_KEY = (new / "secret_key").read_text().strip()
-    assert App(key=stored).bin_key == secret
 
 
 def test_a_key_that_is_in_the_backup_hides_nothing_and_pretends_nothing(

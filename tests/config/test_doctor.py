@@ -156,7 +156,9 @@ def _migration(change: str, undo: str) -> Iterator[None]:
             cursor.execute(undo)
 
 
-def test_migrations_that_are_missing_or_of_a_newer_version_are_named(doctor: Doctor) -> None:
+def test_migrations_that_are_missing_too_old_or_of_a_newer_version_are_named(
+    doctor: Doctor,
+) -> None:
     row = "app = 'operations' AND name = '0001_samples_and_alarms'"
     missing = _migration(
         f"DELETE FROM django_migrations WHERE {row}",
@@ -176,6 +178,11 @@ def test_migrations_that_are_missing_or_of_a_newer_version_are_named(doctor: Doc
     with newer:
         said = doctor()
     assert said.has("error", "operations.9999_of_later", "newer version", "restore the backup")
+    rename = "UPDATE django_migrations SET name = '{}' WHERE app = 'access' AND name = '{}'"
+    old, last = "0009_stream_limits", "0011_kinds_of_calls"
+    with _migration(rename.format(old, last), rename.format(last, old)):
+        said = doctor()
+    assert said.has("error", f"too old to upgrade from: access is at {old}", "Check out commit")
 
 
 def test_who_does_not_answer_is_named_without_its_key(doctor: Doctor, localnet: Localnet) -> None:

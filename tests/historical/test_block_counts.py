@@ -2,7 +2,6 @@
 
 import random
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -69,17 +68,3 @@ def test_links_of_any_length_fit() -> None:
     high = 2**62
     record_blocks([block(high, 0), block(high + 1, 1)], now=NOW)
     assert [(run, blocks) for run, blocks, _ in tallied()] == [(high // 1_000, 2)]
-
-
-def test_what_was_stored_before_there_were_counts_is_counted_by_the_migration() -> None:
-    from importlib import import_module
-
-    record_blocks([block(5), block(999, 5), block(1_000, 999)], now=NOW)
-    before: Any = tallied()
-    migration = import_module("historical.migrations.0003_coverage").Migration
-    (statements,) = [each.sql for each in migration.operations if hasattr(each, "sql")]
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE historical_blocktally")
-        for statement in statements:
-            cursor.execute(statement)
-    assert tallied() == before

@@ -26,7 +26,7 @@ def count(now: datetime) -> int:
 
 
 def mark_all() -> None:
-    """As the migration does for what is there already."""
+    """All steps are to be counted, as after an upgrade from a build without counts."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO priority_landingchange (start, noted_at) SELECT date_bin('300 seconds',"

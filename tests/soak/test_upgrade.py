@@ -1,158 +1,106 @@
-"""A database of the versions before sealing: migrated, and sealed in the background."""
+"""Databases of released versions are upgraded, and the service answers from them as it did.
 
-import json
-import os
-import secrets
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-
-import psycopg
-import pytest
-
-from tests.databases import this_database
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = pytest.mark.soak
-
-# The last migrations without sealed data.
-_BEFORE = {"rewind": "0008", "historical": "0005"}
-
-_SCRIPT = """
-import json, sys
-from datetime import UTC, datetime, timedelta
-import django
-django.setup()
-from django.test import Client
-from access.models import Customer, Tier
-from access.services.keys import issue_key
-from chain.encodings import b58encode
-from historical.services import sealing as ledger
-from historical.services.recording import record_blocks
-from rewind.services.recording import record_slots
-from rewind.services.sealing import Policy, seal_step
-from rewind.services.segments import index_next
-from rewind.sealed_models import SealedBlock
-from rewind.store.partitions import PARTITION_SLOTS
-from tests.rewind.samples import block, key, signature, write
-
-NOW = datetime.now(UTC)
-EPOCH = 432_000
-SLOTS = [n * PARTITION_SLOTS + 5 + each for n in (0, 1, 2, 12, 13, 15) for each in range(3)]
-
-def record():
-    parent = 0
-    for slot in SLOTS:
-        writes = [
-            write(number, signature(slot, number % 4), version=number, lamports=slot + number,
-                  data=bytes([number]) * (number * 7))
-            for number in range(40) if (slot + number) % 3
-        ]
-        made = block(slot, parent, writes)
-        record_slots([made], source="stream", now=NOW)
-        record_blocks([made], now=NOW - timedelta(days=1))
-        parent = slot
-    while index_next() is not None:
-        pass
-
-def seal():
-    while seal_step(Policy(margin=0), now=NOW):
-        pass
-    while seal_step(Policy(margin=0), now=NOW + timedelta(days=1)):
-        pass
-    while index_next() is not None:
-        pass
-    while ledger.seal_step(range_slots=64_000, now=NOW, finished_below=SLOTS[-1] + 1):
-        pass
-
-def read():
-    tier, _ = Tier.objects.get_or_create(
-        name="unlimited", defaults={"rank": 50, "requests_per_second": None})
-    secret = issue_key(Customer.objects.create(name=sys.argv[1]), tier=tier, name="tests").secret
-    found = []
-    def call(path, method, *params):
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        answer = Client().post(path, json.dumps(body), content_type="application/json",
-                               headers={"Authorization": secret, "Host": "localhost"})
-        found.append([method, params, json.loads(answer.content)])
-    for number in range(42):
-        pubkey = b58encode(key(number))
-        for slot in (*SLOTS[::4], SLOTS[-1]):
-            call("/rewind", "getAccountInfo", pubkey, {"slot": slot, "encoding": "base64"})
-        call("/rewind", "getAccountChanges", pubkey, {"fromSlot": SLOTS[0], "toSlot": SLOTS[-1]})
-    for slot in SLOTS:
-        call("/historical", "getBlock", slot, {"maxSupportedTransactionVersion": 0})
-        for index in range(4):
-            call("/historical", "getTransaction", b58encode(signature(slot, index)),
-                 {"maxSupportedTransactionVersion": 0})
-    return found
-
-match sys.argv[1]:
-    case "record":
-        record()
-    case "seal":
-        seal()
-sealed = SealedBlock.objects.count() if sys.argv[1] != "record" else 0
-json.dump([sealed, read()], sys.stdout)
+With RECORD_UPGRADE=1 a database of this version is made and kept (docs/releasing.md): of a chain
+that a service followed, with transactions of all kinds, and submissions that landed.
 """
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
-@pytest.fixture
-def empty_database(transactional_db: None) -> Iterator[str]:
-    """The URL of a database that nothing was migrated in."""
-    address = this_database()
-    name = f"upgrade_{secrets.token_hex(4)}"
-    parts = urlsplit(address)
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
-        try:
-            yield urlunsplit(parts._replace(path=f"/{name}"))
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+import pytest
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 
+from config.version import VERSION
+from tests import upgrades
+from tests.clients.chain_endpoints import Question, answers_of_service, of_service, until
+from tests.clients.mixed_history import SETTINGS, History, made
+from tests.clients.service import Service, prepared, running_in
+from tests.localnet.wallets import encoded, pay, signed, wallet
+from tests.priority.sending import MINIMUM, SENT
+from tests.second_database import second_database
+from tests.upgrades import Answers
 
-@pytest.mark.usefixtures("empty_redis")
-def test_what_was_hot_before_reads_the_same_once_it_is_sealed(empty_database: str) -> None:
-    manage(empty_database, "migrate", "--verbosity", "0")
-    nothing, before = script(empty_database, "record")
-    assert not nothing
-    # Down to the tables of before, with their rows, and up again as an upgrade goes.
-    for app, name in _BEFORE.items():
-        manage(empty_database, "migrate", app, name, "--verbosity", "0")
-    manage(empty_database, "migrate", "--verbosity", "0")
-    _, upgraded = script(empty_database, "read")
-    assert upgraded == before
-    blocks, sealed = script(empty_database, "seal")
-    assert blocks
-    assert sealed == before
-    wrong = [answer for _, _, answer in before if "error" in answer]
-    assert not wrong, wrong[0]
+pytestmark = pytest.mark.soak
+_READ = {"maxSupportedTransactionVersion": 1}
+_BASE64 = {"encoding": "base64"}
 
 
-def script(url: str, stage: str) -> Any:
-    return json.loads(_run(url, [sys.executable, "-c", _SCRIPT, stage]))
+@pytest.mark.parametrize("version", upgrades.versions())
+@pytest.mark.django_db(transaction=True)
+def test_an_upgraded_database_answers_as_before(version: str, tmp_path: Path) -> None:
+    expected = upgrades.answers(version)
+    asked = [(path, *question) for path, question, _ in expected]
+    with second_database() as url:
+        upgrades.fill(url, version)
+        with running_in(tmp_path, prepared(tmp_path, DATABASE_URL=url)) as service:
+            assert answered(service, asked) == expected
 
 
-def manage(url: str, *command: str) -> str:
-    return _run(url, [sys.executable, "manage.py", *command])
+@pytest.mark.skipif(os.environ.get("RECORD_UPGRADE") != "1", reason="it writes into the repository")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_of_this_version_is_kept(tmp_path: Path) -> None:
+    with second_database() as url:
+        followed = prepared(tmp_path, DATABASE_URL=url, **SETTINGS)
+        with running_in(tmp_path, followed) as service:
+            history = made(service, rounds=1)
+            asked = [*of_chain(history), *submissions(history)]
+        # What is asked now is answered from the database alone.
+        with running_in(tmp_path, {**followed, "LOCALNET": "false"}) as service:
+            found = answered(service, asked)
+        wrong = [each for each in found if "error" in each[2]]
+        assert not wrong, wrong[0]
+        upgrades.keep(url, VERSION, found)
 
 
-def _run(url: str, command: list[str]) -> str:
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "DATABASE_URL": url,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-5_000:]
-    return done.stdout
+def answered(service: Service, asked: Sequence[Question]) -> Answers:
+    """Each question begins with its path; one request for each, so that none exceeds a limit."""
+    return [
+        [path, question, answer]
+        for path, *question in asked
+        for answer in answers_of_service(service, path, [tuple(question)])
+    ]
+
+
+def of_chain(history: History) -> list[Question]:
+    """Of the ledger and the archive."""
+    slots = sorted(history.blocks)
+    busy = [slot for slot in slots if len(history.blocks[slot]["transactions"]) > 1]
+    wallets = list(map(str, history.wallets))
+    between = {"fromSlot": history.first, "toSlot": history.last}
+    reads = [
+        ("getAccountInfo", wallet, {"slot": slot, **_BASE64}) for wallet in wallets for slot in busy
+    ]
+    return [
+        ("/historical", "getBlocks", history.first, history.last),
+        *(("/historical", "getBlock", slot, _READ) for slot in busy),
+        *(("/historical", "getTransaction", each, _READ) for each in history.signatures[::4]),
+        *(("/historical", "getSignaturesForAddress", wallet) for wallet in wallets),
+        *(("/rewind", *each) for each in reads),
+        *(("/rewind", "getAccountChanges", wallet, between) for wallet in wallets),
+    ]
+
+
+def submissions(history: History) -> list[Question]:
+    """Of the fates of what the service has landed: three transactions and a bundle."""
+    service, localnet = history.service, history.localnet
+    payer = wallet(localnet)
+    (tips,) = of_service(service, "/bundle", [("getTipAccounts",)])
+    tip = pay(payer, Pubkey.from_string(tips[0]), MINIMUM)
+    paid = [pay(payer, Keypair().pubkey(), 1_000_000 + each) for each in range(4)]
+    *alone, bundled = [encoded(signed(localnet, [each, tip], payer)) for each in paid]
+    sent = [("sendTransaction", each, SENT) for each in alone]
+    signatures = of_service(service, "/priority", sent)
+    (bundle,) = of_service(service, "/bundle", [("sendBundle", [bundled], _BASE64)])
+    asked = [
+        *(("/priority", "getTransactionFate", each) for each in signatures),
+        ("/bundle", "getBundleFate", bundle),
+    ]
+
+    def are_final() -> bool:
+        fates = [answer["result"] for *_, answer in answered(service, asked)]
+        return all(each["final"] and each["state"] == "landed" for each in fates)
+
+    until(are_final, "all fates final")
+    return asked

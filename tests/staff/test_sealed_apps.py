@@ -1,12 +1,10 @@
 """The secret of an authenticator app: nothing that the database alone gives away."""
 
-import importlib
 from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.test import Client
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -68,18 +66,3 @@ def test_an_app_that_is_being_set_up_is_made_anew_under_another_secret_key(
     assert not second_factor.has_device(user)
     browser.post(PAGE, {"order": "confirm", "code": code_of(user)})
     assert second_factor.has_device(user)
-
-
-def test_apps_of_before_are_sealed_by_the_migration_and_go_on(
-    person: Callable[..., Any], code_of: Callable[..., str]
-) -> None:
-    migration = importlib.import_module("staff.migrations.0004_sealed_apps")
-    user = person("viewer")
-    old = TOTPDevice.objects.create(user=user, name="app")
-    secret = old.bin_key
-    migration._seal(apps, None)
-    assert App.objects.get(pk=old.pk).bin_key == secret
-    assert TOTPDevice.objects.get(pk=old.pk).key != old.key
-    assert signs_in(user, code_of(user))
-    migration._unseal(apps, None)
-    assert TOTPDevice.objects.get(pk=old.pk).bin_key == secret

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
+from config import earlier_builds
 from config.cluster import is_cluster_wanted, not_spread, require_cluster
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.engine import UnfitDatabase, require_fit, server_version
@@ -89,6 +91,10 @@ def _unreachable(said: str) -> Finding:
 
 
 def of_migrations() -> Iterator[Finding]:
+    old = earlier_builds.too_old(MigrationRecorder(connection).applied_migrations())
+    if old:
+        yield error(old, earlier_builds.ADVICE)
+        return
     executor = MigrationExecutor(connection)
     loader = executor.loader
     plan = executor.migration_plan(loader.graph.leaf_nodes())
@@ -104,7 +110,11 @@ def of_migrations() -> Iterator[Finding]:
     for each in loader.disk_migrations.values():
         known.update(each.replaces)
     apps = {app for app, _ in known}
-    newer = sorted(key for key in loader.applied_migrations if key[0] in apps and key not in known)
+    newer = sorted(
+        key
+        for key in loader.applied_migrations
+        if key[0] in apps and key not in known and not earlier_builds.is_squashed(*key)
+    )
     if newer:
         yield error(
             f"The database has {counted(len(newer), 'migration')} that this code does not know,"

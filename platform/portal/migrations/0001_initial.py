@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("access", "0004_usage_sums"),
+        ("access", "0001_squashed_0011_kinds_of_calls"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
