@@ -260,7 +260,7 @@ class Selection:
             part = slot.best()
             failed = sum(bool(each.error) for each in part.transactions.values())
             entries = 0 if part.meta is None else part.meta.entry_count
-            stats = (entries, len(part.transactions) - failed, failed, 0)
+            stats = (entries, len(part.transactions), failed, 0)
         at = int(now * 1_000)
         moved = Moved(number, parent, self._tracker.root, name, at, error, stats, bank)
         for process in processes:

@@ -30,7 +30,7 @@ def block_text(
         parent_slot=record.parent_slot,
         previous_blockhash=record.previous_blockhash,
         rewards=(record.rewards or []) if rewards else None,
-        reward_partitions=record.reward_partitions if rewards else None,
+        reward_partitions=record.reward_partitions,
     )
     if details is TransactionDetails.NONE:
         return header + b"}"

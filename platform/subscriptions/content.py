@@ -39,7 +39,8 @@ class Ran:
     keys: frozenset[bytes]
     is_vote: bool
     error: Any
-    logs: list[str]
+    # None of one that only paid its fee, which was not executed.
+    logs: list[str] | None
     read: Callable[[], TransactionRecord] = field(repr=False)
 
     @cached_property
@@ -116,7 +117,7 @@ def _ran(packed: bytes) -> Ran:
         )
     )
     error = transaction_error_json(meta.err.err) if meta.err.err else None
-    logs = [*meta.log_messages]
+    logs = None if meta.log_messages_none else [*meta.log_messages]
     return Ran(
         info.index, info.signature, keys, info.is_vote, error, logs, lambda: transaction_of(info)
     )

@@ -165,6 +165,8 @@ class LogsSubscription(Subscription):
 
     def results(self, content: Content, load: Load) -> Iterator[Result]:
         for ran in content.transactions:
+            if ran.logs is None:
+                continue
             if self.mention is None:
                 if ran.is_vote and not self.votes:
                     continue

@@ -99,7 +99,7 @@ def _at_level(content: Content, level: Level, at: int) -> Iterator[bytes]:
         case Level.PROCESSED:
             yield encode({**said, "parent": content.parent, "type": "createdBank"})
             failed = content.failed_count
-            counts = content.entry_count, content.transaction_count - failed, failed, 0
+            counts = content.entry_count, content.transaction_count, failed, 0
             yield encode({**said, "stats": _stats(*counts), "type": "frozen"})
         case Level.CONFIRMED:
             yield encode({**said, "type": "optimisticConfirmation"})
@@ -107,10 +107,11 @@ def _at_level(content: Content, level: Level, at: int) -> Iterator[bytes]:
             yield encode({**said, "type": "root"})
 
 
-def _stats(entries: int, successful: int, failed: int, most: int) -> dict[str, int]:
+def _stats(entries: int, transactions: int, failed: int, most: int) -> dict[str, int]:
     return {
         "numTransactionEntries": entries,
-        "numSuccessfulTransactions": successful,
+        # A node calls all of them so, failed ones too.
+        "numSuccessfulTransactions": transactions,
         "numFailedTransactions": failed,
         "maxTransactionsPerEntry": most,
     }

@@ -4,6 +4,7 @@ import base64
 import json
 from typing import Any
 
+from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import create_nonce_account
@@ -101,6 +102,30 @@ def test_logs_of_all_and_of_those_that_mention_an_address(served: Served) -> Non
         landed(localnet, other, "finalized")
         assert socket.call("logsUnsubscribe", both[1]) is True
         assert not [each for each in socket.kept if each["params"]["subscription"] == both[1]]
+
+
+def test_what_only_paid_its_fee_has_no_logs_and_counts_as_a_transaction(served: Served) -> None:
+    localnet = served.localnet
+    payer = wallet(localnet)
+    nobody = Instruction(Pubkey.new_unique(), b"", [])
+    with Socket(localnet.websocket_url) as theirs, served.socket() as ours:
+        asked = {"mentions": [str(payer.pubkey())]}, {"commitment": "processed"}
+        logs = [each.call("logsSubscribe", *asked) for each in (theirs, ours)]
+        updates = [each.call("slotsUpdatesSubscribe") for each in (theirs, ours)]
+        vain = send(localnet, signed(localnet, [nobody], payer), skipPreflight=True)
+        slot = landed(localnet, vain)["slot"]
+        paid = send(localnet, signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer))
+        for socket, number in zip((theirs, ours), logs, strict=True):
+            seen: list[str] = []
+            while paid not in seen:
+                seen.append(socket.result(number)["value"]["signature"])
+            assert vain not in seen
+        for socket, number in zip((theirs, ours), updates, strict=True):
+            stats: dict[str, Any] = {}
+            while not stats:
+                found = socket.result(number)
+                stats = found["stats"] if found["slot"] == slot and "stats" in found else {}
+            assert (stats["numSuccessfulTransactions"], stats["numFailedTransactions"]) == (1, 1)
 
 
 def test_bad_params_get_the_nodes_own_words(served: Served) -> None:

@@ -116,7 +116,8 @@ def slots_updates_subscribe(call: Listener) -> int:
             stats = {
                 "maxTransactionsPerEntry": bank.longest_entry,
                 "numFailedTransactions": failed,
-                "numSuccessfulTransactions": len(bank.ran) - failed,
+                # A validator calls all of them so, failed ones too.
+                "numSuccessfulTransactions": len(bank.ran),
                 "numTransactionEntries": bank.entries.entry_count - 1,
             }
             return [_update(bank, "completed"), _update(bank, "frozen", stats=stats)]
@@ -205,7 +206,9 @@ def logs_subscribe(
         return [
             _at(bank.slot, _logs(ran))
             for ran in bank.ran
-            if _mentions(ran, mention) and not (wanted_logs == "all" and _is_vote(ran))
+            if _mentions(ran, mention)
+            and _was_executed(ran)
+            and not (wanted_logs == "all" and _is_vote(ran))
         ]
 
     return _open(call, Subscription("logsNotification", on_reached=reached))
@@ -308,9 +311,14 @@ def _logs(ran: Ran) -> dict[str, Any]:
     meta = ran.record.meta or {}
     return {
         "err": meta.get("err"),
-        "logs": meta.get("logMessages") or [],
+        "logs": meta["logMessages"],
         "signature": str(Signature(ran.signature)),
     }
+
+
+def _was_executed(ran: Ran) -> bool:
+    """Whether it did more than pay its fee."""
+    return (ran.record.meta or {}).get("logMessages") is not None
 
 
 def _is_vote(ran: Ran) -> bool:
