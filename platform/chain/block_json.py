@@ -51,7 +51,7 @@ def header_text(
     reward_partitions: int | None = None,
 ) -> bytes:
     """The members of getBlock's result that are not about transactions, from the opening brace on.
-    Without rewards (None) there is no such member.
+    Without rewards (None) there is no such member, but their number of parts is there.
     """
     members: dict[str, Any] = {
         "blockHeight": block_height,
@@ -62,8 +62,8 @@ def header_text(
     }
     if rewards is not None:
         members["rewards"] = rewards
-        if reward_partitions is not None:
-            members["numRewardPartitions"] = reward_partitions
+    if reward_partitions is not None:
+        members["numRewardPartitions"] = reward_partitions
     return _encode(members)[:-1]
 
 

@@ -108,6 +108,16 @@ def test_an_old_answer_reads_as_the_same_block_of_a_nodes_store(rpc, tmp_path, s
     assert from_json == read(rpc, shape, form="current")
 
 
+@pytest.mark.parametrize("details", ["full", "accounts", "signatures", "none"])
+def test_the_parts_of_rewards_are_there_without_rewards(rpc, tmp_path, details):
+    """As at a node: it leaves out the rewards alone."""
+    imported(tmp_path, json.dumps(sample.block_json("json")).encode())
+    config = {**V0, "transactionDetails": details, "rewards": False}
+    block = rpc(HISTORICAL, "getBlock", sample.SLOT, config)["result"]
+    assert "rewards" not in block
+    assert block["numRewardPartitions"] == 3
+
+
 def test_the_sources_form_is_there_on_request(rpc, tmp_path):
     imported(tmp_path, json.dumps(old_json()).encode())
     block, one = read(rpc, {"encoding": "json"}, form="source")
