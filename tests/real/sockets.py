@@ -96,8 +96,10 @@ def differing(theirs: Heard, ours: Heard, slots: Sequence[int]) -> dict[str, str
     wanted = set(slots)
     found: dict[str, str] = {}
     for name, results in theirs.results.items():
-        said = [_text(each) for each in results if slot_of(name, each) in wanted]
-        got = [_text(each) for each in ours.results[name] if slot_of(name, each) in wanted]
+        said, got = (
+            [_text(name, each) for each in heard if slot_of(name, each) in wanted]
+            for heard in (results, ours.results[name])
+        )
         repeated = [each for each, count in Counter(got).items() if count > 1]
         expected = list(dict.fromkeys(said))
         if sorted(expected) != sorted(got):
@@ -118,8 +120,18 @@ def _in_order(name: str, texts: Sequence[str]) -> list[str]:
     return list(texts) if is_ordered and name != "slots updates" else sorted(texts)
 
 
-def _text(result: Any) -> str:
+def far_roots(theirs: Heard, ours: Heard, slots: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """By slot the roots that came with it, if they are more than one slot apart: a validator's
+    threads say in no order that a slot begins and that another one is rooted.
+    """
+    roots = [{each["slot"]: each["root"] for each in h.results["slot"]} for h in (theirs, ours)]
+    both = ((slot, roots[0][slot], roots[1][slot]) for slot in slots)
+    return {slot: (told, ours) for slot, told, ours in both if abs(told - ours) > 1}
+
+
+def _text(name: str, result: Any) -> str:
     if isinstance(result, dict):
+        result = {key: value for key, value in result.items() if (name, key) != ("slot", "root")}
         result = {key: value for key, value in result.items() if key not in _OF_THE_MOMENT}
         if "stats" in result:
             stats = result["stats"].items()

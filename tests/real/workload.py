@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,8 @@ _RENT = "SysvarRent111111111111111111111111111111111"
 _STAKE_BYTES = 200
 _SUBMITTED_A_ROUND = 20
 _PAYMENTS = 12
+_MOST_SENDINGS = 15
+_SENT_AGAIN_SECONDS = 3.0
 
 
 @dataclass
@@ -118,11 +121,21 @@ class Workload(threading.Thread):
             self._wait_for(wave, "processed")
         self._pen.moment = moment_of(self.node, [])  # a round may take as long as a blockhash
         by_tpu = self._mixture.by_tpu()
-        send_by_tpu(self.node, by_tpu)
+        self._send_by_tpu(by_tpu)
         taken = [*planned, *by_tpu]
         self._wait_for([*taken, *submitted])
         self.taken += taken
         self.submitted += submitted
+
+    def _send_by_tpu(self, sent: Sequence[Planned]) -> None:
+        """Again until all are there: a validator drops what it has not read when we disconnect."""
+        for _ in range(_MOST_SENDINGS):
+            send_by_tpu(self.node, sent)
+            ends = time.monotonic() + _SENT_AGAIN_SECONDS
+            while time.monotonic() < ends:
+                if all(statuses(self.node, [each.signature for each in sent])):
+                    return
+                time.sleep(0.1)
 
     def _wait_for(self, sent: Sequence[Planned], level: str = "confirmed") -> None:
         signatures = [each.signature for each in sent]
