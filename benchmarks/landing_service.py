@@ -1,4 +1,4 @@
-"""The whole service on a localnet of its own, and what the benchmarks of landing submit to it."""
+"""The whole service on a chain of its own, and what the benchmarks of landing submit to it."""
 
 import base64
 import json
@@ -29,9 +29,11 @@ environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from benchmarks.service import rpc_request  # noqa: E402
 from tests.clients.service import Service, running_service  # noqa: E402
+from tests.real.validator import VALIDATOR, running_validator  # noqa: E402
+from tests.recorded_doors import service_at  # noqa: E402
 
 # Processor time is counted by these words of the processes' command lines.
-ROLES = ("land", "localnet", "serve", "follow", "celery", "postgres", "valkey")
+ROLES = ("land", "localnet", "validator", "serve", "follow", "celery", "postgres", "valkey")
 _AIRDROPS, _AIRDROP = 5, 100_000_000_000
 _LEAST_TIP = 1_000_000
 # Batches of tip addresses are opened, and the lander's purse is filled.
@@ -40,7 +42,7 @@ _SETTLING_SECONDS = 15
 
 @dataclass(frozen=True)
 class Landing:
-    """The service, its localnet's JSON-RPC, and who pays for what is submitted."""
+    """The service, its node's JSON-RPC, and who pays for what is submitted."""
 
     service: Service
     rpc: str
@@ -89,13 +91,13 @@ class Payments:
 
 @contextmanager
 def landing_service(*, slot_ms: int = 400) -> Iterator[Landing]:
-    """Started, paid and settled while inside."""
+    """Started, paid and settled while inside: on localnet, or on the real validator that the
+    environment names (docs/testing.md).
+    """
     folder = Path(tempfile.mkdtemp(prefix="tidemark-bench-"))
     environ["TIDEMARK_RUN_DIR"] = str(folder)  # where a migrated database is kept for the start
     try:
-        settings = {"LOCALNET": "true", "LOCALNET_SLOT_MS": str(slot_ms), "WEB_WORKERS": "2"}
-        with running_service(**settings) as service:
-            rpc = f"http://127.0.0.1:{service.environment['LOCALNET_RPC_PORT']}"
+        with _on_a_chain(folder, slot_ms) as (service, rpc):
             landing = Landing(service, rpc, Keypair())
             for _ in range(_AIRDROPS):
                 call(rpc, "requestAirdrop", str(landing.payer.pubkey()), _AIRDROP)
@@ -103,6 +105,20 @@ def landing_service(*, slot_ms: int = 400) -> Iterator[Landing]:
             yield landing
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _on_a_chain(folder: Path, slot_ms: int) -> Iterator[tuple[Service, str]]:
+    """The service, and its node's JSON-RPC."""
+    if environ.get(VALIDATOR):
+        with running_validator(folder) as node:
+            version = node.call("getVersion")["solana-core"]
+            with service_at(node, version, WEB_WORKERS="2") as (service, _):
+                yield service, node.url
+        return
+    settings = {"LOCALNET": "true", "LOCALNET_SLOT_MS": str(slot_ms), "WEB_WORKERS": "2"}
+    with running_service(**settings) as service:
+        yield service, f"http://127.0.0.1:{service.environment['LOCALNET_RPC_PORT']}"
 
 
 def signature_of(wire: bytes) -> str:

@@ -1,4 +1,5 @@
-"""More submissions than land: what the whole service on localnet does at each rate, and after it.
+"""More submissions than land: what the whole service does at each rate, and after it, on localnet
+or on the real validator that the environment names (docs/testing.md).
 
 An open loop sends `--rates` a second for `--seconds` each (`OVERLOAD_SECONDS` in the environment).
 Meanwhile /readyz, the front page's live strip, the follower's lag behind localnet and a WebSocket's
@@ -145,7 +146,7 @@ class Watch(threading.Thread):
         return "" if found is None else found[1].decode()
 
     def lag(self) -> int:
-        """Slots that what the follower announced is behind localnet."""
+        """Slots that what the follower announced is behind the node."""
         newest = call(self.landing.rpc, "getSlot", {"commitment": "processed"})
         found: Any = self._redis.hget(HEAD, "slot")
         now = time.monotonic()

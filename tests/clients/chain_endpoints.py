@@ -22,6 +22,8 @@ from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 
 _BATCH = 100
+# A validator takes bodies of 50 KiB.
+_LARGEST_BODY = 40_000
 
 Question = tuple[Any, ...]
 T = TypeVar("T")
@@ -88,11 +90,17 @@ def answers_of_node(
 
 
 def _bodies(questions: Sequence[Question], batch: int) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(questions), batch):
-        yield [
-            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            for number, (method, *params) in enumerate(questions[start : start + batch])
-        ]
+    body: list[dict[str, Any]] = []
+    size = 0
+    for method, *params in questions:
+        length = len(json.dumps(params))
+        if len(body) == batch or (body and size + length > _LARGEST_BODY):
+            yield body
+            body, size = [], 0
+        body.append({"jsonrpc": "2.0", "id": len(body), "method": method, "params": params})
+        size += length
+    if body:
+        yield body
 
 
 def _answers(request: urllib.request.Request) -> list[dict[str, Any]]:
@@ -170,9 +178,7 @@ def statuses(localnet: Localnet, signatures: Sequence[str]) -> list[dict[str, An
         ("getSignatureStatuses", list(signatures[start : start + 256]), config)
         for start in range(0, len(signatures), 256)
     ]
-    # A validator takes bodies of 50 KiB.
-    answers = [_result(each) for each in answers_of_node(localnet, pages, batch=1)]
-    return [status for page in answers for status in page["value"]]
+    return [status for page in of_localnet(localnet, pages) for status in page["value"]]
 
 
 def landed(localnet: Localnet, signatures: Sequence[str], level: str = "confirmed") -> None:

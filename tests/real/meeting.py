@@ -63,8 +63,10 @@ def running_node(kind: str, folder: Path) -> Iterator[Localnet]:
 
 
 @contextlib.contextmanager
-def met(kind: str, folder: Path) -> Iterator[Meeting]:
-    """The load is over, all of it is final and stored; node and service still run."""
+def met(kind: str, folder: Path, *, like: str | None = None) -> Iterator[Meeting]:
+    """The load is over, all of it is final and stored; node and service still run. `like`: it is
+    the load of a node of that version.
+    """
     with running_node(kind, folder) as node:
         node.wait_for_slot(2, "processed")
         version = node.call("getVersion")["solana-core"]
@@ -75,13 +77,18 @@ def met(kind: str, folder: Path) -> Iterator[Meeting]:
             until(lambda: coverage(service)["latestSlot"] is not None, "a slot is archived")
             until(Geyser(grpc_port, node, service.key).is_fed, "our stream is fed")
             with Listener(node) as listener:
-                yield _load(node, service, grpc_port, version, listener)
+                workload = Workload(node, service, of_version=like or version)
+                yield _load(node, service, grpc_port, version, listener, workload)
 
 
 def _load(
-    node: Localnet, service: Service, grpc_port: int, version: str, listener: Listener
+    node: Localnet,
+    service: Service,
+    grpc_port: int,
+    version: str,
+    listener: Listener,
+    workload: Workload,
 ) -> Meeting:
-    workload = Workload(node, service)
     asked = subscriptions([str(each) for each in workload.wallets])
     if isinstance(node, Validator) and not node.has_block_subscriptions:
         asked = {name: each for name, each in asked.items() if each[0] != "blockSubscribe"}

@@ -33,6 +33,7 @@ class Outcomes:
 class Seen:
     """What one node said, by names that are the same for every node."""
 
+    version: str
     stream: Shape
     # By the kind of transaction and the program that it calls last, which chance may choose.
     outcomes: dict[tuple[str, str], Outcomes]
@@ -42,14 +43,21 @@ class Seen:
 
 
 def seen(meeting: Meeting, asked: Sequence[Question]) -> Seen:
+    results = meeting.theirs.results
     answers = zip(asked, answers_of_node(meeting.node, asked), strict=True)
     return Seen(
+        meeting.version,
         shape_of([each.update for each in meeting.recording.messages]),
         _outcomes(meeting),
         [(f"{number} {question[0]}", answer) for number, (question, answer) in enumerate(answers)],
-        {name: results[0] for name, results in meeting.theirs.results.items() if results},
+        {f"{name}{_kind(each)}": each for name, said in results.items() for each in reversed(said)},
         list(meeting.recording.blocks.values()),
     )
+
+
+def _kind(result: Any) -> str:
+    """Of which kind among those of one subscription it is."""
+    return f", {result['type']}" if isinstance(result, dict) and "type" in result else ""
 
 
 def _outcomes(meeting: Meeting) -> dict[tuple[str, str], Outcomes]:

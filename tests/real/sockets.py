@@ -115,8 +115,9 @@ def differing(theirs: Heard, ours: Heard, slots: Sequence[int]) -> dict[str, str
 
 
 def _in_order(name: str, texts: Sequence[str]) -> list[str]:
-    # Of the accounts of a program, and of votes, a node keeps no order within a slot.
-    is_ordered = name.startswith(("slot", "root", "logs", "clock", "block", "signatures"))
+    # Of the accounts of a program, of votes, and of transactions that its threads ran side by side,
+    # a node keeps no order within a slot. Ours are in the block's.
+    is_ordered = name.startswith(("slot", "root", "clock", "block", "signatures"))
     return list(texts) if is_ordered and name != "slots updates" else sorted(texts)
 
 

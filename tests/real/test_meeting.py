@@ -41,6 +41,7 @@ pytestmark = pytest.mark.real
 VERDICTS = {"verified", "unverified engine_missing_rules"}
 # The validator's memo program is newer than localnet's.
 _OF_A_NEWER_PROGRAM = {"memo that is no text": {"InstructionError": [0, "InvalidInstructionData"]}}
+_NOT_FINAL_SLOTS = 32
 # By the kind of the node; tests/real/test_shapes.py compares them.
 SEEN: dict[str, Seen] = {}
 
@@ -49,7 +50,9 @@ SEEN: dict[str, Seen] = {}
 def meeting(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Meeting]:
-    with met(request.param, tmp_path_factory.mktemp("node")) as found:
+    # The same load at both: the validator may not know transactions of version 1.
+    like = next((each.version for each in SEEN.values()), None)
+    with met(request.param, tmp_path_factory.mktemp("node"), like=like) as found:
         print(f"\n{request.param} {found.version}: slots {found.slots[0]} to {found.slots[-1]},")
         print(f"{len(found.workload.signatures)} transactions, snapshot of {found.baseline}")
         SEEN[request.param] = seen(found, calls(found))
@@ -206,8 +209,10 @@ def test_what_comes_behind_a_restart_and_a_kill_of_the_node_is_whole(meeting: Me
         until(lambda asked=slots: not _absent(service, asked), "the ledger is filled")
         check_blocks(recording, service, slots)
         held = [slot for slot in slots if slot not in _missing(service)]
-        # In the midst of one of them our stream may have joined.
-        assert len(slots) - len(held) <= 1, (slots, coverage(service))
+        print(f"{end.__name__}: {slots[0]} to {slots[-1]}, without {sorted({*slots} - {*held})}")
+        # Those that were not final when the node ended are dropped (docs/following.md), and in the
+        # midst of another one our stream may have joined.
+        assert len(slots) - len(held) <= _NOT_FINAL_SLOTS, (slots, coverage(service))
         check_accounts(recording, service, held)
         asked = of_ledger([each.signature for each in paid], slots[-3:], [])
         assert not (found := unequal(node, service, "/historical", asked)), found

@@ -1,6 +1,7 @@
 """localnet beside a real validator: the same load on both, and the shape of what both said."""
 
 import json
+import re
 
 import pytest
 
@@ -21,8 +22,13 @@ from tests.real.test_meeting import SEEN
 
 pytestmark = pytest.mark.real
 
-# What differs, and why; docs/decisions/localnet.md has the stream's.
-ON_PURPOSE: dict[str, str] = {}
+# What differs, by patterns of names, and why; docs/decisions/localnet.md has the stream's.
+_PROGRAMS = "localnet has the builds that LiteSVM brings, a test validator those of its own release"
+ON_PURPOSE = {
+    r".* by (Token|Memo|AddressLookupTab)\w+: units": _PROGRAMS,
+    r".* by MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr: (errors|logs)": _PROGRAMS,
+    r"call \d+ sendTransaction": "localnet says in 4.4.0's words what is no base64",
+}
 
 
 @pytest.fixture
@@ -41,4 +47,10 @@ def test_localnets_stream_has_the_shape_of_the_validators(both: tuple[Seen, Seen
 
 def test_localnet_says_all_else_in_the_shape_of_the_validator(both: tuple[Seen, Seen]) -> None:
     found = differences(*both)
-    assert found.keys() == ON_PURPOSE.keys(), json.dumps(found, indent=1)
+    others = {
+        name: why
+        for name, why in found.items()
+        if not any(re.fullmatch(pattern, name) for pattern in ON_PURPOSE)
+    }
+    print(f"on purpose: {json.dumps(found, indent=1)}")
+    assert not others, json.dumps(others, indent=1)

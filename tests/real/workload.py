@@ -51,6 +51,7 @@ class Workload(threading.Thread):
 
     node: Localnet
     service: Service
+    of_version: str
     taken: list[Planned] = field(default_factory=list)
     submitted: list[Planned] = field(default_factory=list)
     airdrops: list[str] = field(default_factory=list)
@@ -107,7 +108,7 @@ class Workload(threading.Thread):
 
     def _round(self) -> None:
         planned = self._mixture.round(moment_of(self.node, self._mixture.nonces))
-        if not self.node.call("getVersion")["solana-core"].startswith("4.1."):
+        if not self.of_version.startswith("4.1."):
             planned.append(self._of_version_1())
         submitted = list(self._submissions())
         beside = list(submitted)
