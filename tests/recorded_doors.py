@@ -377,6 +377,7 @@ class Notified:
             (slot, each["transaction"]["signatures"][0], each["meta"]["err"])
             for slot in due("logs")
             for each in recording.blocks[slot]["transactions"]
+            if each["meta"]["logMessages"] is not None  # it only paid its fee
         ]
         logs = [(_slot_of(e), e["value"]["signature"], e["value"]["err"]) for e in of("logs")]
         assert logs == ran

@@ -370,6 +370,5 @@ def test_a_simulation_that_comes_again_reads_in_two_round_trips_or_three(
         assert again == [3]  # its own place is another
     unsent = chain.signed([call(PROGRAM)], chain.payers[1])
     value, trips = ask(unsent, slot=1)
-    # In slots as low as these it is asked whether the chain is mainnet; and, inside a transaction
-    # as here, what is sealed.
-    assert (value["fidelityReason"], trips) == ("not_in_ledger", 4)
+    # In slots as low as these it is asked whether the chain is mainnet.
+    assert (value["fidelityReason"], trips) == ("not_in_ledger", 3)

@@ -121,7 +121,8 @@ class Pubsub:
                     if is_left_out or (kind == "logs of a wallet" and self.wallet not in keys):
                         continue
                     meta, signature = each["meta"], each["transaction"]["signatures"][0]
-                    yield slot, signature, meta["err"], meta["logMessages"] or []
+                    if meta["logMessages"] is not None:  # else it only paid its fee
+                        yield slot, signature, meta["err"], meta["logMessages"]
             case "clock":
                 yield slot, slot
             case "wallet":
