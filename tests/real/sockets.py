@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tests.recorded_doors import CLOCK, VOTE
@@ -88,16 +88,23 @@ def slot_of(name: str, result: Any) -> int:
     return int(result["context"]["slot"])
 
 
-def differing(theirs: Heard, ours: Heard, slots: Sequence[int]) -> dict[str, str]:
+def differing(
+    theirs: Heard, ours: Heard, slots: Sequence[int], landed: Collection[str]
+) -> dict[str, str]:
     """By subscription what differs of what was notified of these slots: each is there, once, and in
-    the node's order. A node may repeat itself.
+    the node's order. A node may repeat itself, and hears votes by gossip; ours are `landed`, by
+    signature.
     """
     assert not theirs.failure and not ours.failure, (theirs.failure, ours.failure)
     wanted = set(slots)
     found: dict[str, str] = {}
     for name, results in theirs.results.items():
         said, got = (
-            [_text(name, each) for each in heard if slot_of(name, each) in wanted]
+            [
+                _text(name, each)
+                for each in heard
+                if slot_of(name, each) in wanted and (name != "vote" or each["signature"] in landed)
+            ]
             for heard in (results, ours.results[name])
         )
         repeated = [each for each, count in Counter(got).items() if count > 1]

@@ -111,7 +111,12 @@ def test_subscribers_hear_what_they_hear_at_the_node(meeting: Meeting) -> None:
     heard = Counter({name: len(each) for name, each in meeting.theirs.results.items()})
     print(len(meeting.live), "slots:", dict(heard))
     assert all(heard.values()), heard
-    found = differing(meeting.theirs, meeting.ours, meeting.live)
+    landed = {
+        each["transaction"]["signatures"][0]
+        for block in meeting.recording.blocks.values()
+        for each in block["transactions"]
+    }
+    found = differing(meeting.theirs, meeting.ours, meeting.live, landed)
     assert not found, json.dumps(found, indent=1)
     far = far_roots(meeting.theirs, meeting.ours, meeting.live)
     assert not far, far
@@ -206,7 +211,16 @@ def test_what_comes_behind_a_restart_and_a_kill_of_the_node_is_whole(meeting: Me
             until(lambda last=last: stored_to(service) >= last, f"slot {last} stored")
             recording = listener.recording(meeting.version, last)
         slots = sorted(recording.blocks)
-        until(lambda asked=slots: not _absent(service, asked), "the ledger is filled")
+        try:
+            until(lambda asked=slots: not _absent(service, asked), "the ledger is filled")
+        except AssertionError as error:
+            absent, found = (
+                _absent(service, slots),
+                of_service(service, "/historical", [("getLedgerCoverage",)]),
+            )
+            raise AssertionError(
+                f"{error}: {slots[0]} to {slots[-1]} without {absent}: {found}"
+            ) from None
         check_blocks(recording, service, slots)
         held = [slot for slot in slots if slot not in _missing(service)]
         print(f"{end.__name__}: {slots[0]} to {slots[-1]}, without {sorted({*slots} - {*held})}")
