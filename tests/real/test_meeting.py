@@ -229,7 +229,8 @@ def test_what_comes_behind_a_restart_and_a_kill_of_the_node_is_whole(meeting: Me
         assert len(slots) - len(held) <= _NOT_FINAL_SLOTS, (slots, coverage(service))
         check_accounts(recording, service, held)
         asked = of_ledger([each.signature for each in paid], slots[-3:], [])
-        assert not (found := unequal(node, service, "/historical", asked)), found
+        others = unequal(node, service, "/historical", asked)
+        assert not others, others
         baseline = import_newest(node, service, above=slots[0])
         goes_on = lambda slot=baseline: proven_through(meeting) > slot  # noqa: E731
         until(goes_on, f"the proof goes on above {baseline}")
