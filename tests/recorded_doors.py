@@ -89,7 +89,8 @@ def check_blocks(recording: Recording, service: Service, slots: Sequence[int]) -
     """Each block is what the node's getBlock gave."""
     asked = [("getBlock", slot, WHOLE) for slot in slots]
     for slot, block in zip(slots, of_service(service, "/historical", asked), strict=True):
-        assert _in_lines(block) == _in_lines(recording.blocks[slot]), slot
+        ours, theirs = _in_lines(block), _in_lines(recording.blocks[slot])
+        assert ours == theirs, (slot, sorted({*ours} ^ {*theirs})[:20])
 
 
 def _in_lines(value: Any) -> list[str]:
