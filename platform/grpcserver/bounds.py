@@ -1,8 +1,9 @@
 """What all connections share: places, calls, time of the loop, and bytes of requests."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from webserver.address_groups import holder_of
 from webserver.paced_input import Share, Shares
@@ -32,6 +33,11 @@ class Bounds:
         self._of_address: Counter[str] = Counter()
         self._shares = Shares()
         self._calls = Shares(rate=_CALLS_PER_SECOND, at_once=_CALLS_AT_ONCE)
+
+    @classmethod
+    def none(cls) -> Self:
+        """For a port whose clients are all this machine's own."""
+        return cls(most=sys.maxsize, most_of_address=sys.maxsize, is_proxy=lambda _peer: True)
 
     def enter(self, connection: "Http2") -> bool:
         """Whether one more connection of its peer may be open; then it is counted. Where there are

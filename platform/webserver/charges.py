@@ -24,7 +24,6 @@ ON_LOOP = 0.000_3
 LONGEST_WAIT = 10.0
 # Seconds of work for an address at once: a page with all that it loads.
 _AT_ONCE = 0.1
-_UNBOUNDED = 1e9
 # Refusals of senders that are known to the application.
 _REFUSALS = frozenset({401, 403, 429})
 
@@ -51,7 +50,7 @@ class Charges:
         """Of the loop's time for reading what the address sends."""
         now = time.monotonic()
         if self._is_proxy(address):
-            return Share(now, rate=_UNBOUNDED)
+            return Share.unbounded(now)
         return self._reading.of(holder_of(address), now)
 
     def begin(self, connection: "Connection", request: Request) -> float:

@@ -9,7 +9,7 @@ is read later. TCP then slows it down; no other client waits for more than one s
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, Self
 
 # Seconds of the loop a second, and at once.
 SHARE = 0.2
@@ -24,6 +24,7 @@ _BYTE_SECONDS = 2e-9
 FIRST_FRAMES = 256
 _LEAST, _MOST = 256, 65_536
 _MOST_HOLDERS = 4_096
+_UNBOUNDED = 1e9
 
 
 class Share:
@@ -37,6 +38,11 @@ class Share:
         self._at_once = self._left = at_once
         self._paid_at = now
         self._rate = rate
+
+    @classmethod
+    def unbounded(cls, now: float) -> Self:
+        """For who is not bounded."""
+        return cls(now, rate=_UNBOUNDED)
 
     def charge(self, amount: float, now: float) -> float:
         """Takes so much. Returns how many seconds to wait until something is left, or 0."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -73,11 +72,9 @@ async def serve(
     `stream_limit` updates behind is ended.
     """
     service = _Service(chain, feed, faults, token, ping_seconds, stream_limit)
-    # Every client is this machine's own.
-    bounds = Bounds(most=sys.maxsize, most_of_address=sys.maxsize, is_proxy=lambda _peer: True)
     broadcast = asyncio.create_task(service.broadcast.run())
     try:
-        async with serving(service.answer, bounds, host, port) as bound:
+        async with serving(service.answer, Bounds.none(), host, port) as bound:
             yield bound
     finally:
         broadcast.cancel()

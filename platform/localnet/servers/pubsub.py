@@ -20,7 +20,6 @@ from webserver.upgrades import Channel
 from webserver.websocket import WebSocket
 
 _TICK_SECONDS = 1.0
-_UNBOUNDED = 1e9
 
 
 @asynccontextmanager
@@ -40,8 +39,8 @@ async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
             101, headers, upgrade=lambda channel: _Socket(channel, node, notices, sockets)
         )
 
-    ticking = asyncio.create_task(_tick(sockets))
     async with listening(answer, host, port):
+        ticking = asyncio.create_task(_tick(sockets))
         try:
             yield
         finally:
@@ -69,7 +68,7 @@ class _Socket(WebSocket):
         self, channel: Channel, node: Node, notices: Notices, sockets: "set[_Socket]"
     ) -> None:
         # Every client is this machine's own.
-        super().__init__(channel, Share(time.monotonic(), rate=_UNBOUNDED))
+        super().__init__(channel, Share.unbounded(time.monotonic()))
         self._notices, self._sockets = notices, sockets
         self._listener = Listener(node, notices, self._say)
         notices.listeners.add(self._listener)

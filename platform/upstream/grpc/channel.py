@@ -132,10 +132,10 @@ class _Connection(asyncio.Protocol):
         """Raises GrpcStatus where the server takes no further call."""
         try:
             call = ClientCall(self._http, url, path, metadata, largest=_LARGEST_MESSAGE)
-            self._calls[call.number] = (call, asyncio.Event())
             call.send(request, last=True)
         except H2Error as error:
             raise GrpcStatus(UNAVAILABLE, f"no further call: {fit(str(error), 200)}") from None
+        self._calls[call.number] = (call, asyncio.Event())
         if len(self._calls) == 1:
             self._heard_at = self._loop.time()
             self._watch()
