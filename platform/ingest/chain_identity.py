@@ -124,7 +124,7 @@ class SameChain:
             return None
         self._asked_at = now
         try:
-            return self._node.blockhash(slot)
+            return self._node.header(slot).blockhash
         except NodeError:
             self._tries += 1
             return None

@@ -30,6 +30,7 @@ from upstream.geyser.events import (
     HeadMoved,
     SlotClosed,
     SlotIncomplete,
+    SlotsLost,
     TooFarAhead,
 )
 from upstream.geyser.updates import (
@@ -55,8 +56,8 @@ _TURN_SECONDS = 5.0
 _HEALTHY_SECONDS = 10.0
 # localnet starts together with its follower: early connection failures are not logged.
 _QUIET_SECONDS = 10.0
-# A server may drop its oldest slot while we ask for it: the next request begins this many slots
-# later, then four times as many, and the last one names no slot.
+# A server may drop its oldest slot while we ask for it: then the next request begins this many
+# slots later, then four times as many, and the last one names no slot.
 _SAFETY_SLOTS = 2
 _MOST_SAFETY_SLOTS = 32
 # When a stream begins, the slot in progress may be this far above the newest processed one:
@@ -67,6 +68,8 @@ _LIVE_MARGIN_SLOTS = 8
 _CONNECTIONS = itertools.count()
 # What the live feed reads while no process wants what is in slots.
 _LIGHT = (SlotUpdate, BlockMetaUpdate)
+# Blocks that a node is asked for before the stream is read on.
+_LINKED_AT_ONCE = 64
 # Slots kept while the chain of a stream is unproved: more than arrive during a call to a node.
 _KEPT_UNPROVED = 63
 
@@ -114,7 +117,7 @@ class StreamReader:
         self._stopping = threading.Event()
         # The first slot that the stream no longer has; the next connection begins later.
         self._lost_from: Slot | None = None
-        self._safety = _SAFETY_SLOTS
+        self._safety = 0
         # The server named its first slot: reconnect at once, before it drops more.
         self._at_once = False
 
@@ -247,7 +250,7 @@ class StreamReader:
         connected = False
         for update in stream:
             if not connected:
-                connected, self._safety = True, _SAFETY_SLOTS
+                connected, self._safety = True, 0
                 self.connected_since, self.problem = time.time(), ""
                 self._set_proved(not self._is_one_of_several)
                 begins = "its newest slot" if from_slot is None else f"slot {from_slot}"
@@ -266,7 +269,8 @@ class StreamReader:
                     publish(update)
             is_live = self._is_proved and admitted
             # Before the live feed is asked what it reads: what it does not is held.
-            events = feed(update)
+            # Which slots the server has is known first: statuses name no block.
+            events = feed(update) if self._lost_from is None else []
             if is_live and (live.reads_all or isinstance(update, _LIGHT)) and admits(update.slot):
                 live.add(self._connection, update)
             for event in events:
@@ -288,6 +292,23 @@ class StreamReader:
         self._is_proved = is_proved
         self._unproved.clear()
         self._sink.set_connected(self._number, is_proved)
+
+    def _link(self, assembler: Assembler) -> None:
+        """Asks the node for the parents of final blocks that the stream did not bring, down to one
+        that an earlier connection did.
+        """
+        if self._node is None or not assembler.unlinked:
+            return
+        with self._allowed(_BEGIN_SECONDS), contextlib.suppress(NodeError):
+            for _ in range(_LINKED_AT_ONCE):
+                slot = max(assembler.unlinked)
+                header = self._node.header(slot)
+                parent = Slot(header.parent_slot)
+                events = assembler.link(slot, header.blockhash, parent, header.previous_blockhash)
+                for event in events:
+                    self._take(event)
+                if not assembler.unlinked or slot in assembler.unlinked:
+                    return
 
     def _find_head(self, assembler: Assembler) -> None:
         """Called after the stream began: slots up to its reported newest one are replayed. If it
@@ -328,9 +349,12 @@ class StreamReader:
                 self._chain_heard_at = clock()
                 decided = None
                 if finalized is not None and self._is_proved and self._assembler is not None:
-                    replay_from = self._assembler.replay_from
-                    decided = None if replay_from is None else Slot(replay_from - 1)
+                    decided = self._assembler.decided
                 self._sink.moved(self._number, event, decided, leads=self.leads)
+                if finalized is not None and self._assembler is not None:
+                    self._link(self._assembler)
+            case SlotsLost(first, last):
+                self._sink.lost(self._number, first, last)
             case TooFarAhead(slot):
                 log.warning(
                     "the %s sent slot %d, which the chain cannot have reached yet: ignored",
@@ -387,7 +411,7 @@ class StreamReader:
         )
 
     def _begin_later(self, oldest: Slot | None) -> None:
-        """The server no longer has the next slot: the lost slots become a gap."""
+        """The server no longer has the next slot."""
         assembler = self._assembler
         wanted = None if assembler is None else assembler.replay_from
         if assembler is None or wanted is None:
@@ -396,15 +420,15 @@ class StreamReader:
             self._lost_from = wanted
             return
         self._give_up(assembler, wanted, Slot(oldest + self._safety))
-        self._safety *= 4
+        self._safety = 4 * self._safety or _SAFETY_SLOTS
 
     def _give_up(self, assembler: Assembler, wanted: Slot, begin: Slot) -> None:
-        """Gives up every slot below `begin` that the stream did not deliver."""
+        """The stream delivers nothing more of slots below `begin`."""
         # First, because the query may fail, and all of this is then repeated.
         is_first = archive.bounds() is None and not self._sink.state.closed_slot
-        for event in assembler.give_up_before(begin, "stream_lost"):
-            self._take(event)
-        if is_first or begin <= wanted:
-            return  # nothing was followed before: the history begins here
-        log.warning("slots %d to %d are lost to the %s", wanted, begin - 1, self.name)
-        self._sink.lost(self._number, wanted, Slot(begin - 1))
+        if is_first:  # nothing was followed before: the history begins here
+            for event in assembler.give_up_before(begin, "stream_lost"):
+                self._take(event)
+        elif begin > wanted:
+            log.warning("the %s does not have slots %d to %d", self.name, wanted, begin - 1)
+            assembler.begin_later(begin)

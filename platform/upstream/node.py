@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -82,6 +82,14 @@ class NodeAccount(NamedTuple):
     data: bytes
 
 
+class BlockHeader(msgspec.Struct, frozen=True, rename="camel"):
+    """A block's hash, its parent's slot and hash."""
+
+    blockhash: Annotated[str, msgspec.Meta(max_length=_LONGEST_TEXT)]
+    parent_slot: int
+    previous_blockhash: Annotated[str, msgspec.Meta(max_length=_LONGEST_TEXT)]
+
+
 class _Account(msgspec.Struct):
     lamports: int
     owner: str
@@ -153,8 +161,8 @@ class Node:
         except Unreadable as fault:
             raise BadBlock(f"{self.name}: block {slot}: {fit(str(fault), 300)}") from None
 
-    def blockhash(self, slot: Slot) -> str:
-        """The hash of the slot's finalized block. Raises SlotNotAvailable, NodeError."""
+    def header(self, slot: Slot) -> BlockHeader:
+        """Of the slot's finalized block. Raises SlotNotAvailable, NodeError."""
         config = {
             "transactionDetails": "none",
             "rewards": False,
@@ -162,10 +170,15 @@ class Node:
             "maxSupportedTransactionVersion": _NEWEST_VERSION,
         }
         found = self.call("getBlock", slot, config)
-        blockhash = found.get("blockhash") if isinstance(found, dict) else None
-        if not isinstance(blockhash, str):
+        if found is None:
             raise SlotNotAvailable(0, f"{self.name}: no block for slot {slot}")
-        return fit(blockhash, _LONGEST_TEXT)
+        try:
+            header = msgspec.convert(found, BlockHeader)
+        except msgspec.ValidationError:
+            raise BadBlock(f"{self.name}: block {slot} has no header") from None
+        if not _is_slot(header.parent_slot):
+            raise BadBlock(f"{self.name}: block {slot} has no header")
+        return header
 
     def blocks(self, first: Slot, last: Slot) -> list[Slot]:
         """The finalized slots with a block in the range, both ends inclusive, ascending."""

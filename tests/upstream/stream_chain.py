@@ -75,6 +75,8 @@ class Leader:
         self.stores_untouched = stores_untouched
         self.version = 0
         self.made = 0
+        # By slot, of the newest block of each.
+        self.blockhashes: dict[int, str] = {}
 
     def block(self, slot: int, parent: int, *, most_transactions: int = 4) -> Made:
         chance = self.chance
@@ -113,8 +115,15 @@ class Leader:
             write(leader, b"")
             rewarded = ((leader, True),)
         meta = BlockMetaUpdate(
-            Slot(slot), Slot(parent), blockhash, "", len(transactions), rewarded, blockhash.encode()
+            Slot(slot),
+            Slot(parent),
+            blockhash,
+            self.blockhashes.get(parent, ""),
+            len(transactions),
+            rewarded,
+            blockhash.encode(),
         )
+        self.blockhashes[slot] = blockhash
         return Made(Slot(slot), Slot(parent), blockhash, meta, transactions, writes)
 
 

@@ -12,9 +12,10 @@ from upstream.geyser.events import (
     SlotClosed,
     SlotDead,
     SlotIncomplete,
+    SlotsLost,
     TooFarAhead,
 )
-from upstream.geyser.parents import OF_BLOCK, OF_CLUSTER, OF_STATUS, Parents
+from upstream.geyser.parents import OF_BLOCK, OF_CLUSTER, OF_NODE, OF_STATUS, Parents
 from upstream.geyser.pending_slots import PendingSlot, best_of, closed_slot
 from upstream.geyser.slot_banks import Reception
 from upstream.geyser.slot_buffers import Wholeness
@@ -72,6 +73,8 @@ class Assembler:
         self._top = 0
         self._root = None if begin is None else Slot(begin - 1)
         self._root_is_final = after_finalized and begin is not None
+        # The server has nothing below. Earlier connections brought what is there of it.
+        self._server_begins = Slot(0)
         self._limit_bytes = limit_bytes
         self._most_unfinalized = most_unfinalized
         self._patience = patience_slots
@@ -94,15 +97,16 @@ class Assembler:
     @property
     def replay_from(self) -> Slot | None:
         """The slot to ask for after a lost connection: from here on something may be missing."""
+        decided = self.decided
+        return None if decided is None else max(Slot(decided + 1), self._server_begins)
+
+    @property
+    def decided(self) -> Slot | None:
+        """The slot up to which nothing more will close."""
         if self._root is None:
             return None
         open_from = [*self._waiting, *(low + 1 for low in self._broken.values())]
-        return Slot(min([*open_from, self._root + 1]))
-
-    def is_decided_to(self, slot: Slot) -> bool:
-        """Whether no more messages will come for the slot and those below it."""
-        replay_from = self.replay_from
-        return replay_from is not None and replay_from > slot
+        return Slot(min([*open_from, self._root + 1]) - 1)
 
     def is_blockhash(self, value: bytes) -> bool:
         """Whether one of the latest blocks has the hash."""
@@ -135,6 +139,7 @@ class Assembler:
         """What follows comes from another connection, perhaps from another validator."""
         self._live_after = None
         self._said_refused = False
+        self._parents.doubt()
         if stores_untouched is not None:
             self._stores_untouched = stores_untouched
         for pending in self._pending.values():
@@ -218,6 +223,43 @@ class Assembler:
             self._root, self._root_is_final = Slot(slot - 1), False
         return events
 
+    def begin_later(self, slot: Slot) -> None:
+        """The server has nothing below the slot, as after its restart. Blocks that came before are
+        final once a final block descends from them; others may have taken their slots.
+        """
+        self._server_begins = max(self._server_begins, slot)
+
+    @property
+    def unlinked(self) -> list[Slot]:
+        """Final slots, descending, whose blocks no server sends any more, and that may descend from
+        others that came: `link` says from which.
+        """
+        lowest = min(self._pending, default=self._server_begins)
+        final = [slot for slot in self._waiting if lowest < slot < self._server_begins]
+        return [slot for slot in sorted(final, reverse=True) if self._is_unlinked(slot)]
+
+    def _is_unlinked(self, slot: Slot) -> bool:
+        if self._blocks(slot) or self._parents.is_of_node(slot):
+            return False
+        parent = self._parents.get(slot)
+        is_named = parent not in self._waiting or self._parents.hash_of(parent)
+        return slot in self._broken or not is_named
+
+    def link(self, slot: Slot, blockhash: str, parent: Slot, parent_blockhash: str) -> list[Event]:
+        """What a node says of the block of an unlinked slot; one of another block is ignored."""
+        if slot not in self._waiting or self._parents.hash_of(slot) not in ("", blockhash):
+            return []
+        self._parents.learn(slot, parent, OF_NODE)
+        self._parents.name(slot, blockhash)
+        self._parents.name(parent, parent_blockhash)
+        return [*self._again(slot), *self._close_waiting(parent)]
+
+    def _lose(self, low: Slot, top: Slot) -> Iterator[Event]:
+        """Nothing will be proved of the slots between."""
+        self._forget_between(low, top)
+        if low + 1 < min(top, self._server_begins):
+            yield SlotsLost(Slot(low + 1), Slot(top - 1))
+
     def _pending_of(self, slot: Slot) -> PendingSlot | None:
         pending = self._pending.get(slot)
         if pending is None:
@@ -270,7 +312,8 @@ class Assembler:
         if update.status == SlotStatus.SLOT_FINALIZED and self._root is not None:
             finalized = slot
             yield from self._finalize(slot)
-        for late in sorted(self._late | {top for top in self._broken if top in self._parents}):
+        linked = {top for top in self._broken if self._parent_of(top) is not None}
+        for late in sorted(self._late | linked):
             yield from self._again(late)
         self._late.clear()
         head = Slot(self._bound.head)
@@ -281,6 +324,8 @@ class Assembler:
 
     def _finalize(self, slot: Slot) -> Iterator[Event]:
         assert self._root is not None
+        if self._root < slot < self._server_begins:
+            return  # which block that is, a later one says
         if slot > self._root:
             self._finalized_count += 1
             self._moved_by_stream = True
@@ -293,17 +338,24 @@ class Assembler:
             yield from self._walk(slot, low, root_is_final=False)
         for waiting, since in list(self._waiting.items()):
             if self._finalized_count - since >= self._patience:
-                yield from self._close(waiting, last_chance="messages_lost")
+                is_of_before = waiting < self._server_begins
+                reason = "stream_lost" if is_of_before else "messages_lost"
+                yield from self._close(waiting, last_chance=reason)
         self._parents.keep(self._is_open)
 
     def _walk(self, slot: Slot, root: Slot, *, root_is_final: bool) -> Iterator[Event]:
         """The slot is final, and so are its ancestors down to the root."""
         path = [slot]
-        while (parent := self._parent_of(path)) is not None and root < parent < path[-1]:
+        while (parent := self._parent_of(path[-1])) is not None and root < parent < path[-1]:
+            self._learn_hash(path[-1])
             path.append(parent)
         if parent is None and path[-1] > root + 1:
-            self._broken[path[-1]] = root
             below = path[-1]
+            is_pending = any(root < each < below for each in self._pending)
+            if is_pending or below >= self._server_begins:
+                self._broken[below] = root
+            else:
+                yield from self._lose(root, below)
         else:
             below = root
             if root_is_final and parent is not None and parent < root:
@@ -316,10 +368,9 @@ class Assembler:
 
     def _again(self, slot: Slot) -> Iterator[Event]:
         """Look again at a final slot of which more is known now."""
-        if slot in self._broken and slot in self._parents:
+        if slot in self._broken and (parent := self._parent_of(slot)) is not None:
             root = self._broken.pop(slot)
-            parent = self._parent_of([slot])
-            if parent is not None and root < parent < slot:
+            if root < parent < slot:
                 if parent not in self._waiting:
                     yield from self._walk(parent, root, root_is_final=False)
                 else:
@@ -339,14 +390,14 @@ class Assembler:
         )
         best, wholeness = found.buffer, found.wholeness
         block = None if best is None or wholeness < Wholeness.LEDGER else best.meta
-        below = self._parents.learn_hash(slot, [block] if block else self._blocks(slot))
+        below = self._learn_hash(slot, block)
         if wholeness < Wholeness.EVERY_WRITE and not last_chance:
             yield from self._close_waiting(below)
             return
         del self._waiting[slot]
         self._forget(slot)
         if slot in self._broken:
-            self._forget_between(self._broken.pop(slot), slot)
+            yield from self._lose(self._broken.pop(slot), slot)
         if best is None or wholeness < Wholeness.LEDGER:
             overflowed = pending is not None and pending.overflowed
             reason = last_chance if found.is_separated else "two_banks"
@@ -359,21 +410,25 @@ class Assembler:
 
     def _close_waiting(self, slot: Slot | None) -> Iterator[Event]:
         if slot is not None and slot in self._waiting:
-            yield from self._close(slot)
+            yield from self._again(slot)
 
-    def _parent_of(self, path: list[Slot]) -> Slot | None:
-        """The parent of the last of final slots, each of which descends from the next."""
-        slot = path[-1]
-        blocks = () if self._parents.is_certain(slot) else self._blocks(slot)
-        if len(blocks) < 2:
+    def _parent_of(self, slot: Slot) -> Slot | None:
+        """The parent of a final slot; that of its child is known before."""
+        if self._parents.is_certain(slot):
             return self._parents.get(slot)
-        return self._parents.of_final(
-            slot, blocks, [b for c in path[-2:-1] for b in self._blocks(c)]
-        )
+        named = {each.parent_slot for each in self._blocks(slot)}
+        if slot >= self._server_begins and len(named) != 1:
+            return self._parents.get(slot)
+        return named.pop() if len(named) == 1 else None
+
+    def _learn_hash(self, slot: Slot, block: BlockMetaUpdate | None = None) -> Slot | None:
+        """Of a final slot's block, if it is known, else of what came of it: Parents.learn_hash."""
+        return self._parents.learn_hash(slot, [block] if block else self._blocks(slot))
 
     def _blocks(self, slot: Slot) -> list[BlockMetaUpdate]:
+        """Block messages of a final slot: its own where a child said which that is."""
         pending = self._pending.get(slot)
-        return [] if pending is None else pending.metas
+        return [] if pending is None else pending.blocks(self._parents.hash_of(slot))
 
     def _die(self, slot: Slot, bank: int) -> bool:
         pending = self._pending.get(slot)

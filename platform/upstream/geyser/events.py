@@ -39,6 +39,14 @@ class SlotIncomplete:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotsLost:
+    """Of these slots it stays unknown which are final, and no connection says more of them."""
+
+    first: Slot
+    last: Slot
+
+
+@dataclass(frozen=True, slots=True)
 class HeadMoved:
     """The newest slot that was seen, or the newest finalized one, is another."""
 
@@ -64,4 +72,6 @@ class TooFarAhead:
     slot: Slot
 
 
-Event: TypeAlias = SlotClosed | SlotDead | SlotIncomplete | HeadMoved | ChainChanged | TooFarAhead
+Event: TypeAlias = (
+    SlotClosed | SlotDead | SlotIncomplete | SlotsLost | HeadMoved | ChainChanged | TooFarAhead
+)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
+from upstream.geyser.block_contents import has_registered
+from upstream.geyser.slot_buffers import RECENT_BLOCKHASHES, SlotBuffer, Wholeness
 from upstream.geyser.updates import AccountUpdate
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -33,7 +34,8 @@ def best_of_all(
 
 
 def united(buffers: Sequence[SlotBuffer]) -> SlotBuffer:
-    """What any of the buffers has of the first one's block; others of another block add nothing.
+    """What any of the buffers has of the first one's block; those of another add nothing, nor those
+    that do not say of which they are.
 
     Write versions count within one validator: the writes are renumbered, in the order of the
     block.
@@ -42,7 +44,7 @@ def united(buffers: Sequence[SlotBuffer]) -> SlotBuffer:
     result = SlotBuffer()
     fitting = []
     for each in buffers:
-        if each.meta is not None and each.meta.blockhash != known:
+        if known is not None and not _is_of(each, known):
             continue
         if all(
             result.transactions.get(index, transaction).signature == transaction.signature
@@ -63,6 +65,16 @@ def united(buffers: Sequence[SlotBuffer]) -> SlotBuffer:
         result.writes[numbered.pubkey, number] = numbered
         result.size += len(numbered.packed)
     return result
+
+
+def _is_of(buffer: SlotBuffer, blockhash: str) -> bool:
+    if buffer.meta is not None:
+        return buffer.meta.blockhash == blockhash
+    return any(
+        has_registered(write, blockhash, unread=False)
+        for (pubkey, _), write in buffer.writes.items()
+        if pubkey == RECENT_BLOCKHASHES
+    )
 
 
 def _placed(

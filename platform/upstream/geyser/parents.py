@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Iterator
 from chain.units import Slot
 from upstream.geyser.updates import BlockMetaUpdate
 
-# Statuses of any bank, block messages, statuses of the bank that the cluster voted for.
-OF_STATUS, OF_BLOCK, OF_CLUSTER = range(3)
+# Statuses of any bank, block messages, statuses of the bank that the cluster voted for, a node's
+# finalized block.
+OF_STATUS, OF_BLOCK, OF_CLUSTER, OF_NODE = range(4)
 
 
 class Parents:
@@ -37,6 +38,10 @@ class Parents:
         if known is None or source >= known[0]:
             self._known[slot] = (source, parent)
 
+    def doubt(self) -> None:
+        """What follows comes from another connection, and is more reliable."""
+        self._known = {slot: (OF_STATUS, parent) for slot, (_, parent) in self._known.items()}
+
     def forget(self, slot: Slot) -> None:
         self._known.pop(slot, None)
 
@@ -60,17 +65,17 @@ class Parents:
         parent, blockhash = named.pop()
         if not blockhash or parent >= slot or self._hashes.get(parent) == blockhash:
             return None
-        self._hashes[parent] = blockhash
+        self.name(parent, blockhash)
         return parent
 
-    def is_certain(self, slot: Slot) -> bool:
-        """Whether it is known by a status of the bank that the cluster voted for."""
-        return slot in self._known and self._known[slot][0] == OF_CLUSTER
+    def name(self, slot: Slot, blockhash: str) -> None:
+        """A final child says which block the slot's is."""
+        self._hashes[slot] = blockhash
 
-    def of_final(
-        self, slot: Slot, blocks: Collection[BlockMetaUpdate], children: Collection[BlockMetaUpdate]
-    ) -> Slot | None:
-        """The parent of a final slot, by the block messages of the slot and of its final child."""
-        named = {each.parent_blockhash for each in children}
-        found = {each.parent_slot for each in blocks if each.blockhash in named}
-        return found.pop() if len(found) == 1 else self.get(slot)
+    def is_certain(self, slot: Slot) -> bool:
+        """Whether it is known of the bank that the cluster voted for."""
+        return slot in self._known and self._known[slot][0] >= OF_CLUSTER
+
+    def is_of_node(self, slot: Slot) -> bool:
+        """Whether a node said it."""
+        return slot in self._known and self._known[slot][0] == OF_NODE

@@ -31,9 +31,22 @@ class PendingSlot:
         return self.now.size + sum(each.size for each in self.earlier)
 
     @property
+    def is_of_before(self) -> bool:
+        """Whether its block came by earlier connections alone: after a restart of the node another
+        one may have its place.
+        """
+        return not self.now.metas and any(each.metas for each in self.earlier)
+
+    @property
     def metas(self) -> list[BlockMetaUpdate]:
         """Every block message that came."""
         return [meta for each in (*self.earlier, self.now) for meta in each.metas]
+
+    def blocks(self, blockhash: str) -> list[BlockMetaUpdate]:
+        """The block messages with the hash; without one, those of this connection."""
+        if not blockhash:
+            return self.now.metas
+        return [each for each in self.metas if each.blockhash == blockhash]
 
     def bank(self, bank: int) -> SlotBuffer:
         """This connection's buffer of the bank."""
@@ -87,7 +100,7 @@ def best_of(
     """Of this connection's messages, alone and together with earlier ones', what proves most.
     `blockhash` is the block's, "" where it is not known otherwise.
     """
-    if pending is None:
+    if pending is None or (pending.is_of_before and not blockhash):
         return Best()
 
     def rate(buffer: SlotBuffer) -> Wholeness:

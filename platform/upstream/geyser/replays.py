@@ -46,7 +46,7 @@ def replayed(
                     if isinstance(event, SlotClosed | SlotIncomplete) and _slot(event) <= last:
                         came = True
                         yield event
-                if events and assembler.is_decided_to(last):
+                if events and (assembler.decided or 0) >= last:
                     break
         except StreamError:
             if timer.is_alive() and not came:

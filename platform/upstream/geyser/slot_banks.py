@@ -92,7 +92,7 @@ def of_final_bank(reception: Reception, blockhash: str, rate: Rate) -> SlotBuffe
     if pool.shows_two_banks():
         return _separated(pool, blockhash, rate)
     is_another = pool.meta is not None and blockhash not in ("", pool.meta.blockhash)
-    return None if is_another else pool
+    return SlotBuffer(live=reception.live) if is_another else pool
 
 
 def _named(reception: Reception, banks: dict[int, SlotBuffer], blockhash: str) -> int | None:

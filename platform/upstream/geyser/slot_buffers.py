@@ -83,7 +83,13 @@ class SlotBuffer:
         return self.meta.blockhash == update.blockhash
 
     def joined(self, other: "SlotBuffer") -> "SlotBuffer | None":
-        """Both together; None where they are not of the same block on the same validator."""
+        """Both together; None where they are not proved to be of one bank: of the same block on the
+        same validator, which was not restarted meanwhile.
+        """
+        if not self.size or not other.size:
+            return self if self.size else other
+        if not self._is_of_bank_of(other):
+            return None
         result = SlotBuffer({**self.writes, **other.writes}, dict(self.transactions), self.meta)
         for transaction in other.transactions.values():
             if not result.add_transaction(transaction):
@@ -94,6 +100,16 @@ class SlotBuffer:
         if not result._is_in_order() or self._is_of_another(other) or result.shows_two_banks():
             return None
         return result
+
+    def _is_of_bank_of(self, other: "SlotBuffer") -> bool:
+        """Whether both have the block's message, or an equal write, or are one run of versions."""
+        if self.meta is not None and other.meta is not None:
+            return True
+        both = self.writes.keys() & other.writes.keys()
+        if both:
+            return all(_is_same(self.writes[key], other.writes[key]) for key in both)
+        versions = [version for _, version in (*self.writes, *other.writes)]
+        return bool(versions) and max(versions) - min(versions) + 1 == len(versions)
 
     def _is_of_another(self, other: "SlotBuffer") -> bool:
         """Whether another validator sent the other: a bank writes these accounts once, so that
