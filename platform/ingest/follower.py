@@ -67,14 +67,15 @@ class Follower:
             for number, stream in enumerate(streams)
         ]
         live.held = self._held
+        stores_untouched = lambda: self._readers[0].stores_untouched  # noqa: E731
         self._repairer = SlotRepairer(
             streams,
             self._joined,
-            stores_untouched=lambda: self._readers[0].stores_untouched,
+            stores_untouched=stores_untouched,
             limit_bytes=min(_REPLAY_BYTES, assembler_bytes),
         )
         self._joined.on_incomplete = self._repairer.wake
-        self._joined.stores_untouched = lambda: self._readers[0].stores_untouched
+        self._joined.stores_untouched = live.stores_untouched = stores_untouched
         self._failures: dict[int, BaseException] = {}
         self._stopping = threading.Event()
         self._changed = threading.Event()

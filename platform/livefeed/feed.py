@@ -55,6 +55,7 @@ class LiveFeed:
     ) -> None:
         self.reads_all = has_entries
         self.held: Callable[[], Held] = lambda: (0, [])
+        self.stores_untouched: Callable[[], bool] = lambda: False
         self._reads_always = has_entries
         self._lingering_seconds = lingering_seconds
         self._wanted_at = 0.0
@@ -114,6 +115,7 @@ class LiveFeed:
             log.warning("the live feed is behind: updates were dropped")
             self._updates.clear()
             self._select.lost()
+        self._select.stores_untouched = self.stores_untouched()
         while self._updates:
             now, at = time.monotonic(), time.time()
             for _ in range(min(len(self._updates), _AT_ONCE)):

@@ -4,6 +4,7 @@ from enum import IntEnum
 
 import msgspec
 
+from chain.units import I64_MAX
 from livefeed.filters import AccountFilter
 from shared_state.redis_client import channel
 
@@ -182,13 +183,16 @@ class Rooted(msgspec.Struct, array_like=True, tag="rooted"):
 class Missed(msgspec.Struct, array_like=True, tag="missed"):
     """Of the final slot, or between it and the final one before, something did not come by the
     stream: what was wanted of it may not have been sent. `is_break`: that is one or more slots as
-    a whole.
+    a whole; else `accounts` are those whose last write in the slot was missing.
     """
 
     slot: int
     is_break: bool = False
+    accounts: list[bytes] = []
 
 
+# What was missed where it is not known.
+EVERYTHING = Missed(I64_MAX, is_break=True)
 Body = Answer | Reached | Received | Moved | Opened | Rooted | Missed
 
 

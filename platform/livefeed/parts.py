@@ -1,9 +1,15 @@
 """Part: what one connection sent of one bank of a slot."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chain.encodings import b58decode
-from upstream.geyser.slot_buffers import RECENT_BLOCKHASHES, SLOT_HASHES, SLOT_HISTORY
+from upstream.geyser.slot_buffers import (
+    RECENT_BLOCKHASHES,
+    SLOT_HASHES,
+    SLOT_HISTORY,
+    SlotBuffer,
+)
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -30,6 +36,8 @@ class Part:
     # Sorted by account once a process wants accounts: no subscriber wants most of them.
     _written: list[AccountUpdate] = field(default_factory=list)
     _accounts: dict[bytes, AccountUpdate] = field(default_factory=dict)
+    # Accounts without their last write, for each commitment the same: of messages of this size.
+    _without: tuple[int, set[bytes]] | None = None
     # The versions of the accounts of _ONCE.
     _once: dict[bytes, int] = field(default_factory=dict)
 
@@ -51,6 +59,18 @@ class Part:
             if known is None or known.write_version < update.write_version:
                 accounts[update.pubkey] = update
         return accounts
+
+    def without_last_write(
+        self, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool
+    ) -> set[bytes]:
+        """Of a whole part, the accounts whose last write surely did not come."""
+        if self._without is None or self._without[0] != self.size:
+            writes = {(each.pubkey, each.write_version): each for each in self.accounts.values()}
+            found = SlotBuffer(writes, self.transactions, self.meta).without_last_write(
+                is_blockhash, stores_untouched=stores_untouched
+            )
+            self._without = self.size, found
+        return self._without[1]
 
     @property
     def has_accounts(self) -> bool:

@@ -55,12 +55,17 @@ _REACHED = {
     Level.FINALIZED: "root",
 }
 _REMEMBERED_SLOTS = 2_000
+# Accounts of a slot whose writes are missing; with more of them all of it is.
+_MOST_NAMED = 1_000
 
 
 class Selection:
-    """What goes to which process: no thread and no clock of its own. `send` publishes."""
+    """What goes to which process: no thread and no clock of its own. `send` publishes.
+    `stores_untouched`: the validators store accounts that a transaction left untouched.
+    """
 
     def __init__(self, feed: int, *, is_light: bool = False) -> None:
+        self.stores_untouched = False
         self._feed = feed
         self._begins_light = is_light
         self._tracker = SlotTracker(is_light=is_light)
@@ -126,6 +131,8 @@ class Selection:
 
     def advance(self, now: float) -> None:
         self._tracker.waits_for_entries = self._wanted.wants_any(Kind.ENTRIES)
+        self._tracker.checks_writes = self._wanted.wants_accounts
+        self._tracker.stores_untouched = self.stores_untouched
         for slot, level in self._tracker.steps(now):
             if level is Level.FINALIZED:
                 self._check_chain(slot)
@@ -146,11 +153,13 @@ class Selection:
         read what is stored; others cannot go on where slots are missing.
         """
         is_next = self._final in (0, slot.parent)
-        is_there = bool(slot.parts) or slot.is_of_before
+        is_there = any(map(slot.is_of_chain, slot.parts.values())) or slot.is_of_before
         self._final = slot.number
         if not self.is_light and not (is_next and slot.was_always_whole):
+            is_break = not (is_next and is_there) or len(slot.lacking) > _MOST_NAMED
+            missed = Missed(slot.number, is_break, [] if is_break else sorted(slot.lacking))
             for process in self._heard_at:
-                self._put(process, Missed(slot.number, not (is_next and is_there)))
+                self._put(process, missed)
 
     def ask(self, ask: Ask, now: float) -> None:
         """A process says that it is there, and what it wants from now on."""

@@ -1,12 +1,13 @@
 """SlotTracker: the stream's updates, kept by slot, and when each slot reaches a commitment."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from livefeed.messages import Level
 from livefeed.parts import Part
+from upstream.geyser.blockhashes import Blockhashes
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
@@ -30,6 +31,8 @@ _KEPT_BYTES = 128 * 1_048_576
 # Slots whose signatures are kept: a blockhash is good for 150.
 _KEPT_SIGNATURES = 300
 
+Without = Callable[[Part], set[bytes]]
+
 _LEVEL_OF: dict[int, Level] = {
     SlotStatus.SLOT_PROCESSED: Level.PROCESSED,
     SlotStatus.SLOT_CONFIRMED: Level.CONFIRMED,
@@ -44,7 +47,8 @@ class Slot:
     the level that its status or a descendant's says, `level` the one that was announced, -1 for
     none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
-    announced last, `was_always_whole` each time. `is_of_before` if the streams began above it, and
+    announced last, `was_always_whole` each time; `lacking` are accounts whose last write had not
+    come then, as far as that is looked at. `is_of_before` if the streams began above it, and
     only its statuses come. `new_parents` are messages that its block goes on from these.
     """
 
@@ -62,15 +66,21 @@ class Slot:
     at: float = 0.0
     was_whole: bool = True
     was_always_whole: bool = True
+    lacking: set[bytes] = field(default_factory=set)
     is_of_before: bool = False
     new_parents: dict[int, bytes] = field(default_factory=dict)
 
-    def announce(self, level: Level) -> "Step":
+    def announce(self, level: Level, without: Without | None = None) -> "Step":
+        """`without` returns the accounts of a whole part whose last write did not come."""
         self.level = level
-        meta = self.best().meta
-        if meta is not None:
-            self.parent, self.blockhash = meta.parent_slot, meta.blockhash
-        self.was_whole = self.is_whole
+        best = self.best()
+        if best.meta is not None:
+            self.parent, self.blockhash = best.meta.parent_slot, best.meta.blockhash
+        self.was_whole = best.is_whole
+        if best.is_whole and without is not None:
+            lacking = without(best)
+            self.lacking |= lacking
+            self.was_whole = not lacking
         self.was_always_whole = self.was_always_whole and self.was_whole
         return Step(self, level)
 
@@ -78,8 +88,14 @@ class Slot:
         """Of each connection the final bank's part, as far as that can be known by now."""
         for connection in dict.fromkeys(number for number, _ in self.parts):
             part = self._chosen_of(connection)
-            if part is not None and not part.is_mixed:
+            if part is not None and not part.is_mixed and self.is_of_chain(part):
                 yield part
+
+    def is_of_chain(self, part: Part) -> bool:
+        """False if it is of another block than the one that a confirmed child names: before a
+        restart of its node it was this one.
+        """
+        return not self.child_hash or part.blockhash in ("", self.child_hash)
 
     def _chosen_of(self, connection: int) -> Part | None:
         banks = {bank: part for (number, bank), part in self.parts.items() if number == connection}
@@ -162,12 +178,17 @@ class Seen(NamedTuple):
 
 class SlotTracker:
     """`take` every update of every stream, then read the `steps`. `waits_for_entries`: a slot is
-    not ready without them. `is_light`: no one wants what is in slots, so only statuses and block
+    not ready without them; `checks_writes`: it is looked for account writes that did not come,
+    also those of accounts that a transaction left untouched if the validator `stores_untouched`.
+    `is_light`: no one wants what is in slots, so only statuses and block
     messages come, and a slot is ready with these. Not thread-safe.
     """
 
     def __init__(self, *, is_light: bool = False) -> None:
         self.waits_for_entries = False
+        self.checks_writes = False
+        self.stores_untouched = False
+        self._blockhashes = Blockhashes()
         self.is_light = is_light
         self.root = 0
         self.newest = 0
@@ -216,6 +237,7 @@ class SlotTracker:
         if isinstance(update, BlockMetaUpdate):
             slot.parent = update.parent_slot
             slot.at = slot.at or at
+            self._blockhashes.remember(update.blockhash)
             self._begin_again(slot)
         self.is_waiting = self.is_waiting or (slot.wanted > slot.level and slot.is_whole)
         return True
@@ -245,6 +267,8 @@ class SlotTracker:
             if parent is None:
                 break
             meta = slot.best().meta
+            if meta is None and slot.parts and not any(map(slot.is_of_chain, slot.parts.values())):
+                break  # which one its parent is, is not known
             if meta is not None and meta.parent_slot == parent.number:
                 parent.child_hash = meta.parent_blockhash
                 self._begin_again(parent)
@@ -268,6 +292,7 @@ class SlotTracker:
             return
         self.is_waiting = False
         is_held, heard_at = False, self._heard_at
+        without = self._without_last_write if self.checks_writes else None
         for number in sorted(self._slots):
             slot = self._slots.get(number)
             if slot is None:
@@ -283,12 +308,16 @@ class SlotTracker:
                 self.is_waiting = True
                 is_held = is_held or slot.wanted >= Level.CONFIRMED
                 if slot.level < 0 and is_ready:
-                    yield slot.announce(Level.PROCESSED)
+                    yield slot.announce(Level.PROCESSED, without)
                 continue
             while slot.level < slot.wanted:
-                yield slot.announce(Level(slot.level + 1))
+                yield slot.announce(Level(slot.level + 1), without)
             if slot.level == Level.FINALIZED:
                 self._finish(slot)
+
+    def _without_last_write(self, part: Part) -> set[bytes]:
+        is_blockhash = self._blockhashes.__contains__
+        return part.without_last_write(is_blockhash, stores_untouched=self.stores_untouched)
 
     def _is_there(self, slot: Slot) -> bool:
         if self.is_light:

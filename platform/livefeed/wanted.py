@@ -107,6 +107,10 @@ class Wanted:
         self._pick_transactions(part, level, picked)
         return picked
 
+    @property
+    def wants_accounts(self) -> bool:
+        return any(map(self._wants_accounts, Level))
+
     def _wants_accounts(self, level: Level) -> bool:
         kinds = (Kind.ACCOUNT, Kind.ACCOUNTS_WITHIN, Kind.ALL_ACCOUNTS)
         return bool(self._programs[level]) or any(self._keys[kind, level] for kind in kinds)

@@ -17,7 +17,7 @@ from jsonrpc import dispatch
 from jsonrpc.errors import InternalError, MethodNotFound, RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import encode
-from livefeed.messages import Answer
+from livefeed.messages import Answer, Missed
 from subscriptions.calls import Batch, is_notice
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
 from subscriptions.kinds import Subscription
@@ -71,8 +71,8 @@ class Connection(WebSocket):
         # One that reads what is stored meanwhile heard what happens before.
         return any(each.is_wanted or each.began_at for each in self.open.values())
 
-    def is_interrupted(self, slot: int) -> bool:
-        return any(each.is_interrupted(slot) for each in self.open.values())
+    def is_interrupted(self, missed: Missed) -> bool:
+        return any(each.is_interrupted(missed) for each in self.open.values())
 
     def connection_lost(self) -> None:
         super().connection_lost()

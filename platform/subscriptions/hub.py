@@ -13,8 +13,8 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.transaction_errors import transaction_error_json
-from chain.units import I64_MAX
 from livefeed.messages import (
+    EVERYTHING,
     Answer,
     Body,
     Kind,
@@ -208,13 +208,12 @@ class Hub:
             self._bodies.put_nowait(item)
         self.link.restate()
 
-    def _lost(self, slot: int = I64_MAX) -> None:
-        """Something that happened up to the slot may be missing, or something of a slot."""
+    def _lost(self, missed: Missed = EVERYTHING) -> None:
+        """Something that happened may be missing."""
         self._outcomes.look()
         for lost in list(self.on_lost.values()):
             lost()
-        if slot:
-            self.members.end_interrupted(slot)
+        self.members.end_interrupted(missed)
 
     async def _deal(self) -> None:
         while True:
@@ -245,7 +244,7 @@ class Hub:
                     assert isinstance(each, SlotsUpdatesSubscription)
                     self._moved(each, body)
             case Missed():
-                self._lost(body.slot if body.is_break else 0)
+                self._lost(body)
             case Received():
                 for signature in body.signatures:
                     for each in self._of(Kind.RECEIVED, key=signature):

@@ -1,6 +1,6 @@
 """Subscriptions: what each kind wants of the chain, and its notifications of a slot's content."""
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +13,7 @@ from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import TransactionDetails, TransactionEncoding
 from chain.parsed_accounts.sysvars import CLOCK
 from livefeed.filters import AccountFilter, allowed
-from livefeed.messages import Kind, Level, Want
+from livefeed.messages import Kind, Level, Missed, Want
 from subscriptions.block_texts import UnsupportedVersion, block_text
 from subscriptions.content import Content, Ran, Written
 from subscriptions.votes import vote_of
@@ -58,9 +58,14 @@ class Subscription:
         default=lambda _subscription, _result, _slot, _index: None, repr=False
     )
 
-    def is_interrupted(self, slot: int) -> bool:
-        """Whether its client may have missed what happened up to the slot, and cannot read it."""
-        return self.is_open and self.memory is None and slot > self.began_at
+    def is_interrupted(self, missed: Missed) -> bool:
+        """Whether its client may have missed something of it, and cannot read it."""
+        is_plain = self.is_open and self.memory is None and missed.slot > self.began_at
+        return is_plain and (missed.is_break or self.has_missed(missed.accounts))
+
+    def has_missed(self, accounts: Collection[bytes]) -> bool:
+        """Whether the missing writes of these accounts may concern it."""
+        return False
 
     @property
     def is_placed(self) -> bool:
@@ -105,6 +110,9 @@ class AccountSubscription(Subscription):
     def needs(self) -> list[Want]:
         return _to_parse(self.level) if self.encoding is AccountEncoding.JSON_PARSED else []
 
+    def has_missed(self, accounts: Collection[bytes]) -> bool:
+        return bytes(self.pubkey) in accounts
+
     def results(self, content: Content, load: Load) -> Iterator[Result]:
         key = bytes(self.pubkey)
         for written in content.accounts:
@@ -131,6 +139,9 @@ class ProgramSubscription(Subscription):
     def needs(self) -> list[Want]:
         is_parsed = self.encoding is AccountEncoding.JSON_PARSED
         return _to_parse(self.level) if is_parsed and self.program in _TOKEN_PROGRAMS else []
+
+    def has_missed(self, accounts: Collection[bytes]) -> bool:
+        return bool(accounts)  # whose they are, only their writes say
 
     def results(self, content: Content, load: Load) -> Iterator[Result]:
         for written in self._found(content):

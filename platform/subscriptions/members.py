@@ -20,6 +20,7 @@ from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
 from gateway.permissions import require
 from jsonrpc.errors import RpcError
+from livefeed.messages import Missed
 from shared_state.outages import AWAY
 from shared_state.redis_client import NAMESPACE, client, run_script
 from subscriptions.errors import MonthlyBytesReached, TooManySockets
@@ -97,8 +98,8 @@ class Connection(Protocol):
     def unread_bytes(self) -> int:
         """What waits for the client."""
 
-    def is_interrupted(self, slot: int) -> bool:
-        """Whether its client may have missed what happened up to the slot, and cannot read it."""
+    def is_interrupted(self, missed: Missed) -> bool:
+        """Whether its client may have missed something of it, and cannot read it."""
 
     def end(self, why: str) -> None:
         """Disconnects the client, with the reason."""
@@ -244,11 +245,11 @@ class Members:
                 if connection.hears_chain:
                     connection.end("stream_silent")
 
-    def end_interrupted(self, slot: int) -> None:
-        """What happened up to the slot is missing: ends the connections that missed it."""
+    def end_interrupted(self, missed: Missed) -> None:
+        """Ends the connections that missed it."""
         for found in list(self.connections.values()):
             for connection in list(found):
-                if connection.is_interrupted(slot):
+                if connection.is_interrupted(missed):
                     connection.end("interrupted")
 
     def _end(self, members: list[tuple[Member, str]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from livefeed.messages import Answer, Kind, Level, Want
+from livefeed.messages import Answer, Kind, Level, Missed, Want
 from shared_state.outages import AWAY
 from subscriptions.content import Content
 from subscriptions.kinds import Load, Result, Subscription, encode, in_context
@@ -38,7 +38,7 @@ class SignatureSubscription(Subscription):
     def is_placed(self) -> bool:
         return self.looks_back
 
-    def is_interrupted(self, slot: int) -> bool:
+    def is_interrupted(self, missed: Missed) -> bool:
         return False  # what the feed missed of it, the ledger answers
 
     def wants(self) -> list[Want]:

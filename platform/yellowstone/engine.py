@@ -4,8 +4,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from chain.units import I64_MAX
-from livefeed.messages import Answer, Body, Missed, Moved, Reached
+from livefeed.messages import EVERYTHING, Answer, Body, Missed, Moved, Reached
 from shared_state.outages import AWAY
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
@@ -121,12 +120,11 @@ class Engine:
     def _silent(self) -> None:
         self.members.end_silent()
 
-    def _lost(self, slot: int = I64_MAX) -> None:
-        """Something that happened up to the slot may be missing, or something of a slot."""
+    def _lost(self, missed: Missed = EVERYTHING) -> None:
+        """Something that happened may be missing."""
         for stream in list(self._streams):
             stream.lost()
-        if slot:
-            self.members.end_interrupted(slot)
+        self.members.end_interrupted(missed)
 
     async def _deal(self) -> None:
         while True:
@@ -158,7 +156,7 @@ class Engine:
                 for stream in list(self._streams):
                     stream.move(body, created)
             case Missed():
-                self._lost(body.slot if body.is_break else 0)
+                self._lost(body)
             case Answer():
                 for stream in list(self._streams):
                     stream.reached(body.root)

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from access.callers import Caller
 from grpcserver.call import Call
-from livefeed.messages import Answer, Moved, Want
+from livefeed.messages import Answer, Missed, Moved, Want
 from subscriptions.link import Ready
 from subscriptions.members import Member
 from upstream.geyser.request_filters import BadFilter, Filters
@@ -195,9 +195,10 @@ class Stream:
         self._send(found)
         return len(found)
 
-    def is_interrupted(self, slot: int) -> bool:
-        is_plain = self.replay is None and self.filters is not None
-        return is_plain and slot > self._began_at
+    def is_interrupted(self, missed: Missed) -> bool:
+        if self.replay is not None or self.filters is None or missed.slot <= self._began_at:
+            return False
+        return missed.is_break or bool(missed.accounts and self.filters.accounts)
 
     def lost(self) -> None:
         """Something that happened may be missing, which a replay reads."""

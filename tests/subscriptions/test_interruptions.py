@@ -86,3 +86,45 @@ def test_slots_that_the_stream_left_out_are_not_passed_over_in_silence(
     found = {each["params"]["result"] for each in plain.kept[:-1]}
     assert begin - 1 in found and not found & left_out
     assert roots == list(range(roots[0], roots[0] + 40)) and roots[0] > begin
+
+
+def test_an_account_whose_write_alone_was_lost_is_not_passed_over_in_silence(
+    localnet: Localnet, port: int, api_key: str
+) -> None:
+    """It is missing in no block. The replay that repairs the archive has it."""
+    payer = wallet(localnet)
+    receiver, other = Pubkey.new_unique(), Pubkey.new_unique()
+    payment = signed(localnet, [pay(payer, receiver, SOL), pay(payer, other, SOL)], payer)
+    lost: list[int] = []
+
+    def twist(_number: int, message: bytes) -> Iterator[bytes]:
+        update = schema.SubscribeUpdate.FromString(message)
+        if update.account.account.pubkey == bytes(receiver) and not lost:
+            lost.append(update.account.slot)
+        else:
+            yield message
+
+    url = f"ws://127.0.0.1:{port}/"
+    with (
+        relay(localnet.geyser_url, twist) as (geyser_url, _),
+        follower(geyser_url, localnet.url),
+        Socket(url, api_key) as plain,
+        Socket(url, api_key) as kept,
+        Socket(url, api_key) as of_other,
+    ):
+        caught_up(localnet)
+        first = localnet.call("getSlot", {"commitment": "finalized"})
+        memory = kept.call("accountSubscribe", str(receiver), {"fromSlot": first})
+        plain.call("accountSubscribe", str(receiver), {"commitment": "processed"})
+        plain.call("rootSubscribe")
+        account = of_other.call("accountSubscribe", str(other), {"commitment": "processed"})
+        roots = of_other.call("rootSubscribe")
+        send(localnet, payment)
+        assert is_ended(plain)
+        result = kept.result(memory)
+        assert (result["context"]["slot"], result["value"]["lamports"]) == (lost[0], SOL)
+        assert of_other.result(account)["value"]["lamports"] == SOL
+        while of_other.result(roots) < lost[0] + 20:
+            pass
+    methods = [each["method"] for each in plain.kept]
+    assert methods.count("endNotification") == 1 and "accountNotification" not in methods

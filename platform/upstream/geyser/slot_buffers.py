@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -34,6 +35,17 @@ class Wholeness(IntEnum):
     LAST_WRITES = 2  # ... and at least the last write of each account
     EVERY_WRITE = 3  # ... and every write, if a live connection lost nothing in its middle
     PROVED = 4  # ... and a write of each account that a transaction could write
+
+
+class _Proof(NamedTuple):
+    """Whether every certain write came, and those of untouched accounts; accounts whose write by
+    the bank is missing, and the last transaction that wrote each of the others.
+    """
+
+    every: bool
+    untouched: bool
+    unsigned: set[bytes]
+    last: dict[bytes, int]
 
 
 @dataclass(slots=True)
@@ -196,6 +208,20 @@ class SlotBuffer:
         """
         if not self.has_every_transaction() or self.meta is None:
             return Wholeness.PARTIAL
+        proof = self._proof(is_blockhash, stores_untouched=stores_untouched)
+        if proof.every and proof.untouched:
+            return Wholeness.PROVED
+        if proof.every and self.live and not stores_untouched:
+            return Wholeness.EVERY_WRITE
+        return Wholeness.LEDGER if self._without_last(proof) else Wholeness.LAST_WRITES
+
+    def without_last_write(
+        self, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool
+    ) -> set[bytes]:
+        """Of a buffer with every transaction, the accounts whose last write surely did not come."""
+        return self._without_last(self._proof(is_blockhash, stores_untouched=stores_untouched))
+
+    def _proof(self, is_blockhash: Callable[[bytes], bool], *, stores_untouched: bool) -> _Proof:
         present = {(each.pubkey, each.signature) for each in self.writes.values()}
         every = untouched = True
         last: dict[bytes, int] = {}
@@ -214,7 +240,7 @@ class SlotBuffer:
                 last[nonce.pubkey] = index
                 every = every and (nonce.pubkey, signature) in present
         unsigned = list(EVERY_SLOT)
-        for pubkey, by_fees in self.meta.rewarded:
+        for pubkey, by_fees in self.meta.rewarded if self.meta is not None else ():
             every = every and (pubkey, _UNSIGNED) in present
             # Fees come after the transactions, an epoch's rewards before them.
             if by_fees or pubkey not in last:
@@ -222,16 +248,14 @@ class SlotBuffer:
         for pubkey in unsigned:
             last.pop(pubkey, None)
             every = every and (pubkey, _UNSIGNED) in present
-        if every and untouched:
-            return Wholeness.PROVED
-        if every and self.live and not stores_untouched:
-            return Wholeness.EVERY_WRITE
+        missing = {pubkey for pubkey in unsigned if (pubkey, _UNSIGNED) not in present}
+        return _Proof(every, untouched, missing, last)
+
+    def _without_last(self, proof: _Proof) -> set[bytes]:
         newest = self._newest_writes()
-        if all((pubkey, _UNSIGNED) in present for pubkey in unsigned) and all(
-            newest.get(pubkey, -1) >= index for pubkey, index in last.items()
-        ):
-            return Wholeness.LAST_WRITES
-        return Wholeness.LEDGER
+        return proof.unsigned | {
+            pubkey for pubkey, index in proof.last.items() if newest.get(pubkey, -1) < index
+        }
 
     def _newest_writes(self) -> dict[bytes, int]:
         """The index of the last transaction of which a write is there, for each account; one above
