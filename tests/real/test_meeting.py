@@ -224,8 +224,8 @@ def test_what_comes_behind_a_restart_and_a_kill_of_the_node_is_whole(meeting: Me
         check_blocks(recording, service, slots)
         held = [slot for slot in slots if slot not in _missing(service)]
         print(f"{end.__name__}: {slots[0]} to {slots[-1]}, without {sorted({*slots} - {*held})}")
-        # Those that were not final when the node ended are dropped (docs/following.md), and in the
-        # midst of another one our stream may have joined.
+        # In the midst of one the node ended, and it made some before our stream was joined
+        # (docs/following.md).
         assert len(slots) - len(held) <= _NOT_FINAL_SLOTS, (slots, coverage(service))
         check_accounts(recording, service, held)
         asked = of_ledger([each.signature for each in paid], slots[-3:], [])
