@@ -55,7 +55,7 @@ class Message(NamedTuple):
         return schema.SubscribeUpdate.FromString(self.body)
 
 
-# From the number of the stream and a message to those that are sent instead.
+# From the number of the stream, or of the node's process, and a message to those in its place.
 Twist = Callable[[int, Message], Iterable[Message]]
 
 
@@ -132,7 +132,7 @@ def load(folder: Path, first: int = 0, last: int = 1 << 62) -> Recording:
 
 @dataclass
 class _Stream:
-    """A subscriber; `place` is the next message of the recording that it is sent."""
+    """A subscriber; `place` is the next one of the node's messages that it is sent."""
 
     number: int
     place: int
@@ -142,18 +142,30 @@ class _Stream:
 
 
 class RecordedNode:
-    """The node as far as it was played. `kept` slots can be replayed, none with 0."""
+    """The node as far as it was played. `kept` slots can be replayed, none with 0. `twist` is what
+    becomes of messages on their way, `makes` what the node makes of them.
+    """
 
-    def __init__(self, recording: Recording, *, kept: int = 150, twist: Twist = _as_it_came):
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        kept: int = 150,
+        twist: Twist = _as_it_came,
+        makes: Twist = _as_it_came,
+    ):
         self.recording = recording
         self.kept = kept
         self.twist = twist
+        self.makes = makes
+        self.restarts = 0
         self.geyser_url = self.url = ""
         # Requests that subscribed, and names of JSON-RPC methods that were called.
         self.subscribed: list[Any] = []
         self.called: list[str] = []
         self.newest = dict.fromkeys(_LEVELS, 0)
         self._happened = 0
+        self._made: list[Message] = []
         self._frozen: dict[int, _Frozen] = {}
         self._begun: dict[int, _Frozen] = {}
         self._streams: list[_Stream] = []
@@ -169,7 +181,10 @@ class RecordedNode:
         for message in self.recording.messages[self._happened : place]:
             with self._changed:
                 self._happened += 1
-                begins = self._happen(message)
+                begins = False
+                for each in self.makes(self.restarts, message):
+                    begins = self._happen(each) or begins
+                    self._made.append(each)
                 self._changed.notify_all()
             size += len(message.body)
             if begins and slot_seconds:
@@ -186,11 +201,12 @@ class RecordedNode:
 
     @contextlib.contextmanager
     def away(self, place: int) -> Iterator[None]:
-        """The node is killed: for the block its ports are closed. Then it is back where the chain
-        is at the place; its plugin knows nothing of before.
+        """The node is killed: for the block its ports are closed. It goes on where the chain is at
+        the place, in a process whose plugin knows nothing of before.
         """
         self._close_ports()
         with self._changed:
+            self.restarts += 1
             self._happened = place
             self._frozen.clear()
             self._begun.clear()
@@ -229,7 +245,7 @@ class RecordedNode:
 
     def subscribe(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         with self._changed:
-            stream = _Stream(len(self._streams), self._happened, SimpleQueue())
+            stream = _Stream(len(self._streams), len(self._made), SimpleQueue())
             self._streams.append(stream)
 
         def read() -> None:
@@ -252,12 +268,12 @@ class RecordedNode:
                 if stream.is_cut or self._is_closed:
                     break
                 place = stream.place
-                if place == self._happened and stream.asked.empty():
+                if place == len(self._made) and stream.asked.empty():
                     if not self._changed.wait(_PING_SECONDS):
                         yield schema.SubscribeUpdate(ping={}).SerializeToString()
                     continue
-                stream.place = self._happened
-                sent = self.recording.messages[place : stream.place]
+                stream.place = len(self._made)
+                sent = self._made[place : stream.place]
             assert stream.filters is not None
             for message in sent:
                 if stream.is_cut:

@@ -2,7 +2,6 @@
 what a restart of the node took away is told, slot by slot.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,48 +61,38 @@ def test_coverage_begins_with_the_first_whole_slot(
     assert len(again) == len(set(again)) and (kept or not again)
 
 
-@pytest.fixture
-def restarted(fixtures: Path, settings: Any) -> Iterator[RecordedNode]:
-    """A node that was restarted while it was followed. Its newest slots are not final yet."""
+@pytest.mark.parametrize("asks", [True, False], ids=["node", "no node"])
+def test_every_slot_that_a_restart_took_away_is_told(
+    fixtures: Path, settings: Any, asks: bool
+) -> None:
+    """A node says which blocks are final that came before. Without one all may be missing."""
     recording = load(fixtures / "agave-4.1.2", 200, 300)
     with serving(RecordedNode(recording)) as node, worker():
         settings.UPSTREAM_GEYSER_URL, settings.UPSTREAM_RPC_URL = node.geyser_url, node.url
         settings.FILL_RPC_URLS = [node.url]
         sources.nodes.cache_clear()
-        with follower(node.geyser_url, node.url):
+        with follower(node.geyser_url, node.url if asks else None):
             wait(lambda: node.subscribed, "the stream is joined")
             node.play(recording.place(240, 0.5))
-            archived_to(node.newest["finalized"])
+            final = node.newest["finalized"]
+            archived_to(final)
             with node.away(recording.place(246)):
                 pass
             node.play(recording.place(252))
             last = lambda: node.subscribed[-1].from_slot  # noqa: E731
             wait(lambda: last() > 246, "the stream is joined again")
+            node.play()
+            archived_to(node.newest["finalized"])
             wait(ArchiveGap.objects.exists, "a gap")
-            node.kept = 3  # an attempt to fill it ends at once: there is nothing to wait for
-            node.play(recording.place(260))
-            yield node
+        node.kept = 3  # an attempt to fill it ends at once: there is nothing to wait for
+        for _ in range(4):
+            for model in (LedgerGap, ArchiveGap):
+                model._default_manager.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
+            filling.fill_due_gaps(now=timezone.now)
+        classification.classify(now=timezone.now())
     sources.nodes.cache_clear()
-
-
-def test_every_slot_that_a_restart_took_away_is_told(restarted: RecordedNode) -> None:
-    for _ in range(4):
-        classification.classify(now=timezone.now())
-        for model in (LedgerGap, ArchiveGap):
-            model._default_manager.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
-        filling.fill_due_gaps(now=timezone.now)
-    unsure = ArchiveGap.objects.filter(closed_at__isnull=True, status=GapStatus.UNKNOWN)
-    assert unsure.exists(), "the node does not know yet"
-    restarted.play()
-    archived_to(restarted.newest["finalized"])
-    assert classification.is_due(now=timezone.now())
-
-    def is_told() -> bool:
-        classification.classify(now=timezone.now())
-        return not unsure.exists()
-
-    wait(is_told, "every slot told")
     lacking = ArchiveGap.objects.filter(closed_at__isnull=True)
-    slots = [slot for gap in lacking for slot in range(gap.from_slot, gap.to_slot + 1)]
-    assert set(slots) <= set(restarted.recording.blocks)
+    slots = {slot for gap in lacking for slot in range(gap.from_slot, gap.to_slot + 1)}
+    assert slots == set(range(240 if asks else final + 1, 247))
     assert {(gap.status, gap.cause) for gap in lacking} == {(GapStatus.MISSING, "stream_lost")}
+    assert not LedgerGap.objects.filter(closed_at__isnull=True).exists()
