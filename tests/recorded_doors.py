@@ -379,7 +379,7 @@ class Notified:
             if each["meta"]["logMessages"] is not None  # it only paid its fee
         ]
         logs = [(_slot_of(e), e["value"]["signature"], e["value"]["err"]) for e in of("logs")]
-        assert logs == ran
+        assert logs == ran, [each for each in [*logs, *ran] if [*logs, *ran].count(each) != 2]
         clocks = [(_slot_of(each), each["value"]["data"][0]) for each in of("account")]
         clock = bytes(Pubkey.from_string(CLOCK))
         states = {slot: last_writes(recording, slot) for slot in slots}

@@ -85,6 +85,6 @@ def _ran(slot: int, index: int, entry: dict[str, Any]) -> Ran:
         frozenset(map(b58decode, texts)),
         is_vote,
         meta.get("err"),
-        meta.get("logMessages") or [],
+        meta.get("logMessages"),
         partial(record_of, slot, index, entry),
     )
