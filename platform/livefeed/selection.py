@@ -156,8 +156,8 @@ class Selection:
         is_there = any(map(slot.is_of_chain, slot.parts.values())) or slot.is_of_before
         self._final = slot.number
         if not self.is_light and not (is_next and slot.was_always_whole):
-            is_break = not (is_next and is_there) or len(slot.lacking) > _MOST_NAMED
-            missed = Missed(slot.number, is_break, [] if is_break else sorted(slot.lacking))
+            is_break = not (is_next and is_there) or len(slot.unwritten) > _MOST_NAMED
+            missed = Missed(slot.number, is_break, [] if is_break else sorted(slot.unwritten))
             for process in self._heard_at:
                 self._put(process, missed)
 

@@ -47,7 +47,7 @@ class Slot:
     the level that its status or a descendant's says, `level` the one that was announced, -1 for
     none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
-    announced last, `was_always_whole` each time; `lacking` are accounts whose last write had not
+    announced last, `was_always_whole` each time; `unwritten` are accounts whose last write had not
     come then, as far as that is looked at. `is_of_before` if the streams began above it, and
     only its statuses come. `new_parents` are messages that its block goes on from these.
     """
@@ -66,7 +66,7 @@ class Slot:
     at: float = 0.0
     was_whole: bool = True
     was_always_whole: bool = True
-    lacking: set[bytes] = field(default_factory=set)
+    unwritten: set[bytes] = field(default_factory=set)
     is_of_before: bool = False
     new_parents: dict[int, bytes] = field(default_factory=dict)
 
@@ -78,9 +78,9 @@ class Slot:
             self.parent, self.blockhash = best.meta.parent_slot, best.meta.blockhash
         self.was_whole = best.is_whole
         if best.is_whole and without is not None:
-            lacking = without(best)
-            self.lacking |= lacking
-            self.was_whole = not lacking
+            unwritten = without(best)
+            self.unwritten |= unwritten
+            self.was_whole = not unwritten
         self.was_always_whole = self.was_always_whole and self.was_whole
         return Step(self, level)
 

@@ -59,5 +59,5 @@ def test_an_account_write_that_is_missing_alone_is_named(is_checked: bool) -> No
     ]
     taken(tracker, 0, kept, 1.0)
     (slot,) = tracker.kept()
-    assert slot.lacking == ({lost.pubkey} if is_checked else set())
+    assert slot.unwritten == ({lost.pubkey} if is_checked else set())
     assert slot.was_whole is not is_checked
