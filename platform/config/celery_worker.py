@@ -49,7 +49,7 @@ class Progress(bootsteps.StartStopStep):
     def _end_the_stopped(self, consumer: Any) -> bool:
         """Whether a pool process is stopped."""
         now = time.monotonic()
-        pids = [pid for pid in _processes_of(consumer.pool) if is_stopped(pid)]
+        pids = [pid for pid in consumer.pool.info.get("processes", ()) if is_stopped(pid)]
         self._stopped = {pid: self._stopped.get(pid, now) for pid in pids}
         for pid, since in self._stopped.items():
             if now - since >= STOPPED_SECONDS:
@@ -74,8 +74,3 @@ def kind_of(hostname: str) -> str:
     """`ingest` of a worker that was started with --hostname ingest@%h."""
     kind = hostname.partition("@")[0]
     return "worker" if kind == "celery" else kind
-
-
-def _processes_of(pool: Any) -> list[int]:
-    """Their ids. The pool's `info` would compute statistics of all that it ever did."""
-    return [each.pid for each in getattr(getattr(pool, "_pool", None), "_pool", ())]
