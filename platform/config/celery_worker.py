@@ -6,11 +6,12 @@ import signal
 import time
 from typing import Any
 
+import psutil
 from celery import bootsteps
 from celery.worker.consumer import Consumer
 
 from embedded.notify import allowed, progress
-from embedded.proc import is_stopped
+from embedded.processes import status_of
 from shared_state import heartbeats
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ class Progress(bootsteps.StartStopStep):
     def _end_the_stopped(self, consumer: Any) -> bool:
         """Whether a pool process is stopped."""
         now = time.monotonic()
-        pids = [pid for pid in consumer.pool.info.get("processes", ()) if is_stopped(pid)]
+        pool = consumer.pool.info.get("processes", ())
+        pids = [pid for pid in pool if status_of(pid) == psutil.STATUS_STOPPED]
         self._stopped = {pid: self._stopped.get(pid, now) for pid in pids}
         for pid, since in self._stopped.items():
             if now - since >= STOPPED_SECONDS:
