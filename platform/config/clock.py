@@ -5,7 +5,7 @@ each tick, and an outage in one line.
 import logging
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from celery.beat import PersistentScheduler
@@ -90,7 +90,8 @@ class Clock(PersistentScheduler):
 
     def close(self) -> None:
         """The thread ends, as soon as it can, and with it a connection."""
-        self._thread.submit(connection.close)
+        # That of the thread: each has its own.
+        wait([self._thread.submit(lambda: connection.close())], self.answer_seconds)
         self._thread.shutdown(wait=False)
         super().close()
 
