@@ -1,8 +1,8 @@
-"""Mends kombu 5.7's transport for Redis: a worker whose acknowledgement fails takes no more tasks.
+"""Repairs kombu 5.7's transport for Redis: a worker whose acknowledgement fails takes no more.
 
 kombu counts the task as unfinished until the connection breaks, which a Redis that hangs need not
 do: a worker that prefetches one task for each process then takes none any more. It is the symptom
-of celery/celery#8091, whose mend (celery/kombu#2007) covers broken connections alone.
+of celery/celery#8091, whose fix (celery/kombu#2007) covers broken connections alone.
 """
 
 import logging

@@ -55,6 +55,7 @@ def test_every_process_that_is_stopped_is_reported_and_restarted() -> None:
             per_second=PER_SECOND,
             seed=5,
         )
+        wait(lambda: all(pid_of(service, each) for each in VICTIMS), _SETTLED_SECONDS, "all start")
         wait(lambda: not unwell(service), _SETTLED_SECONDS, "all processes run")
         sender.start()
         told: list[str] = []
