@@ -3,7 +3,7 @@ changes, so a text is right for as long as that recording is stored, which its k
 blockhash would not do, since a block that is recorded again, from another source, may have another.
 """
 
-from asyncio import _get_running_loop
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from threading import Event, Lock
@@ -53,7 +53,7 @@ class BodyCache(Generic[T]):
         """
         text = self.find(key)
         if text is None:
-            text = make() if _get_running_loop() is not None else self._made(key, make)
+            text = make() if _is_on_loop() else self._made(key, make)
             self.keep(key, text)
         return text
 
@@ -77,3 +77,12 @@ class BodyCache(Generic[T]):
             with self._lock:
                 del self._making[key]
             made.set()
+
+
+def _is_on_loop() -> bool:
+    """Whether this thread runs an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -289,7 +289,7 @@ async def _stream(subscription: Subscription, first: bytes, here: Place, stream:
 
 def _asked(request: EndpointRequest) -> tuple[Place | None, list[Signature]]:
     """The place after which the client wants events, and the signatures, empty: all."""
-    query = request._request.GET
+    query = request.query_params
     text = request.META.get("HTTP_LAST_EVENT_ID") or query.get("last_event_id")
     place = read_place(text) if text else None
     if text and place is None:

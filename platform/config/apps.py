@@ -12,7 +12,6 @@ class WiringConfig(AppConfig):
         from config import (
             checks,  # noqa: F401  (Django's system checks)
             task_connections,  # noqa: F401  (receives Celery's signals)
-            task_transport,  # noqa: F401  (names the transport)
         )
         from config.cluster import spread_empty
         from config.staff_roles import keep_roles

@@ -6,7 +6,7 @@ import warnings
 from celery import Celery
 from celery.signals import beat_init, setup_logging
 
-from config import task_transport  # noqa: F401  (names the transport)
+from config import kombu_acks  # noqa: F401  (repairs kombu)
 from config.celery_worker import Progress
 from shared_state import heartbeats
 

@@ -6,11 +6,12 @@ import signal
 import time
 from typing import Any
 
+import psutil
 from celery import bootsteps
 from celery.worker.consumer import Consumer
 
 from embedded.notify import allowed, progress
-from embedded.proc import is_stopped
+from embedded.processes import status_of
 from shared_state import heartbeats
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ class Progress(bootsteps.StartStopStep):
     def _end_the_stopped(self, consumer: Any) -> bool:
         """Whether a pool process is stopped."""
         now = time.monotonic()
-        pids = [pid for pid in _processes_of(consumer.pool) if is_stopped(pid)]
+        pool = consumer.pool.info.get("processes", ())
+        pids = [pid for pid in pool if status_of(pid) == psutil.STATUS_STOPPED]
         self._stopped = {pid: self._stopped.get(pid, now) for pid in pids}
         for pid, since in self._stopped.items():
             if now - since >= STOPPED_SECONDS:
@@ -74,8 +76,3 @@ def kind_of(hostname: str) -> str:
     """`ingest` of a worker that was started with --hostname ingest@%h."""
     kind = hostname.partition("@")[0]
     return "worker" if kind == "celery" else kind
-
-
-def _processes_of(pool: Any) -> list[int]:
-    """Their ids. The pool's `info` would compute statistics of all that it ever did."""
-    return [each.pid for each in getattr(getattr(pool, "_pool", None), "_pool", ())]

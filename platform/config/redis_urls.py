@@ -1,9 +1,10 @@
-"""REDIS_URL, whose options mean what they mean in redis-py, and the address for logs."""
+"""REDIS_URL, whose options mean what they mean in redis-py, and its form for Celery."""
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from redis.asyncio.connection import SSLConnection
 from redis.connection import parse_url
@@ -46,17 +47,33 @@ def options_of(url: str) -> dict[str, Any]:
     return dict(parse_url(url))  # type: ignore[no-untyped-call]
 
 
-def broker_address(url: str) -> str:
-    """The address as kombu writes it in its logs, without secrets; config.celery_broker connects
-    by the URL itself.
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """REDIS_URL as Celery's settings have it: `url`, `tls` (`broker_use_ssl`; empty without) and
+    `options` of its transport.
     """
+
+    url: str
+    tls: dict[str, Any]
+    options: dict[str, Any]
+
+
+def broker_of(url: str) -> Broker:
+    """The same Redis for kombu, whose URLs have other names. Raises ValueError."""
     options = options_of(url)
-    database = options.get("db", 0)
-    if "path" in options:
-        return f"redis+socket://{options['path']}?virtual_host={database}"
-    host = options["host"]
-    host = f"[{host}]" if ":" in host else host
-    return f"redis://{host}:{options.get('port', 6_379)}/{database}"
+    user, password = (quote(options.get(name) or "", safe="") for name in ("username", "password"))
+    login = f"{user}:{password}@" if user or password else ""
+    database, scheme = options.get("db", 0), urlsplit(url).scheme
+    if scheme == "unix":
+        found = f"redis+socket://{login}{quote(options['path'])}?virtual_host={database}"
+    else:
+        host = f"[{options['host']}]" if ":" in options["host"] else options["host"]
+        found = f"{scheme}://{login}{host}:{options.get('port', 6_379)}/{database}"
+    tls = {name: value for name, value in options.items() if name in _TLS}
+    if scheme == "rediss":
+        tls.setdefault("ssl_cert_reqs", "required")
+    named = {name: options[name] for name in ("client_name",) if name in options}
+    return Broker(found, tls, named)
 
 
 def _is_address(url: str) -> bool:

@@ -19,7 +19,7 @@ from config.history_settings import *  # noqa: F403  (likewise)
 from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
 from config.logs import FORMATS, LEVELS, logging_of
 from config.mail import mail_settings
-from config.redis_urls import broker_address, redis_url
+from config.redis_urls import broker_of, redis_url
 from config.standard_methods import STANDARD_METHODS
 from config.version import VERSION  # noqa: F401  (a setting)
 from config.web_limits import *  # noqa: F403  (every one of them is a setting)
@@ -314,7 +314,9 @@ FILE_UPLOAD_HANDLERS: list[str] = []
 
 # --- Celery ---------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = broker_address(REDIS_URL)
+_BROKER = broker_of(REDIS_URL)
+CELERY_BROKER_URL = _BROKER.url
+CELERY_BROKER_USE_SSL = _BROKER.tls
 CELERY_TASK_IGNORE_RESULT = True  # what a task did stands in the database
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -329,7 +331,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "redis_url": REDIS_URL,  # which is connected to (config.celery_broker)
+    **_BROKER.options,
     # Above the time limit; with kombu's own intervals a killed worker's task would wait 100 s.
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,

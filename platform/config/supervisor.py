@@ -23,7 +23,7 @@ from config.printing import JsonPrinter, LinePrinter, Printer
 from config.procfile import commands_of
 from config.watchdog import DEFAULT_PATIENCE, HUNG_SECONDS, Patience, Watched, watched
 from embedded.probing import Prober
-from embedded.processes import dies_with_parent, end, reap_others
+from embedded.processes import dies_with_parent, end, reap_others, status_of
 from embedded.run_state import LATELY_SECONDS, ProgramState, RunStateFile
 from embedded.servers import FAILURES, Server, Servers, keep_short_name
 
@@ -252,7 +252,7 @@ def _end_what_hangs(supervisor: Supervisor) -> None:
         _say(
             supervisor,
             f"{program.name} makes no progress for {silence:.0f} s"
-            f" (process {process.pid}{_status_of(process.pid)}): killed",
+            f" (process {process.pid}, {status_of(process.pid)}): killed",
         )
         _kill_group(process)
         program.watched.silence = 0.0  # one that waits for its disk dies later
@@ -283,13 +283,6 @@ def _server_state(prober: Prober, server: Server) -> ProgramState:
     silence = prober.silent_seconds(server)
     state = "hung" if silence >= HUNG_SECONDS else "running"
     return ProgramState(server.name, server.process.pid, state, round(silence, 1), 0.0, 0)
-
-
-def _status_of(pid: int) -> str:
-    """The process's status for a message, such as `, stopped`."""
-    with contextlib.suppress(psutil.Error):
-        return f", {psutil.Process(pid).status()}"
-    return ""
 
 
 def _notice_falls(supervisor: Supervisor) -> None:
@@ -353,7 +346,7 @@ def _end_hung_server(supervisor: Supervisor, server: Server) -> None:
         _say(
             supervisor,
             f"{server.name} does not answer for {silence:.0f} s"
-            f" (process {process.pid}{_status_of(process.pid)}): killed",
+            f" (process {process.pid}, {status_of(process.pid)}): killed",
         )
         process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from socket import socket
 
 from django.conf import settings
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
-from config.warming import warm_up
 from config.wsgi import application
 from embedded import notify
 from gateway import edge, known_heads
 from gateway.addresses import is_trusted
+from gateway.routes import endpoint_at
 from operations.services.watching import stand_in
 from portal.services.uploading import member_sending, staff_sending
 from shared_state import heartbeats
@@ -64,8 +64,11 @@ def _uploads() -> edge.Uploads:
 
 
 def serving(workers: int) -> Serve:
-    """What each process runs; everything that it needs is loaded now, before there are any."""
-    warm_up()
+    """What each process runs; what calls need is loaded now, before there are any."""
+    get_resolver().url_patterns  # noqa: B018  (loads every area)
+    application.load_middleware()
+    endpoint_at("/")
+    edge.warm_up()
 
     def serve(sockets: Sequence[socket], place: Place) -> None:
         master = os.getppid()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from embedded.proc import is_stopped, read_proc
+from embedded.processes import status_of
 from embedded.servers import Server, Servers
 
 # A server that ran and answered, and then did not for so long, is hung.
@@ -65,7 +65,7 @@ class Prober:
         if self.silent_seconds(server) < SILENT_SECONDS:
             return False
         enough = self._probed[server.name].failures >= _FAILURES
-        return enough and _status(server.process.pid) != psutil.STATUS_DISK_SLEEP
+        return enough and status_of(server.process.pid) != psutil.STATUS_DISK_SLEEP
 
     def stopped_children(self, server: Server) -> list[int]:
         """Processes of the server (a session of PostgreSQL's) that were stopped for so long."""
@@ -98,20 +98,8 @@ def _quietly(answers: Callable[[], bool]) -> bool:
         return False
 
 
-def _status(pid: int) -> str:
-    with contextlib.suppress(psutil.Error):
-        return str(psutil.Process(pid).status())
-    return ""
-
-
 def _stopped_children(pid: int) -> list[int]:
-    try:
-        # Of the main thread, which is the one that forks; psutil reads every process there is.
-        children = read_proc(f"{pid}/task/{pid}/children").split()
-        return [int(each) for each in children if is_stopped(int(each))]
-    except FileNotFoundError:
-        pass  # another system, or a kernel without CONFIG_PROC_CHILDREN
     with contextlib.suppress(psutil.Error):
-        found = psutil.Process(pid).children()
-        return [each.pid for each in found if _status(each.pid) == psutil.STATUS_STOPPED]
+        children = [each.pid for each in psutil.Process(pid).children()]
+        return [each for each in children if status_of(each) == psutil.STATUS_STOPPED]
     return []

@@ -134,6 +134,13 @@ def end(processes: Iterable[psutil.Process], *signals: int, patience: float = 10
             return
 
 
+def status_of(pid: int) -> str:
+    """The process's status as psutil names it, such as `stopped`; empty for one that is gone."""
+    with contextlib.suppress(psutil.Error):
+        return str(psutil.Process(pid).status())
+    return ""
+
+
 def _lives(process: psutil.Process) -> bool:
     # A container's first process may never reap what it inherits: a zombie is gone for us.
     try:

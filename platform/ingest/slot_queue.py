@@ -16,10 +16,6 @@ from upstream.geyser.closed_slots import ClosedSlot, is_vote
 _PREFIX = f"{NAMESPACE}handover:"
 _PENDING = f"{_PREFIX}pending"
 _REFUSED = f"{_PREFIX}refused"
-# An idle worker blocks on the bell; the other key shows for a while that one is listening.
-_BELL = f"{_PREFIX}bell"
-_LISTENS = f"{_PREFIX}listens"
-_LISTENS_SECONDS = 3.0
 # How long a refused slot's messages are kept for inspection.
 _REFUSED_SECONDS = 7 * 86_400
 # A slot may be tens of megabytes, on a Redis of another machine.
@@ -88,36 +84,15 @@ def first_batch(payloads: Sequence[Payload]) -> list[Payload]:
     return list(payloads[:_OFFERED_AT_ONCE])
 
 
-def offer(slots: Iterable[Payload]) -> bool:
-    """Enqueues the slots; True if a worker is listening and need not be called. A payload that is
-    queued under the same name already stays: an earlier reception is never worse than its replay.
+def offer(slots: Iterable[Payload]) -> None:
+    """Enqueues the slots. A payload that is queued under the same name already stays: an earlier
+    reception is never worse than its replay.
     """
     with _client().pipeline(transaction=True) as pipe:
         for each in slots:
             pipe.set(_key(each.name), each.data, nx=True)
             pipe.zadd(_PENDING, {each.name: each.slot})
-        pipe.lpush(_BELL, "")
-        pipe.ltrim(_BELL, 0, 0)
-        pipe.exists(_LISTENS)
-        return bool(pipe.execute()[-1])
-
-
-def listen(seconds: float) -> bool:
-    """Waits up to `seconds` for slots; True if any are queued. `offer` reports a listening worker
-    until shortly afterwards: take the slots, listen again, or call `stop_listening`.
-    """
-    with _client().pipeline(transaction=False) as pipe:
-        pipe.set(_LISTENS, "", px=int(1_000 * (seconds + _LISTENS_SECONDS)))
-        pipe.zcard(_PENDING)
-        if pipe.execute()[-1]:
-            return True
-    # The bell may also ring for slots that are stored by now.
-    return _client().blpop([_BELL], timeout=seconds) is not None and count() > 0
-
-
-def stop_listening() -> None:
-    """From here on a sender calls a worker. Check the queue once more afterwards."""
-    _client().delete(_LISTENS)
+        pipe.execute()
 
 
 def take(*, most_slots: int, most_bytes: int) -> list[Taken]:

@@ -199,11 +199,10 @@ class SlotSender:
                 fresh = self._fresh()
             self._offered_at = time.monotonic()
             batch = slot_queue.first_batch([each.payload for each in fresh])
-            is_listening = slot_queue.offer(batch)
+            slot_queue.offer(batch)
             for each in fresh[: len(batch)]:
                 each.offered_at = time.monotonic()
-            if not is_listening:
-                call_ingest()
+            call_ingest()
 
     def _open_gaps(self) -> None:
         while self._lost:

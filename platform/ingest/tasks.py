@@ -1,13 +1,11 @@
 """Celery tasks of ingest."""
 
 import logging
-from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from ingest import listening
 from ingest.calls import TASK
 from ingest.errors import WrongChain
 from ingest.readiness import is_following
@@ -33,15 +31,13 @@ log = logging.getLogger(__name__)
 _SECONDS = 60.0
 
 
-@shared_task(bind=True, name=TASK)
-def store_queued_slots(self: Any, _slot: int = 0) -> None:
-    """Stores queued slots, and in a worker those that arrive within a minute, in order."""
-    seconds = 0.0 if self.request.called_directly else _SECONDS
+@shared_task(name=TASK)
+def store_queued_slots(_slot: int = 0) -> None:
+    """Stores queued slots, in order."""
     with until_next_call("store_queued_slots", log):
-        for _ in listening.calls(seconds):
-            ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
-            for refused, reason in ingested.refused.items():
-                log.error("slot %d was refused: %s", refused, reason)
+        ingested = slots.ingest_waiting(now=timezone.now, seconds=_SECONDS)
+        for refused, reason in ingested.refused.items():
+            log.error("slot %d was refused: %s", refused, reason)
 
 
 @shared_task

@@ -55,6 +55,7 @@ def test_every_process_that_is_stopped_is_reported_and_restarted() -> None:
             per_second=PER_SECOND,
             seed=5,
         )
+        wait(lambda: has_loaded(service), _SETTLED_SECONDS, "all processes have loaded")
         wait(lambda: not unwell(service), _SETTLED_SECONDS, "all processes run")
         sender.start()
         told: list[str] = []
@@ -127,6 +128,12 @@ def is_there(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def has_loaded(service: Service) -> bool:
+    """Whether each program has reported progress: one that loads may be silent for longer."""
+    state = read_run_state(service.run_dir)
+    return state is not None and all(each.state == "running" for each in state.programs.values())
 
 
 def unwell(service: Service) -> set[str]:

@@ -17,7 +17,7 @@ from celery import Celery
 from kombu import Connection, Consumer, Queue
 
 from config.celery_app import app
-from config.redis_urls import broker_address
+from config.redis_urls import broker_of
 from embedded.addresses import embedded_addresses
 from embedded.servers import Servers, start_servers, stop_servers
 from tests.patience import PATIENCE_SECONDS
@@ -73,9 +73,8 @@ def finish(message: Any, connection: Connection, *, refused: bool) -> None:
 @contextlib.contextmanager
 def connected(celery: Celery, url: str) -> Iterator[Connection]:
     """As its workers connect, with shorter pauses."""
-    options = {**celery.conf.broker_transport_options, **_PAUSES, "redis_url": url}
-    with celery.connection_for_read(broker_address(url)) as connection:
-        connection.transport_options = options
+    options = {**celery.conf.broker_transport_options, **_PAUSES}
+    with celery.connection_for_read(broker_of(url).url, transport_options=options) as connection:
         yield connection
 
 
