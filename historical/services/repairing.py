@@ -14,6 +14,7 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import runs
 from columns.other_database import OtherDatabase
+from columns.timeouts import lift_timeouts
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from historical import segment_dictionary
@@ -25,7 +26,7 @@ from historical.services import remote_history, scrubbing
 from historical.services.gaps import ledger_gaps
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
-from historical.store import damage, sealed_blocks, sealing, writing
+from historical.store import damage, sealed_blocks, sealing
 from historical.store.damage import Kind, State
 from historical.store.sealed_blocks import RangeGone
 from jsonrpc.errors import RpcError
@@ -58,7 +59,7 @@ def is_over(found: LedgerDamage, *, now: datetime) -> bool:
 @transaction.atomic
 def repair_from(found: LedgerDamage, copy: OtherDatabase, *, now: datetime) -> bool:
     """Whether the other database has a whole copy, which is stored now. Raises NotReadBack."""
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     repair = {
         Kind.TEXTS: _frame,
@@ -143,7 +144,7 @@ def record_again(found: LedgerDamage, fetch: Fetch, source: str, *, now: datetim
         records.append(record)
     try:
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             for part in runs(slots):
                 remove_blocks(*part)
             record_blocks(records, now=now, signatures=Signatures.REFUSE)
@@ -173,7 +174,7 @@ def record_again_from_remote_history(found: LedgerDamage, *, now: datetime) -> b
 @transaction.atomic
 def open_as_gap(found: LedgerDamage, *, now: datetime) -> int:
     """The blocks that cannot be read leave, and their slots are gaps of the ledger; how many."""
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     slots = damage.blocks_of(found.kind, found.number, found.first_slot, found.last_slot)
     for part in runs(slots):

@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 import zstandard
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from historical.errors import SealedDataDamaged
 from historical.models import LedgerDamage
 from historical.packed_index import INDEXES, DamagedBlock
 from historical.packed_texts import DamagedFrame, OpenFrame
 from historical.segment_dictionary import SegmentDictionary
-from historical.store import damage, sealed_blocks, sealing, writing
+from historical.store import damage, sealed_blocks, sealing
 from historical.store.damage import IndexBlockRow, Kind
 from historical.store.sealed_blocks import RangeGone, SealedRow
 from shared_state import damage_reports
@@ -60,7 +61,7 @@ def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
     anywhere.
     """
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not damage.claim_scrub():
             return None
         scrub = damage.scrub_of(now - older_than)

@@ -17,6 +17,7 @@ from itertools import groupby
 import zstandard
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from historical import block_bodies, segment_dictionary
 from historical.packed_index import SignatureIndex, packed_place, signature_key
 from historical.packed_texts import FRAME_TEXT, OpenFrame, pack_frame, rewritten_texts
@@ -25,7 +26,7 @@ from historical.segment_dictionary import SegmentDictionary
 from historical.segments import segment_of
 from historical.services import index_merging, index_packing
 from historical.store import blocks as block_store
-from historical.store import index_runs, sealed_blocks, sealing, writing
+from historical.store import index_runs, sealed_blocks, sealing
 from historical.store.sealing import BodyRow, NewFrame, NewSealedBlock, RangeRow, TextRow
 from shared_state import counters
 
@@ -129,7 +130,7 @@ def seal_step(
 
 @transaction.atomic
 def _step(range_slots: int, end: int, now: datetime, settles: timedelta) -> str | None:
-    writing.lift_timeouts()
+    lift_timeouts()
     if not sealing.try_alone():
         return None
     if index_runs.delete_merged(_DELETED_AT_ONCE):

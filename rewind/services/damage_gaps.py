@@ -14,13 +14,14 @@ from datetime import datetime
 from django.db import transaction
 
 from chain.slot_ranges import runs
+from columns.timeouts import lift_timeouts
 from gaps import life_cycle
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from rewind.models import Gap
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import absence, block_bytes, change_source, damage, partitions, sealing, writing
+from rewind.store import absence, block_bytes, change_source, damage, partitions, sealing
 from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
@@ -138,7 +139,7 @@ def _missing_slots(
 
 def _open(segment: SealedSegment, missing: dict[int, int], *, loses: bool, now: datetime) -> int:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         _exclude_writers()
         if damage.lock_segment(segment.pk) is None:
             return 0
@@ -153,7 +154,7 @@ def _open(segment: SealedSegment, missing: dict[int, int], *, loses: bool, now: 
 
 def _leave(number: int, lost: Sequence[BlockRow], *, whole: bool, now: datetime) -> None:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         sealing.wait()
         damage.wait_for_scrub()
         building = sealing.building()

@@ -9,13 +9,14 @@ from itertools import takewhile
 from django.db import transaction
 
 from columns.other_database import OtherDatabase
+from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.bit_repair import with_bit_restored
 from rewind.sealing.block_codec import encode
 from rewind.services import scrubbing
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import block_bytes, change_source, damage, damage_copies, partitions, writing
+from rewind.store import block_bytes, change_source, damage, damage_copies, partitions
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 from rewind.store.damage_copies import CopiedBlock
@@ -110,7 +111,7 @@ def _merged_again(segment: SealedSegment, row: BlockRow, dictionary: bytes | Non
 @transaction.atomic
 def _repair(found: SealedDamage, copies: Iterable[tuple[bytes, str]], now: datetime) -> str:
     """The first of the copies that is whole is stored and read back. Raises NotReadBack."""
-    writing.lift_timeouts()
+    lift_timeouts()
     segment = damage.lock_segment(found.segment)
     row = damage.block(found.block)
     if segment is None or row is None:
@@ -138,7 +139,7 @@ def _repair_segment(
     are there again.
     """
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         locked = damage.lock_segment(segment.pk)
         if locked is None:
             return ""

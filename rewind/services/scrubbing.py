@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.block_codec import decode
 from rewind.sealing.changes import BlockDamaged
-from rewind.store import block_bytes, damage, writing
+from rewind.store import block_bytes, damage
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 from shared_state import damage_reports
@@ -46,7 +47,7 @@ def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
     ArchiveStoreUnavailable.
     """
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not damage.claim_scrub():
             return None
         segment = damage.next_to_scrub(now - older_than)

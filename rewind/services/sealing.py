@@ -16,6 +16,7 @@ from itertools import islice
 
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.block_codec import DICTIONARY_SIZE, TARGET, encode, train
@@ -28,7 +29,6 @@ from rewind.store import (
     partition_cache,
     partitions,
     sealing,
-    writing,
 )
 from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
@@ -99,7 +99,7 @@ def seal_step(policy: Policy, *, now: datetime) -> bool:
 def _leave_out(met: ArchiveDamaged, now: datetime) -> bool:
     """What was to be made of a damaged segment is abandoned; whether another worker was quicker."""
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not sealing.claim():
             return False
         segment = sealing.building()
@@ -115,7 +115,7 @@ def _leave_out(met: ArchiveDamaged, now: datetime) -> bool:
 
 def _step(policy: Policy, now: datetime) -> bool:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not sealing.claim():
             return False
         segment = sealing.building()
@@ -131,7 +131,7 @@ def _step(policy: Policy, now: datetime) -> bool:
             if _pack(segment):
                 return True
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         return sealing.claim() and sealing.activate(segment, now)
 
 
