@@ -18,14 +18,13 @@ from rewind.services import (
     audit,
     moving,
     proving,
-    repairing,
-    scrubbing,
     sealing,
     segments,
     stake_turns,
 )
 from rewind.services.jobs import running, upkeep
 from rewind.services.replays import keeping
+from rewind.services.sealed_life import ARCHIVE
 from rewind.store.object_store import StoreFault
 from shared_state import task_faults
 from shared_state.outages import until_next_call
@@ -163,21 +162,9 @@ def scrub_archive() -> None:
     """Looks into damage that reads met, and reads sealed segments through for a second; the rest on
     later runs. What can be repaired from what is here is.
     """
-    end = time.monotonic() + _SCRUB_SECONDS
     age = timedelta(days=settings.ARCHIVE_SCRUB_DAYS)
     with until_next_call("scrub_archive", log), _unless_the_store_is_away("scrubbed"):
-        found = scrubbing.look_into_reports(now=timezone.now())
-        while settings.ARCHIVE_SCRUB_DAYS and time.monotonic() < end:
-            done = scrubbing.scrub_step(older_than=age, now=timezone.now())
-            if done is None:
-                break
-            found += done.found
-            if done.is_cold:
-                break
-        for each in found:
-            source = repairing.repair_from_here(each, now=timezone.now())
-            if source:
-                log.warning("%s is repaired from %s", each, source)
+        ARCHIVE.scrub(older_than=age, seconds=_SCRUB_SECONDS, now=timezone.now)
 
 
 @shared_task

@@ -16,9 +16,11 @@ from historical.services import scrubbing
 from historical.services.index_packing import IndexMismatch, write_blocks
 from historical.services.stored_content import Unreadable, transactions_of
 from historical.store import damage, index_runs, sealed_blocks, sealing
-from historical.store.damage import IndexBlockRow, State
+from historical.store.damage import IndexBlockRow
 from historical.store.index_runs import LIVE, RunRow
 
+# What it is made of.
+SOURCE = "the sealed blocks that it is about"
 # Sealed blocks that are read at once.
 _BLOCKS = 64
 # Keys from the first on and below the second; None: to the end.
@@ -57,7 +59,7 @@ def rebuild(found: LedgerDamage, *, now: datetime, most_blocks: int | None = Non
         raise IndexMismatch(f"run {run.id}")
     damage.count_entries(run.id, kept + len(entries))
     sealing.moved()
-    damage.end(found.pk, State.REPAIRED, "the sealed blocks that it is about", now)
+    damage.DAMAGES.end(found, LedgerDamage.State.REPAIRED, SOURCE, now)
     return True
 
 

@@ -27,20 +27,18 @@ from historical.services.gaps import ledger_gaps
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
 from historical.store import damage, sealed_blocks, sealing
-from historical.store.damage import Kind, State
+from historical.store.damage import Kind
 from historical.store.sealed_blocks import RangeGone
 from jsonrpc.errors import RpcError
+from sealed.life import NotReadBack
 
 log = logging.getLogger(__name__)
 
 # Of one damage; more are recorded again by hand: reingest.
 MOST_BLOCKS = 2_000
+State = LedgerDamage.State
 # A block by its slot; None where the source does not have it.
 Fetch = Callable[[int], SlotRecord | None]
-
-
-class NotReadBack(Exception):
-    """What was stored is not read back as written; nothing was committed."""
 
 
 @transaction.atomic
@@ -48,11 +46,11 @@ def is_over(found: LedgerDamage, *, now: datetime) -> bool:
     """Whether it is whole after all, or gone: then the damage ends."""
     sealing.wait_alone()
     if damage.slots_of(found.kind, found.number) is None:
-        damage.end(found.pk, State.GONE, "it is not read any more", now)
+        damage.DAMAGES.end(found, State.GONE, "it is not read any more", now)
         return True
     if scrubbing.faults_of(found.kind, found.number):
         return False
-    damage.end(found.pk, State.REPAIRED, "itself: it is read as it was sealed", now)
+    damage.DAMAGES.end(found, State.REPAIRED, "itself: it is read as it was sealed", now)
     return True
 
 
@@ -72,7 +70,7 @@ def repair_from(found: LedgerDamage, copy: OtherDatabase, *, now: datetime) -> b
     if scrubbing.faults_of(found.kind, found.number):
         raise NotReadBack(f"{found}")
     sealing.moved()
-    damage.end(found.pk, State.REPAIRED, copy.name, now)
+    damage.DAMAGES.end(found, State.REPAIRED, copy.name, now)
     return True
 
 
@@ -148,7 +146,7 @@ def record_again(found: LedgerDamage, fetch: Fetch, source: str, *, now: datetim
             for part in runs(slots):
                 remove_blocks(*part)
             record_blocks(records, now=now, signatures=Signatures.REFUSE)
-            damage.end(found.pk, State.REPAIRED, source, now)
+            damage.DAMAGES.end(found, State.REPAIRED, source, now)
     except (BadBlock, BlockConflict) as error:
         log.warning("%s is not repaired from %s: %s", found, source, error)
         return False
@@ -180,5 +178,5 @@ def open_as_gap(found: LedgerDamage, *, now: datetime) -> int:
     for part in runs(slots):
         remove_blocks(*part)
         ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=DAMAGED, now=now)
-    damage.end(found.pk, State.GAP, "gaps of the ledger", now)
+    damage.DAMAGES.end(found, State.GAP, "gaps of the ledger", now)
     return len(slots)

@@ -28,6 +28,7 @@ from historical.services import index_merging, index_packing
 from historical.store import blocks as block_store
 from historical.store import index_runs, sealed_blocks, sealing
 from historical.store.sealing import BodyRow, NewFrame, NewSealedBlock, RangeRow, TextRow
+from sealed.life import Backlog
 from shared_state import counters
 
 log = logging.getLogger(__name__)
@@ -60,16 +61,6 @@ class _Content:
     slot: int
     texts: list[bytes] = field(default_factory=list)
     entries: list[SealedEntry] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """How many finished ranges, from the lowest one with blocks to be sealed, are not sealed, and
-    for how many slots that one has been finished.
-    """
-
-    waiting: int
-    lag: int
 
 
 def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, F, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Func, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from historical.models import IndexRun, SealedRange
@@ -19,8 +19,3 @@ def without_dictionaries(ranges: QuerySet[SealedRange]) -> QuerySet[SealedRange]
     return ranges.defer("dictionary", "keys").annotate(
         dictionary_bytes=size + keys, runs=Coalesce(Subquery(runs), 0)
     )
-
-
-def having(slot: int) -> Q:
-    """Ranges that have the slot."""
-    return Q(first_slot__lte=slot, last_slot__gte=slot)

@@ -26,7 +26,6 @@ from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 
-State = SealedDamage.State
 # The writes of a slot are counted by WRITE rows.
 _WRITE = 0
 # Blocks that are tried, to see if the segment's dictionary is whole.
@@ -172,7 +171,8 @@ def _leave(number: int, lost: Sequence[BlockRow], *, whole: bool, now: datetime)
             damage.scrub_again(number)
             blocks.append(0)
             partitions.note_layout()
-        damage.end_of_blocks(number, blocks, State.GAP, "gaps of the archive", now)
+        ended = damage.DAMAGES.open().filter(segment=number, block__in=blocks)
+        damage.DAMAGES.end_all(ended, SealedDamage.State.GAP, "gaps of the archive", now)
 
 
 def _exclude_writers() -> None:

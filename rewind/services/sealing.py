@@ -34,6 +34,7 @@ from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.partitions import Partition
 from rewind.store.sealing import Piece
+from sealed.life import Backlog
 from shared_state import counters
 
 log = logging.getLogger(__name__)
@@ -73,16 +74,6 @@ class Job:
     last_slot: int
     tables: tuple[Partition, ...]
     segments: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """How many finished ranges of slots wait to be sealed, and for how many slots the lowest of
-    them has been finished.
-    """
-
-    waiting: int
-    lag: int
 
 
 def seal_step(policy: Policy, *, now: datetime) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, Q, QuerySet
+from django.db.models import F, Func, IntegerField, QuerySet
 from django.db.models.functions import Coalesce
 
 from rewind.sealed_models import SealedSegment
@@ -12,8 +12,3 @@ def without_dictionaries(segments: QuerySet[SealedSegment]) -> QuerySet[SealedSe
     """The segments with `dictionary_bytes`."""
     size: Any = Func(F("dictionary"), function="octet_length", output_field=IntegerField())
     return segments.defer("dictionary").annotate(dictionary_bytes=Coalesce(size, 0))
-
-
-def having(slot: int) -> Q:
-    """Segments whose range has the slot."""
-    return Q(first_slot__lte=slot, last_slot__gte=slot)
