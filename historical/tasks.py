@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from historical.services import sealing
 from historical.services.sealed_life import LEDGER
+from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call
 
@@ -24,14 +25,14 @@ def seal_ledger() -> None:
     """Some steps of sealing, for a share of the schedule's period."""
     if not settings.LEDGER_SEAL_SLOTS:
         return
+    seconds = _PERIOD_SECONDS * settings.LEDGER_SEAL_PERCENT / 100
     with until_next_call("seal_ledger", log), task_faults.noted("seal_ledger"):
-        steps = sealing.seal_for(
-            range_slots=settings.LEDGER_SEAL_SLOTS,
-            seconds=_PERIOD_SECONDS * settings.LEDGER_SEAL_PERCENT / 100,
-            now=timezone.now,
-        )
-        for step in steps:
-            log.info("%s", step)
+        for done in seal_for("ledger", _seal_step, seconds=seconds):
+            log.info("%s", done)
+
+
+def _seal_step() -> str | None:
+    return sealing.seal_step(range_slots=settings.LEDGER_SEAL_SLOTS, now=timezone.now())
 
 
 @shared_task

@@ -26,6 +26,7 @@ from rewind.services.jobs import running, upkeep
 from rewind.services.replays import keeping
 from rewind.services.sealed_life import ARCHIVE
 from rewind.store.object_store import StoreFault
+from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call
 
@@ -103,11 +104,14 @@ def forget_replays() -> None:
 def seal_archive() -> None:
     """Seals for its share of the schedule's period; the rest on later runs."""
     seconds = SEALING_PERIOD * settings.ARCHIVE_SEALING_PERCENT / 100
-    end = time.monotonic() + seconds
-    policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
     with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
-        while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
+        for _ in seal_for("archive", _seal_step, seconds=seconds):
             pass
+
+
+def _seal_step() -> bool:
+    policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
+    return sealing.seal_step(policy, now=timezone.now())
 
 
 @shared_task

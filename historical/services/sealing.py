@@ -7,8 +7,7 @@ begun. Blocks that come late stay in the written tables until a later step seals
 
 import logging
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -61,23 +60,6 @@ class _Content:
     slot: int
     texts: list[bytes] = field(default_factory=list)
     entries: list[SealedEntry] = field(default_factory=list)
-
-
-def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -> list[str]:
-    """Steps until the time is over or nothing is left to do; what they did. Safe to stop anywhere,
-    and to run twice at once.
-    """
-    until = time.monotonic() + seconds
-    done: list[str] = []
-    while time.monotonic() < until:
-        started = time.thread_time()
-        step = seal_step(range_slots=range_slots, now=now())
-        if step is None:
-            break
-        spent = int((time.thread_time() - started) * 1e6)
-        counters.add({(counters.SEALING_MICROSECONDS, "ledger"): spent})
-        done.append(step)
-    return done
 
 
 def is_due(range_slots: int, *, now: datetime) -> bool:

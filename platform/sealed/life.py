@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Generic
+from typing import Generic, TypeVar
 
 from django.db import transaction
 
@@ -13,9 +13,10 @@ from columns.advisory_locks import AdvisoryLock, try_for
 from columns.other_database import OtherDatabase
 from columns.timeouts import lift_timeouts
 from sealed.damage import D, Damages
-from shared_state import damage_reports
+from shared_state import counters, damage_reports
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 # Reports of reads that one run looks into.
 _REPORTS = 100
@@ -33,6 +34,21 @@ class Backlog:
 
     waiting: int
     lag: int
+
+
+def seal_for(store: str, step: Callable[[], T], *, seconds: float) -> Iterator[T]:
+    """What each step did, until the time is over or one has nothing to do. Their CPU time counts as
+    that of sealing the store.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        started = time.thread_time()
+        done = step()
+        spent = int((time.thread_time() - started) * 1e6)
+        if not done:
+            return
+        counters.add({(counters.SEALING_MICROSECONDS, store): spent})
+        yield done
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ how far it goes. Readers change over in one transaction, and only to what was re
 
 import gc
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -244,7 +243,6 @@ def _uncollected() -> Iterator[None]:
 
 def _pack(segment: SealedSegment) -> bool:
     """Some more changes lie in blocks, and were read back; False when there are no more."""
-    started = time.thread_time()
     done = BEFORE_ALL
     if segment.done_pubkey is not None:
         done = Key(bytes(segment.done_pubkey), segment.done_slot, segment.done_position)
@@ -272,7 +270,8 @@ def _pack(segment: SealedSegment) -> bool:
         sums=(total.lamports, total.hash.to_bytes(16)),
         has_genesis=segment.has_genesis or any(map(_is_of_genesis, changes)),
     )
-    _count(len(changes), time.thread_time() - started)
+    counts: dict[counters.CounterName, int] = {(counters.SEALED, "archive"): len(changes)}
+    transaction.on_commit(partial(counters.add, counts), robust=True)
     return True
 
 
@@ -290,14 +289,6 @@ def _compare(
         begin += count
     if begin != len(changes):
         raise SealedWrongly(f"segment {segment.pk} has {begin} of {len(changes)} changes")
-
-
-def _count(changes: int, seconds: float) -> None:
-    counts: dict[counters.CounterName, int] = {
-        (counters.SEALED, "archive"): changes,
-        (counters.SEALING_MICROSECONDS, "archive"): int(seconds * 1e6),
-    }
-    transaction.on_commit(partial(counters.add, counts), robust=True)
 
 
 def _is_of_genesis(change: Change) -> bool:
