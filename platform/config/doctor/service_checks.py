@@ -13,8 +13,7 @@ from operations.readings.rules import read_rules
 from operations.readings.servers import read_database, read_disk
 from operations.rules.rule import CRITICAL
 from operations.rules.table import RULES
-from operations.sizing.plan import SizingRefused
-from operations.sizing.service import Asked, sizing
+from operations.sizing import SizingRefused, sizing
 from shared_state import clock
 from staff.formatting import size_of
 
@@ -62,7 +61,7 @@ def of_growth() -> Iterator[Finding]:
         )
         return
     try:
-        soon = sizing(Asked(days=_SOON_DAYS))
+        soon = sizing({"days": _SOON_DAYS})
     except SizingRefused:
         yield note("Too little is stored to say how fast the database grows.", "")
         return
