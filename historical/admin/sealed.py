@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from historical.models import SealedRange
 from historical.store import range_list
-from sealed.admin import SlotRangeAdmin, bytes_of
+from sealed.admin import SealedAdmin, bytes_of
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, badge, grouped
@@ -29,11 +29,12 @@ def _a_transaction(row: SealedRange) -> str:
 
 
 @admin.register(SealedRange)
-class SealedRangeAdmin(SlotRangeAdmin):
+class SealedRangeAdmin(SealedAdmin):
     list_display = (
         *("slots", "status", "number", "sealed_transactions", "packed", "a_transaction"),
         *("dictionary_size", "left", "when"),
     )
+    dictionaries = ("dictionary", "keys")
     list_filter = (StateFilter,)
     fieldsets = (
         (None, {"fields": ("slots", "status", "begun", "when")}),
@@ -49,7 +50,7 @@ class SealedRangeAdmin(SlotRangeAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SealedRange]:
-        return range_list.without_dictionaries(super().get_queryset(request))
+        return range_list.with_runs(super().get_queryset(request))
 
     @admin.display(description="state", ordering="finished_at")
     def status(self, row: SealedRange) -> SafeString:
@@ -64,7 +65,6 @@ class SealedRangeAdmin(SlotRangeAdmin):
     texts = column("texts", lambda row: bytes_of(row.text_bytes), "text_bytes")
     packed = column("texts, packed", lambda row: bytes_of(row.packed_bytes), "packed_bytes")
     a_transaction = column("bytes a transaction", _a_transaction)
-    dictionary_size = column("dictionary", lambda row: bytes_of(row.dictionary_bytes))
     index_runs = column("runs of indexes", lambda row: grouped(row.runs))
     when = column("finished", lambda row: ago(row.finished_at, never="not yet"), "finished_at")
     begun = column("begun", lambda row: ago(row.started_at))

@@ -3,7 +3,8 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce, Length
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -50,6 +51,20 @@ class SlotRangeAdmin(ReadOnlyAdmin):
         return None if id_in(object_id) is None else super().get_object(request, object_id)
 
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
+
+
+class SealedAdmin(SlotRangeAdmin):
+    """What is sealed together, without its `dictionaries`: a list does not read these."""
+
+    dictionaries: ClassVar[tuple[str, ...]] = ("dictionary",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        size: Any = sum(Coalesce(Length(name), 0) for name in self.dictionaries)
+        rows = super().get_queryset(request).defer(*self.dictionaries)
+        found: QuerySet[Any] = rows.annotate(dictionary_bytes=size)
+        return found
+
+    dictionary_size = column("dictionary", lambda row: bytes_of(row.dictionary_bytes))
 
 
 class DamageAdmin(SlotRangeAdmin, LongListAdmin):

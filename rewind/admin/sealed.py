@@ -1,16 +1,14 @@
 """Sealed segments of the archive: read-only."""
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chain.slot_ranges import SlotRange
 from rewind.sealed_models import SealedSegment
-from rewind.store import segment_list
 from rewind.store.partitions import PARTITION_SLOTS
-from sealed.admin import SlotRangeAdmin, bytes_of
+from sealed.admin import SealedAdmin, bytes_of
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, badge, grouped, lamports
@@ -35,7 +33,7 @@ def _size(segment: SealedSegment) -> int:
 
 
 @admin.register(SealedSegment)
-class SealedSegmentAdmin(SlotRangeAdmin):
+class SealedSegmentAdmin(SealedAdmin):
     list_display = (
         *("slots", "level", "status", "place", "number", "packed", "stored", "a_change"),
         *("dictionary_size", "when"),
@@ -55,9 +53,6 @@ class SealedSegmentAdmin(SlotRangeAdmin):
         "A partition of four hours is sealed as soon as it is finished and ARCHIVE_SEAL_AFTER_SLOTS"
         " behind the newest slot. The worker does it."
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SealedSegment]:
-        return segment_list.without_dictionaries(super().get_queryset(request))
 
     @admin.display(description="level")
     def level(self, segment: SealedSegment) -> str:
@@ -80,7 +75,6 @@ class SealedSegmentAdmin(SlotRangeAdmin):
     packed = column("blocks", lambda row: grouped(row.blocks), "blocks")
     stored = column("packed bytes", lambda row: bytes_of(row.stored_bytes), "stored_bytes")
     a_change = column("bytes a change", _a_change)
-    dictionary_size = column("dictionary", lambda row: bytes_of(row.dictionary_bytes))
     when = column("sealed", lambda row: ago(row.sealed_at, never="not yet"), "sealed_at")
     begun = column("begun", lambda row: ago(row.started_at))
     retired = column("replaced", lambda row: ago(row.retired_at))

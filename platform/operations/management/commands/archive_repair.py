@@ -8,14 +8,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from columns.other_database import OtherDatabase, OtherDatabaseUnavailable, opened
-from historical.services.sealed_life import LEDGER
+from operations.lives import LIVES
 from rewind.errors import ArchiveDamaged
 from rewind.services.damage_gaps import WritersBusy
-from rewind.services.sealed_life import ARCHIVE
 from sealed.damage import Damage
 from sealed.life import SealedLife
 
-LIVES: tuple[SealedLife[Any], ...] = (ARCHIVE, LEDGER)
 _HINT = (
     "Repair it from a replica or a restored backup: manage.py archive_repair --from-database URL\n"
     "Where there is none, open its slots as gaps, which are filled as any others:"
