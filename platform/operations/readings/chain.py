@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import redis
 from django.db import connection
+from django.db.models import Count, Value
 
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
@@ -116,14 +117,22 @@ def read_chain(now: datetime) -> ChainReading:
 
 
 def _damage() -> list[DamageReading]:
+    first, *others = (
+        life.damages.open()
+        .order_by()
+        .values("state")
+        .annotate(store=Value(life.store), count=Count("pk"))
+        .values_list("store", "count")
+        for life in LIVES
+    )
+    counts = dict(first.union(*others, all=True))
     found: list[DamageReading] = []
-    for life in LIVES:
-        damaged = life.damages.open().order_by("first_slot", "pk")
-        lowest = damaged.first()
-        if lowest is not None:
+    for life in (each for each in LIVES if each.store in counts):
+        lowest = life.damages.open().order_by("first_slot", "pk").first()
+        if lowest is not None:  # it may have ended just now
             slots = f"slots {lowest.first_slot} to {lowest.last_slot}"
             text = f"{lowest}, {slots}: {lowest.reason}"
-            found.append(DamageReading(life.store, damaged.count(), text))
+            found.append(DamageReading(life.store, counts[life.store], text))
     return found
 
 
