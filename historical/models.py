@@ -7,6 +7,7 @@ from django.db import models
 from columns.keys import HashColumn, SignatureColumn
 from columns.numbers import SlotColumn
 from gaps.slot_gap import SlotGap
+from sealed.damage import Damage
 
 
 class Block(models.Model):
@@ -295,7 +296,7 @@ class SealVersion(models.Model):
         return f"seal version {self.number}"
 
 
-class LedgerDamage(models.Model):
+class LedgerDamage(Damage):
     """Something that was sealed of the ledger and is not what was written, and what became of it.
     `number` is that of a frame of PackedTexts, the slot of a SealedBlock, or the number of a
     SealedRange or of an IndexRun.
@@ -307,27 +308,13 @@ class LedgerDamage(models.Model):
         DICTIONARY = "dictionary", "dictionary of a range"
         INDEX = "index", "run of the index"
 
-    class State(models.IntegerChoices):
-        DAMAGED = 0, "damaged"
-        REPAIRED = 1, "repaired"
-        GAP = 2, "opened as a gap"
-        GONE = 3, "no longer read"
-
     kind = models.TextField(choices=Kind.choices)
     number = models.BigIntegerField()
-    first_slot = SlotColumn()
-    last_slot = SlotColumn()
-    reason = models.TextField()
     found_by = models.TextField(help_text="scrub or read")
-    found_at = models.DateTimeField()
-    state = models.SmallIntegerField(choices=State.choices, default=State.DAMAGED)
-    ended_at = models.DateTimeField(null=True)
-    ended_by = models.TextField(default="", help_text="The copy that it was repaired from, …")
 
-    class Meta:
+    class Meta(Damage.Meta):
         verbose_name = "damage of the ledger"
         verbose_name_plural = "damage of the ledger"
-        ordering = ["state", "-found_at", "-id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["kind", "number"],

@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from columns.keys import PubkeyColumn
 from columns.numbers import SlotColumn
+from sealed.damage import Damage
 
 
 class SealedSegment(models.Model):
@@ -119,16 +120,10 @@ class LateRow(models.Model):
         return f"{self.pubkey} at {self.slot}, {self.position}"
 
 
-class SealedDamage(models.Model):
+class SealedDamage(Damage):
     """A sealed block, or a segment as a whole, that is not what was sealed: where it lies, and what
     became of it.
     """
-
-    class State(models.IntegerChoices):
-        DAMAGED = 0, "damaged"
-        REPAIRED = 1, "repaired"
-        GAP = 2, "opened as a gap"
-        GONE = 3, "no longer read"
 
     segment = models.BigIntegerField(help_text="The number of its SealedSegment")
     block = models.BigIntegerField(
@@ -142,16 +137,10 @@ class SealedDamage(models.Model):
     )
     changes = models.BigIntegerField(default=0, help_text="How many it had")
     place = models.TextField(default="database", help_text="The database, or an object's name")
-    reason = models.TextField()
     found_by = models.TextField(help_text="scrub, read or merge")
-    found_at = models.DateTimeField()
-    state = models.SmallIntegerField(choices=State.choices, default=State.DAMAGED)
-    ended_at = models.DateTimeField(null=True)
-    ended_by = models.TextField(default="", help_text="The copy that it was repaired from, …")
 
-    class Meta:
+    class Meta(Damage.Meta):
         verbose_name = "damaged block"
-        ordering = ["state", "-found_at", "-id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["segment", "block"],

@@ -18,15 +18,15 @@ from rewind.services import (
     audit,
     moving,
     proving,
-    repairing,
-    scrubbing,
     sealing,
     segments,
     stake_turns,
 )
 from rewind.services.jobs import running, upkeep
 from rewind.services.replays import keeping
+from rewind.services.sealed_life import ARCHIVE
 from rewind.store.object_store import StoreFault
+from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call
 
@@ -104,11 +104,14 @@ def forget_replays() -> None:
 def seal_archive() -> None:
     """Seals for its share of the schedule's period; the rest on later runs."""
     seconds = SEALING_PERIOD * settings.ARCHIVE_SEALING_PERCENT / 100
-    end = time.monotonic() + seconds
-    policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
     with until_next_call("seal_archive", log), task_faults.noted("seal_archive"):
-        while time.monotonic() < end and sealing.seal_step(policy, now=timezone.now()):
+        for _ in seal_for("archive", _seal_step, seconds=seconds):
             pass
+
+
+def _seal_step() -> bool:
+    policy = sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS)
+    return sealing.seal_step(policy, now=timezone.now())
 
 
 @shared_task
@@ -163,21 +166,9 @@ def scrub_archive() -> None:
     """Looks into damage that reads met, and reads sealed segments through for a second; the rest on
     later runs. What can be repaired from what is here is.
     """
-    end = time.monotonic() + _SCRUB_SECONDS
     age = timedelta(days=settings.ARCHIVE_SCRUB_DAYS)
     with until_next_call("scrub_archive", log), _unless_the_store_is_away("scrubbed"):
-        found = scrubbing.look_into_reports(now=timezone.now())
-        while settings.ARCHIVE_SCRUB_DAYS and time.monotonic() < end:
-            done = scrubbing.scrub_step(older_than=age, now=timezone.now())
-            if done is None:
-                break
-            found += done.found
-            if done.is_cold:
-                break
-        for each in found:
-            source = repairing.repair_from_here(each, now=timezone.now())
-            if source:
-                log.warning("%s is repaired from %s", each, source)
+        ARCHIVE.scrub(older_than=age, seconds=_SCRUB_SECONDS, now=timezone.now)
 
 
 @shared_task

@@ -20,7 +20,7 @@ FLOORS = [
     {"columns"},
     {"upstream", "simulator", "staff", "webserver", "shared_state"},
     {"grpcserver"},
-    {"access", "gaps", "livefeed", "localnet"},
+    {"access", "gaps", "livefeed", "localnet", "sealed"},
     {"gateway", "alerts"},
     AREAS,
     {"ingest", "subscriptions"},

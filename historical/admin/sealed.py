@@ -1,20 +1,16 @@
 """Sealed ranges of the ledger: read-only."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from historical.models import SealedRange
 from historical.store import range_list
+from sealed.admin import SealedAdmin, bytes_of
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, grouped, size_of, slot_range
-from staff.parsing import id_in, slot_in
-from staff.read_only import ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped
 
 # As many as a page shows.
 _LISTED = 20
@@ -28,25 +24,18 @@ StateFilter = choice_filter(
 )
 
 
-def _bytes(number: int) -> SafeString:
-    return format_html(
-        '<span class="tm-nowrap" title="{} bytes">{}</span>', grouped(number), size_of(number)
-    )
-
-
 def _a_transaction(row: SealedRange) -> str:
     return f"{row.packed_bytes / row.transactions:.1f}" if row.transactions else "-"
 
 
 @admin.register(SealedRange)
-class SealedRangeAdmin(ReadOnlyAdmin):
+class SealedRangeAdmin(SealedAdmin):
     list_display = (
         *("slots", "status", "number", "sealed_transactions", "packed", "a_transaction"),
         *("dictionary_size", "left", "when"),
     )
+    dictionaries = ("dictionary", "keys")
     list_filter = (StateFilter,)
-    search_fields = ("first_slot",)  # by `condition`
-    search_help_text = "A slot"
     fieldsets = (
         (None, {"fields": ("slots", "status", "begun", "when")}),
         (
@@ -61,16 +50,7 @@ class SealedRangeAdmin(ReadOnlyAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SealedRange]:
-        return range_list.without_dictionaries(super().get_queryset(request))
-
-    def condition(self, text: str) -> Q | None:
-        slot = slot_in(text)
-        return None if slot is None else range_list.having(slot)
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        return None if id_in(object_id) is None else super().get_object(request, object_id)
-
-    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
+        return range_list.with_runs(super().get_queryset(request))
 
     @admin.display(description="state", ordering="finished_at")
     def status(self, row: SealedRange) -> SafeString:
@@ -82,10 +62,9 @@ class SealedRangeAdmin(ReadOnlyAdmin):
     sealed_transactions = column(
         "transactions", lambda row: grouped(row.transactions), "transactions"
     )
-    texts = column("texts", lambda row: _bytes(row.text_bytes), "text_bytes")
-    packed = column("texts, packed", lambda row: _bytes(row.packed_bytes), "packed_bytes")
+    texts = column("texts", lambda row: bytes_of(row.text_bytes), "text_bytes")
+    packed = column("texts, packed", lambda row: bytes_of(row.packed_bytes), "packed_bytes")
     a_transaction = column("bytes a transaction", _a_transaction)
-    dictionary_size = column("dictionary", lambda row: _bytes(row.dictionary_bytes))
     index_runs = column("runs of indexes", lambda row: grouped(row.runs))
     when = column("finished", lambda row: ago(row.finished_at, never="not yet"), "finished_at")
     begun = column("begun", lambda row: ago(row.started_at))

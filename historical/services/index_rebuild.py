@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from chain.encodings import b58decode
+from columns.timeouts import lift_timeouts
 from historical.errors import SealedDataDamaged
 from historical.models import LedgerDamage
 from historical.packed_index import INDEXES, SignatureIndex, packed_place, signature_key
@@ -14,10 +15,12 @@ from historical.segments import digest, segment_of
 from historical.services import scrubbing
 from historical.services.index_packing import IndexMismatch, write_blocks
 from historical.services.stored_content import Unreadable, transactions_of
-from historical.store import damage, index_runs, sealed_blocks, sealing, writing
-from historical.store.damage import IndexBlockRow, State
+from historical.store import damage, index_runs, sealed_blocks, sealing
+from historical.store.damage import IndexBlockRow
 from historical.store.index_runs import LIVE, RunRow
 
+# What it is made of.
+SOURCE = "the sealed blocks that it is about"
 # Sealed blocks that are read at once.
 _BLOCKS = 64
 # Keys from the first on and below the second; None: to the end.
@@ -30,7 +33,7 @@ def rebuild(found: LedgerDamage, *, now: datetime, most_blocks: int | None = Non
     says, or all are known to be found. It reads all sealed blocks of the run's slots; where these
     are more than `most_blocks`, nothing. Raises IndexMismatch.
     """
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     run = next((each for each in index_runs.runs() if each.id == found.number), None)
     if run is None or run.state != LIVE:
@@ -56,7 +59,7 @@ def rebuild(found: LedgerDamage, *, now: datetime, most_blocks: int | None = Non
         raise IndexMismatch(f"run {run.id}")
     damage.count_entries(run.id, kept + len(entries))
     sealing.moved()
-    damage.end(found.pk, State.REPAIRED, "the sealed blocks that it is about", now)
+    damage.DAMAGES.end(found, LedgerDamage.State.REPAIRED, SOURCE, now)
     return True
 
 

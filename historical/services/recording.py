@@ -13,6 +13,7 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import I64_MAX, Slot
+from columns.timeouts import lift_timeouts
 from historical import block_bodies, segments
 from historical.errors import BadBlock, BlockConflict
 from historical.ledger_generations import CHANGES
@@ -49,7 +50,7 @@ def record_blocks(
     """All of the blocks, or none when one of them cannot be recorded: BlockConflict, BadBlock,
     NotSigned. Blocks that are present already are not verified again.
     """
-    writing.lift_timeouts()
+    lift_timeouts()
     result = Recorded()
     counts = BlockCounts()
     batch = _Batch()

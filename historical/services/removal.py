@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from historical import segments
 from historical.ledger_generations import CHANGES, REMOVALS
 from historical.segments import SEGMENT_SLOTS, segment_of
@@ -16,7 +17,7 @@ from historical.store.block_counts import counts_of
 @transaction.atomic
 def remove_blocks(first: int, last: int) -> int:
     """The blocks of the slots, both ends inclusive, with all that leads to them; how many."""
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     removed = store.delete_blocks(first, last)
     unsigned.delete(first, last)

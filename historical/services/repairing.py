@@ -14,6 +14,7 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import runs
 from columns.other_database import OtherDatabase
+from columns.timeouts import lift_timeouts
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from historical import segment_dictionary
@@ -25,21 +26,19 @@ from historical.services import remote_history, scrubbing
 from historical.services.gaps import ledger_gaps
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
-from historical.store import damage, sealed_blocks, sealing, writing
-from historical.store.damage import Kind, State
+from historical.store import damage, sealed_blocks, sealing
+from historical.store.damage import Kind
 from historical.store.sealed_blocks import RangeGone
 from jsonrpc.errors import RpcError
+from sealed.life import NotReadBack
 
 log = logging.getLogger(__name__)
 
 # Of one damage; more are recorded again by hand: reingest.
 MOST_BLOCKS = 2_000
+State = LedgerDamage.State
 # A block by its slot; None where the source does not have it.
 Fetch = Callable[[int], SlotRecord | None]
-
-
-class NotReadBack(Exception):
-    """What was stored is not read back as written; nothing was committed."""
 
 
 @transaction.atomic
@@ -47,18 +46,18 @@ def is_over(found: LedgerDamage, *, now: datetime) -> bool:
     """Whether it is whole after all, or gone: then the damage ends."""
     sealing.wait_alone()
     if damage.slots_of(found.kind, found.number) is None:
-        damage.end(found.pk, State.GONE, "it is not read any more", now)
+        damage.DAMAGES.end(found, State.GONE, "it is not read any more", now)
         return True
     if scrubbing.faults_of(found.kind, found.number):
         return False
-    damage.end(found.pk, State.REPAIRED, "itself: it is read as it was sealed", now)
+    damage.DAMAGES.end(found, State.REPAIRED, "itself: it is read as it was sealed", now)
     return True
 
 
 @transaction.atomic
 def repair_from(found: LedgerDamage, copy: OtherDatabase, *, now: datetime) -> bool:
     """Whether the other database has a whole copy, which is stored now. Raises NotReadBack."""
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     repair = {
         Kind.TEXTS: _frame,
@@ -71,7 +70,7 @@ def repair_from(found: LedgerDamage, copy: OtherDatabase, *, now: datetime) -> b
     if scrubbing.faults_of(found.kind, found.number):
         raise NotReadBack(f"{found}")
     sealing.moved()
-    damage.end(found.pk, State.REPAIRED, copy.name, now)
+    damage.DAMAGES.end(found, State.REPAIRED, copy.name, now)
     return True
 
 
@@ -143,11 +142,11 @@ def record_again(found: LedgerDamage, fetch: Fetch, source: str, *, now: datetim
         records.append(record)
     try:
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             for part in runs(slots):
                 remove_blocks(*part)
             record_blocks(records, now=now, signatures=Signatures.REFUSE)
-            damage.end(found.pk, State.REPAIRED, source, now)
+            damage.DAMAGES.end(found, State.REPAIRED, source, now)
     except (BadBlock, BlockConflict) as error:
         log.warning("%s is not repaired from %s: %s", found, source, error)
         return False
@@ -173,11 +172,11 @@ def record_again_from_remote_history(found: LedgerDamage, *, now: datetime) -> b
 @transaction.atomic
 def open_as_gap(found: LedgerDamage, *, now: datetime) -> int:
     """The blocks that cannot be read leave, and their slots are gaps of the ledger; how many."""
-    writing.lift_timeouts()
+    lift_timeouts()
     sealing.wait_alone()
     slots = damage.blocks_of(found.kind, found.number, found.first_slot, found.last_slot)
     for part in runs(slots):
         remove_blocks(*part)
         ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=DAMAGED, now=now)
-    damage.end(found.pk, State.GAP, "gaps of the ledger", now)
+    damage.DAMAGES.end(found, State.GAP, "gaps of the ledger", now)
     return len(slots)

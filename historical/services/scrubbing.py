@@ -1,10 +1,9 @@
 """Reads what is sealed of the ledger through for damage, and looks into what reads report."""
 
-import logging
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
 import zstandard
 from django.db import transaction
@@ -14,16 +13,13 @@ from historical.models import LedgerDamage
 from historical.packed_index import INDEXES, DamagedBlock
 from historical.packed_texts import DamagedFrame, OpenFrame
 from historical.segment_dictionary import SegmentDictionary
-from historical.store import damage, sealed_blocks, sealing, writing
+from historical.store import damage, sealed_blocks, sealing
 from historical.store.damage import IndexBlockRow, Kind
 from historical.store.sealed_blocks import RangeGone, SealedRow
-from shared_state import damage_reports
-
-log = logging.getLogger(__name__)
+from sealed.life import Scrubbed
 
 # Of a step.
 _BLOCKS, _INDEX_BLOCKS = 16, 200
-_REPORTS = 100
 # What decoding bytes may raise that no encoder wrote.
 _UNREADABLE = (
     *(DamagedFrame, DamagedBlock, zstandard.ZstdError, struct.error),
@@ -40,50 +36,30 @@ class Fault:
     reason: str
 
 
-@dataclass(slots=True)
-class Scrubbed:
-    """What a step did: rows that were read, and the damage that was not known before."""
-
-    rows: int = 0
-    found: list[LedgerDamage] = field(default_factory=list)
-
-
-def is_due(*, older_than: timedelta, now: datetime) -> bool:
-    """Whether reads reported damage, or what is sealed is to be read through."""
-    is_reported = damage_reports.are_waiting("ledger")
-    return is_reported or bool(older_than and damage.scrub_of(now - older_than))
-
-
-def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
-    """Reads the next sealed blocks, or blocks of the index, when all of it was read last longer ago
-    than that; None when there is nothing to do, or another worker is at it. It may be stopped
-    anywhere.
+def read_next(before: datetime, now: datetime) -> Scrubbed[LedgerDamage] | None:
+    """The next sealed blocks, or blocks of the index, if all of it was read last before that
+    moment.
     """
-    with transaction.atomic():
-        writing.lift_timeouts()
-        if not damage.claim_scrub():
-            return None
-        scrub = damage.scrub_of(now - older_than)
-        if scrub is None:
-            return None
-        done = Scrubbed()
-        if scrub.run is None:
-            slots = damage.sealed_after(scrub.slot, _BLOCKS)
-            faults = _settled(lambda: _of_blocks(slots))
-            done = Scrubbed(len(slots), _noted(faults, "scrub", now))
-            scrub.slot = slots[-1] if slots else scrub.slot
-            scrub.run = None if slots else 0
+    scrub = damage.scrub_of(before)
+    if scrub is None:
+        return None
+    if scrub.run is None:
+        slots = damage.sealed_after(scrub.slot, _BLOCKS)
+        faults = _settled(lambda: _of_blocks(slots))
+        done = Scrubbed(len(slots), _noted(faults, "scrub", now))
+        scrub.slot = slots[-1] if slots else scrub.slot
+        scrub.run = None if slots else 0
+    else:
+        after = scrub.run, bytes(scrub.entry), _INDEX_BLOCKS
+        rows = damage.index_after(*after)
+        faults = _settled(lambda: _of_index(damage.index_after(*after)), _of_index(rows))
+        done = Scrubbed(len(rows), _noted(faults, "scrub", now))
+        if rows:
+            scrub.run, scrub.entry = rows[-1].run, rows[-1].first_entry
         else:
-            after = scrub.run, bytes(scrub.entry), _INDEX_BLOCKS
-            rows = damage.index_after(*after)
-            faults = _settled(lambda: _of_index(damage.index_after(*after)), _of_index(rows))
-            done = Scrubbed(len(rows), _noted(faults, "scrub", now))
-            if rows:
-                scrub.run, scrub.entry = rows[-1].run, rows[-1].first_entry
-            else:
-                scrub.is_running, scrub.finished_at = False, now
-        scrub.save()
-        return done
+            scrub.is_running, scrub.finished_at = False, now
+    scrub.save()
+    return done
 
 
 def _settled(
@@ -96,15 +72,12 @@ def _settled(
     return list(again())
 
 
-def look_into_reports(*, now: datetime) -> list[LedgerDamage]:
-    """Reads what reads met damage in; the damage that was not known before."""
-    found: list[LedgerDamage] = []
-    for report in damage_reports.taken("ledger", _REPORTS):
-        kind, number = report.split(":")
-        with transaction.atomic():
-            sealing.wait_alone()
-            found += _noted(faults_of(kind, int(number)), "read", now)
-    return found
+@transaction.atomic
+def look_into(report: str, now: datetime) -> list[LedgerDamage]:
+    """Reads what a read met damage in: its kind and number."""
+    kind, number = report.split(":")
+    sealing.wait_alone()
+    return _noted(faults_of(kind, int(number)), "read", now)
 
 
 def faults_of(kind: str, number: int) -> list[Fault]:
@@ -129,9 +102,15 @@ def _noted(
         slots = damage.slots_of(each.kind, each.number)
         if slots is None:
             continue
-        noted = damage.note(each.kind, each.number, slots, each.reason, found_by=found_by, now=now)
+        noted = damage.DAMAGES.note(
+            {"kind": each.kind, "number": each.number},
+            first_slot=slots[0],
+            last_slot=slots[1],
+            reason=each.reason,
+            found_by=found_by,
+            now=now,
+        )
         if noted is not None:
-            log.error("sealed data is damaged: %s, slots %d to %d: %s", noted, *slots, each.reason)
             found.append(noted)
     return found
 

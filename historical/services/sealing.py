@@ -7,8 +7,7 @@ begun. Blocks that come late stay in the written tables until a later step seals
 
 import logging
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,6 +16,7 @@ from itertools import groupby
 import zstandard
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from historical import block_bodies, segment_dictionary
 from historical.packed_index import SignatureIndex, packed_place, signature_key
 from historical.packed_texts import FRAME_TEXT, OpenFrame, pack_frame, rewritten_texts
@@ -25,8 +25,9 @@ from historical.segment_dictionary import SegmentDictionary
 from historical.segments import segment_of
 from historical.services import index_merging, index_packing
 from historical.store import blocks as block_store
-from historical.store import index_runs, sealed_blocks, sealing, writing
+from historical.store import index_runs, sealed_blocks, sealing
 from historical.store.sealing import BodyRow, NewFrame, NewSealedBlock, RangeRow, TextRow
+from sealed.life import Backlog
 from shared_state import counters
 
 log = logging.getLogger(__name__)
@@ -59,33 +60,6 @@ class _Content:
     slot: int
     texts: list[bytes] = field(default_factory=list)
     entries: list[SealedEntry] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """How many finished ranges, from the lowest one with blocks to be sealed, are not sealed, and
-    for how many slots that one has been finished.
-    """
-
-    waiting: int
-    lag: int
-
-
-def seal_for(*, range_slots: int, seconds: float, now: Callable[[], datetime]) -> list[str]:
-    """Steps until the time is over or nothing is left to do; what they did. Safe to stop anywhere,
-    and to run twice at once.
-    """
-    until = time.monotonic() + seconds
-    done: list[str] = []
-    while time.monotonic() < until:
-        started = time.thread_time()
-        step = seal_step(range_slots=range_slots, now=now())
-        if step is None:
-            break
-        spent = int((time.thread_time() - started) * 1e6)
-        counters.add({(counters.SEALING_MICROSECONDS, "ledger"): spent})
-        done.append(step)
-    return done
 
 
 def is_due(range_slots: int, *, now: datetime) -> bool:
@@ -129,7 +103,7 @@ def seal_step(
 
 @transaction.atomic
 def _step(range_slots: int, end: int, now: datetime, settles: timedelta) -> str | None:
-    writing.lift_timeouts()
+    lift_timeouts()
     if not sealing.try_alone():
         return None
     if index_runs.delete_merged(_DELETED_AT_ONCE):

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Min
+from django.db.models import Case, Min, When
 
-from columns.advisory_locks import AdvisoryLock, try_for
 from columns.other_database import OtherDatabase
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import (
@@ -18,8 +17,12 @@ from historical.models import (
     SealedRange,
 )
 from historical.store.sealed_blocks import SealedRow, row_of
+from sealed.damage import Damages
 
-State, Kind = LedgerDamage.State, LedgerDamage.Kind
+Kind = LedgerDamage.Kind
+# Dictionaries before what is read with them, lowest slots first.
+_RANK = Case(When(kind=Kind.DICTIONARY, then=0), default=1)
+DAMAGES = Damages(LedgerDamage, (_RANK, "first_slot", "pk"))
 _ENTRIES = ("entries", "errs", "memo_positions", "memos")
 
 
@@ -30,11 +33,6 @@ class IndexBlockRow(NamedTuple):
     kind: int
     first_entry: bytes
     block: bytes
-
-
-def claim_scrub() -> bool:
-    """Locks scrubbing until the transaction ends; False when another worker has the lock."""
-    return try_for(AdvisoryLock.LEDGER_SCRUBBING)
 
 
 def scrub_of(before: Any) -> LedgerScrub | None:
@@ -110,41 +108,6 @@ def blocks_of(kind: str, number: int, first: int, last: int) -> list[int]:
     elif kind == Kind.DICTIONARY:
         found = found.filter(sealed_range=number)
     return list(found.order_by("slot").values_list("slot", flat=True))
-
-
-def note(
-    kind: str, number: int, slots: tuple[int, int], reason: str, *, found_by: str, now: Any
-) -> LedgerDamage | None:
-    """Keeps that it is damaged; None where that is known."""
-    found, is_new = LedgerDamage.objects.get_or_create(
-        kind=kind,
-        number=number,
-        state=State.DAMAGED,
-        defaults={
-            "first_slot": slots[0],
-            "last_slot": slots[1],
-            "reason": reason,
-            "found_by": found_by,
-            "found_at": now,
-        },
-    )
-    return found if is_new else None
-
-
-def open_damage() -> list[LedgerDamage]:
-    """What is damaged, lowest slots first; dictionaries before what is read with them."""
-    found = LedgerDamage.objects.filter(state=State.DAMAGED)
-    return sorted(found, key=lambda each: (each.kind != Kind.DICTIONARY, each.first_slot, each.pk))
-
-
-def end(number: int, state: int, by: str, now: Any) -> None:
-    found = LedgerDamage.objects.filter(pk=number, state=State.DAMAGED)
-    found.update(state=state, ended_by=by, ended_at=now)
-
-
-def count() -> int:
-    """What is damaged."""
-    return LedgerDamage.objects.filter(state=State.DAMAGED).count()
 
 
 def recorded_blockhashes(slots: Sequence[int]) -> dict[int, bytes]:

@@ -71,9 +71,3 @@ def copy_transactions(rows: Sequence[NewTransaction]) -> None:
 
 def copy_entries(rows: Sequence[NewEntries]) -> None:
     copy_rows("historical_addressentries", NewEntries._fields, ["int8", "bytea", "bytea"], rows)
-
-
-def lift_timeouts() -> None:
-    """For this transaction: an import takes as long as it takes."""
-    with raw_connection().cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")

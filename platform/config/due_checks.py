@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from alerts.services import waiting
-from historical.services import scrubbing as ledger_scrubbing
 from historical.services import sealing as ledger_sealing
+from historical.services.sealed_life import LEDGER
 from ingest.services import classification, fates, filling, node_stakes, orders, refuted_repair
-from rewind.services import audit, scrubbing, sealing, stake_turns
+from rewind.services import audit, sealing, stake_turns
+from rewind.services.sealed_life import ARCHIVE
 from tipping.services import batches, sweeping
 
 Question = Callable[[datetime], bool]
@@ -38,7 +39,7 @@ QUESTIONS: dict[str, Question] = {
         sealing.Policy(margin=settings.ARCHIVE_SEAL_AFTER_SLOTS), now=now
     ),
     "count-stakes": lambda _now: stake_turns.is_due(),
-    "scrub-archive": lambda now: scrubbing.is_due(
+    "scrub-archive": lambda now: ARCHIVE.is_due(
         older_than=timedelta(days=settings.ARCHIVE_SCRUB_DAYS), now=now
     ),
     "move-archive": lambda _now: bool(settings.ARCHIVE_STORE),
@@ -46,7 +47,7 @@ QUESTIONS: dict[str, Question] = {
         bool(settings.LEDGER_SEAL_SLOTS)
         and ledger_sealing.is_due(settings.LEDGER_SEAL_SLOTS, now=now)
     ),
-    "scrub-ledger": lambda now: ledger_scrubbing.is_due(
+    "scrub-ledger": lambda now: LEDGER.is_due(
         older_than=timedelta(days=settings.LEDGER_SCRUB_DAYS), now=now
     ),
 }

@@ -15,7 +15,7 @@ from operations.home.problems import page_to_act
 from operations.mail_button import TEST_MAIL
 from operations.models import Alarm
 from operations.readings.present import present
-from operations.rules import BY_NAME
+from operations.rules.table import BY_NAME
 from operations.rules_page import RULES_PAGE
 from operations.services import alarms
 from operations.sizing_page import SIZING
@@ -126,12 +126,13 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
 
 def _fixes(request: HttpRequest, alarm: Alarm) -> dict[str, Any]:
     """The buttons and commands that home has; none for a closed alarm."""
-    if alarm.closed_at is not None or not request.user.has_perm("operations.change_alarm"):
+    rule = BY_NAME.get(alarm.name) if alarm.closed_at is None else None
+    if rule is None or not request.user.has_perm("operations.change_alarm"):
         return {}
     readings = present(clock.now())
     return {
-        "fixes": fixes.buttons(request, alarm.name, alarm.subject, readings),
-        "commands": fixes.commands(alarm.name, alarm.subject, readings),
+        "fixes": fixes.buttons(request, rule.buttons(alarm.subject, readings)),
+        "commands": rule.commands(alarm.subject, readings),
     }
 
 

@@ -8,13 +8,12 @@ from django.utils.text import slugify
 
 from alerts.store import enabled_webhooks
 from operations import mail_button
-from operations.alarm_rule import Rule
-from operations.areas import hue_of
 from operations.home.cards import link_to
 from operations.home.problems import page_to_act
 from operations.mail_button import TEST_MAIL
 from operations.readings.present import MOMENT_SECONDS
-from operations.rules import RULES
+from operations.rules.rule import Rule
+from operations.rules.table import RULES
 from staff import outgoing_mail
 from staff.own_pages import OwnPage
 
@@ -51,10 +50,7 @@ def rules_page(admin: Any, request: HttpRequest) -> HttpResponse:
     webhooks = [each for each in enabled_webhooks([]) if not each.kinds or _OPENED in each.kinds]
     context = {
         "title": "Rules",
-        "rules": [
-            {"rule": rule, "hue": hue_of(rule), "page": page_to_act(request, rule.name, "")}
-            for rule in RULES
-        ],
+        "rules": [{"rule": rule, "page": page_to_act(request, rule.name, "")} for rule in RULES],
         "seconds": MOMENT_SECONDS,
         "mails": settings.STAFF_MAIL,
         "sends_mails": outgoing_mail.is_sent(),

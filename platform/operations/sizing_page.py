@@ -5,10 +5,8 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 
-from operations.sizing import prices
-from operations.sizing.figures import Figure, Source
-from operations.sizing.plan import Driver, Part, SizingRefused
-from operations.sizing.service import Asked, Sizing, sizing
+from operations.readings.ratios import Figure, Source
+from operations.sizing import Driver, Part, Sizing, SizingRefused, money, signed_money, sizing
 from staff.formatting import size_of
 from staff.own_pages import OwnPage
 
@@ -47,10 +45,9 @@ class LoadForm(forms.Form):
     machine_price = _number("Price of a machine, a month", "In any currency; empty: no costs")
     store_price = _number("Price of a TB in the store, a month", "In the same currency")
 
-    def asked(self) -> Asked:
-        """As the service takes it; for a valid form."""
-        given = {name: value for name, value in self.cleaned_data.items() if value is not None}
-        return Asked(**given)
+    def asked(self) -> dict[str, Any]:
+        """What is given; for a valid form."""
+        return {name: value for name, value in self.cleaned_data.items() if value is not None}
 
 
 def sizing_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -58,7 +55,7 @@ def sizing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     form, found, refusal = LoadForm(request.GET or None), None, ""
     if not request.GET or form.is_valid():
         try:
-            found = sizing(form.asked() if request.GET else Asked())
+            found = sizing(form.asked() if request.GET else {})
         except SizingRefused as error:
             if request.GET:
                 form.add_error(error.field, str(error)[:1].upper() + str(error)[1:])
@@ -95,11 +92,11 @@ def _shown(found: Sizing | None) -> dict[str, Any] | None:
             ("Memory", _parts(made.memory)),
             ("Processors, without calls", cores),
         ],
-        "cost": None if costs is None else prices.money(costs.month),
-        "cost_parts": "" if costs is None else prices.basis(costs),
+        "cost": None if costs is None else money(costs.month),
+        "cost_parts": "" if costs is None else costs.basis,
         "drivers": [_driver(each, more) for each, more in zip(found.drivers, added, strict=True)],
-        "measured": found.measured,
-        "ratios": len(list(found.ratios)),
+        "measured": sum(each.source is Source.MEASURED for each in found.ratios),
+        "ratios": len(found.ratios),
         "figures": [_figure(each) for each in (*found.load, *found.ratios)],
     }
 
@@ -110,7 +107,7 @@ def _parts(parts: list[Part]) -> list[tuple[str, str, str]]:
 
 def _driver(each: Driver, more: float) -> tuple[str, ...]:
     sizes = _signed(each.database), _signed(each.store)
-    return each.title, *sizes, f"{each.machines:+d}", prices.signed(more)
+    return each.title, *sizes, f"{each.machines:+d}", signed_money(more)
 
 
 def _signed(amount: float) -> str:

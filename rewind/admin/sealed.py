@@ -1,22 +1,17 @@
 """Sealed segments of the archive: read-only."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from chain.slot_ranges import SlotRange
 from rewind.sealed_models import SealedSegment
-from rewind.store import segment_list
 from rewind.store.partitions import PARTITION_SLOTS
+from sealed.admin import SealedAdmin, bytes_of
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, grouped, lamports, size_of, slot_range
-from staff.parsing import id_in, slot_in
-from staff.read_only import ReadOnlyAdmin
+from staff.formatting import ago, badge, grouped, lamports
 
 State = SealedSegment.State
 _STATES = {
@@ -29,12 +24,6 @@ StateFilter = choice_filter(
 )
 
 
-def _bytes(number: int) -> SafeString:
-    return format_html(
-        '<span class="tm-nowrap" title="{} bytes">{}</span>', grouped(number), size_of(number)
-    )
-
-
 def _a_change(segment: SealedSegment) -> str:
     return f"{segment.stored_bytes / segment.changes:.1f}" if segment.changes else "-"
 
@@ -44,14 +33,12 @@ def _size(segment: SealedSegment) -> int:
 
 
 @admin.register(SealedSegment)
-class SealedSegmentAdmin(ReadOnlyAdmin):
+class SealedSegmentAdmin(SealedAdmin):
     list_display = (
         *("slots", "level", "status", "place", "number", "packed", "stored", "a_change"),
         *("dictionary_size", "when"),
     )
     list_filter = (StateFilter,)
-    search_fields = ("first_slot",)  # by `condition`
-    search_help_text = "A slot"
     fieldsets = (
         (None, {"fields": ("slots", "level", "status", "place", "begun", "when", "retired")}),
         (
@@ -66,18 +53,6 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
         "A partition of four hours is sealed as soon as it is finished and ARCHIVE_SEAL_AFTER_SLOTS"
         " behind the newest slot. The worker does it."
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SealedSegment]:
-        return segment_list.without_dictionaries(super().get_queryset(request))
-
-    def condition(self, text: str) -> Q | None:
-        slot = slot_in(text)
-        return None if slot is None else segment_list.having(slot)
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        return None if id_in(object_id) is None else super().get_object(request, object_id)
-
-    slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
 
     @admin.display(description="level")
     def level(self, segment: SealedSegment) -> str:
@@ -98,13 +73,12 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
 
     number = column("changes", lambda row: grouped(row.changes), "changes")
     packed = column("blocks", lambda row: grouped(row.blocks), "blocks")
-    stored = column("packed bytes", lambda row: _bytes(row.stored_bytes), "stored_bytes")
+    stored = column("packed bytes", lambda row: bytes_of(row.stored_bytes), "stored_bytes")
     a_change = column("bytes a change", _a_change)
-    dictionary_size = column("dictionary", lambda row: _bytes(row.dictionary_bytes))
     when = column("sealed", lambda row: ago(row.sealed_at, never="not yet"), "sealed_at")
     begun = column("begun", lambda row: ago(row.started_at))
     retired = column("replaced", lambda row: ago(row.retired_at))
-    data = column("account data", lambda row: _bytes(row.data_bytes))
+    data = column("account data", lambda row: bytes_of(row.data_bytes))
     replaced_tables = column("partitions", lambda row: ", ".join(row.tables) or "none")
 
     @admin.display(description="segments")
@@ -117,11 +91,11 @@ class SealedSegmentAdmin(ReadOnlyAdmin):
             return "-"
         share = 100 * segment.stored_bytes / segment.replaced_bytes
         return format_html(
-            "{}, of which {}% are left", _bytes(segment.replaced_bytes), f"{share:.1f}"
+            "{}, of which {}% are left", bytes_of(segment.replaced_bytes), f"{share:.1f}"
         )
 
     cold_place = column("folder", lambda row: row.cold_name or "none")
-    cold_size = column("bytes", lambda row: _bytes(row.cold_bytes))
+    cold_size = column("bytes", lambda row: bytes_of(row.cold_bytes))
     moved = column("moved", lambda row: ago(row.cold_at, never="not yet"))
     lamports_sum = column("sum of lamports", lambda row: lamports(int(row.lamports)))
     hash_sum = column(

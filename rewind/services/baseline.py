@@ -10,6 +10,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from chain.lattice import LatticeHash, lattice_of
 from chain.units import I64_MAX, U64_MAX, Slot
+from columns.timeouts import lift_timeouts
 from rewind.baseline_errors import OtherStakes
 from rewind.baseline_models import Baseline
 from rewind.errors import BadBaseline
@@ -139,7 +140,7 @@ def record_snapshot(
     with snapshots.Staging() as staging:
         try:
             with transaction.atomic():
-                writing.lift_timeouts()
+                lift_timeouts()
                 staging.fill(_staged(stored, frozenset(chosen_owners), total, of_runtime))
         except writing.NotAU64 as error:
             raise BadBaseline("a number of an account is no u64") from error
@@ -153,12 +154,12 @@ def record_snapshot(
         _check(found.slot)
         if not chosen_owners:
             with transaction.atomic():
-                writing.lift_timeouts()
+                lift_timeouts()
                 _require_all_lamports(staging, found.origin)
         proof = Proof()
         if total is not None and again is not None:
             with transaction.atomic():
-                writing.lift_timeouts()
+                lift_timeouts()
                 of = found.origin
                 proof = baseline_proof.prove(staging, total, of.declared, of.base, again)
         return _record(staging, found, proof, now=now, replace_stakes=replace_stakes)
@@ -203,12 +204,12 @@ def _record(
 ) -> RecordedBaseline:
     slot, origin = found.slot, found.origin
     with transaction.atomic():  # of its own: what it locks, writers of new slots need too
-        writing.lift_timeouts()
+        lift_timeouts()
         # Owners before partitions, as all who lock both do.
         owner_store.ids_of(staging.owners())
         partitions.ensure([slot])
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         store.lock_for_writing([])
         if slot < store.first_kept_slot():
             raise BadBaseline(

@@ -14,18 +14,18 @@ from datetime import datetime
 from django.db import transaction
 
 from chain.slot_ranges import runs
+from columns.timeouts import lift_timeouts
 from gaps import life_cycle
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from rewind.models import Gap
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import absence, block_bytes, change_source, damage, partitions, sealing, writing
+from rewind.store import absence, block_bytes, change_source, damage, partitions, sealing
 from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 
-State = SealedDamage.State
 # The writes of a slot are counted by WRITE rows.
 _WRITE = 0
 # Blocks that are tried, to see if the segment's dictionary is whole.
@@ -138,7 +138,7 @@ def _missing_slots(
 
 def _open(segment: SealedSegment, missing: dict[int, int], *, loses: bool, now: datetime) -> int:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         _exclude_writers()
         if damage.lock_segment(segment.pk) is None:
             return 0
@@ -153,7 +153,7 @@ def _open(segment: SealedSegment, missing: dict[int, int], *, loses: bool, now: 
 
 def _leave(number: int, lost: Sequence[BlockRow], *, whole: bool, now: datetime) -> None:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         sealing.wait()
         damage.wait_for_scrub()
         building = sealing.building()
@@ -171,7 +171,8 @@ def _leave(number: int, lost: Sequence[BlockRow], *, whole: bool, now: datetime)
             damage.scrub_again(number)
             blocks.append(0)
             partitions.note_layout()
-        damage.end_of_blocks(number, blocks, State.GAP, "gaps of the archive", now)
+        ended = damage.DAMAGES.open().filter(segment=number, block__in=blocks)
+        damage.DAMAGES.end_all(ended, SealedDamage.State.GAP, "gaps of the archive", now)
 
 
 def _exclude_writers() -> None:

@@ -12,6 +12,7 @@ from django.db import transaction
 from chain.encodings import b58decode
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
+from columns.timeouts import lift_timeouts
 from gaps import life_cycle
 from gaps.causes import REFUTED
 from gaps.slot_gap import GapStatus
@@ -19,7 +20,7 @@ from historical.services import recorded_transactions, stored_content
 from rewind.models import Gap
 from rewind.services import replay
 from rewind.services.second_sources import SecondSource
-from rewind.store import checking, locating, proof_queue, proof_runs, writing
+from rewind.store import checking, locating, proof_queue, proof_runs
 from rewind.store import slots as store
 from rewind.store.checking import Written
 
@@ -137,7 +138,7 @@ def open_as_gap(found: Located, *, now: datetime) -> bool:
     with transaction.atomic():
         if not store.lock_window():
             return False
-        writing.lift_timeouts()
+        lift_timeouts()
         proof_queue.wait()
         store.forget([slot])
         locating.drop_writes(slot, [each.pubkey for each in found.suspects])

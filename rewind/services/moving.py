@@ -12,13 +12,14 @@ from typing import BinaryIO
 from django.db import transaction
 from xxhash import xxh3_128
 
+from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.changes import BlockDamaged
 from rewind.sealing.frames import check
 from rewind.sealing.object_format import About, Writer, Written
 from rewind.services.sealing import GRACE, merges_late
-from rewind.store import cold_store, damage, moving, partition_cache, partitions, sealing, writing
+from rewind.store import cold_store, damage, moving, partition_cache, partitions, sealing
 from rewind.store import slots as store
 from rewind.store.cold_blocks import object_name
 from rewind.store.object_store import ObjectStore
@@ -57,7 +58,7 @@ def move_step(policy: Policy, *, now: datetime, grace: timedelta = GRACE) -> boo
     bucket = moving.next_bucket(segment)
     if bucket is None:
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             moving.finish(segment, now)
         return True
     with TemporaryFile(prefix="tidemark-cold-") as file:
@@ -67,7 +68,7 @@ def move_step(policy: Policy, *, now: datetime, grace: timedelta = GRACE) -> boo
         objects.put(name, file)
     _compare(objects, name, written)
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         moving.change_over(segment, bucket, places, written.size)
     return True
 

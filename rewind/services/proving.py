@@ -12,6 +12,7 @@ from functools import partial
 from django.db import transaction
 
 from chain.lattice import LATTICE_BYTES
+from columns.timeouts import lift_timeouts
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
 from rewind.proof_models import ProofRun
@@ -20,7 +21,7 @@ from rewind.services.near_accounts import NearAccounts
 from rewind.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
 from rewind.services.vote_checks import Checks, Memory, Root
 from rewind.services.voters import Voters
-from rewind.store import proof_queue, proof_runs, slot_proofs, writing
+from rewind.store import proof_queue, proof_runs, slot_proofs
 from rewind.store.proof_queue import QueuedSlot
 from rewind.store.proof_runs import CONSISTENT, PROVEN, SETTLED, Basis
 from rewind.store.slot_proofs import State
@@ -121,7 +122,7 @@ def prove_step(policy: Policy) -> bool:
     with transaction.atomic():
         if not proof_queue.claim():
             return False
-        writing.lift_timeouts()
+        lift_timeouts()
         found = _next(followed, policy)
         if found is None:
             is_proven = proving_back.step_back()

@@ -12,6 +12,7 @@ from chain.accounts import AccountWrite
 from chain.blocks import Granularity, SlotRecord
 from chain.transactions import BadTransaction
 from chain.units import Slot
+from columns.timeouts import lift_timeouts
 from rewind import positions
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
@@ -69,7 +70,7 @@ def record_slots(
     result = Recorded()
     if not records:
         return result
-    writing.lift_timeouts()
+    lift_timeouts()
     ascending = sorted(records, key=lambda record: record.slot)
     for record in ascending:
         _check_numbers(record)

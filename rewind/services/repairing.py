@@ -9,26 +9,24 @@ from itertools import takewhile
 from django.db import transaction
 
 from columns.other_database import OtherDatabase
+from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.bit_repair import with_bit_restored
 from rewind.sealing.block_codec import encode
 from rewind.services import scrubbing
 from rewind.services.scrubbing import dictionary_of, fault_of
-from rewind.store import block_bytes, change_source, damage, damage_copies, partitions, writing
+from rewind.store import block_bytes, change_source, damage, damage_copies, partitions
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
 from rewind.store.damage_copies import CopiedBlock
+from sealed.life import NotReadBack
 
 _REPAIRED, _GONE = SealedDamage.State.REPAIRED, SealedDamage.State.GONE
 # One block with all the changes, however large.
 _ONE_BLOCK = 1 << 60
 # Blocks that a dictionary is tried on.
 _TRIED = 64
-
-
-class NotReadBack(Exception):
-    """What was stored is not read back as written; nothing was committed."""
 
 
 def repair_from_here(found: SealedDamage, *, now: datetime) -> str:
@@ -38,7 +36,7 @@ def repair_from_here(found: SealedDamage, *, now: datetime) -> str:
     """
     segment, row = damage.active_segment(found.segment), damage.block(found.block)
     if segment is None or (found.block and row is None):
-        damage.end([found.pk], _GONE, "it is not read any more", now)
+        damage.DAMAGES.end(found, _GONE, "it is not read any more", now)
         return ""
     if row is None:
         dictionaries = block_bytes.dictionaries_of_objects(segment)
@@ -48,7 +46,7 @@ def repair_from_here(found: SealedDamage, *, now: datetime) -> str:
         return ""
     if not fault_of(row, dictionary_of(segment), damage.next_key(row)):
         source = "itself: it is read as it was sealed"
-        damage.end([found.pk], _REPAIRED, source, now)
+        damage.DAMAGES.end(found, _REPAIRED, source, now)
         return source
     return _repair(found, _candidates(segment, row), now)
 
@@ -59,7 +57,7 @@ def repair_from(found: SealedDamage, copy: OtherDatabase, *, now: datetime) -> s
     """
     segment = damage.active_segment(found.segment)
     if segment is None:
-        damage.end([found.pk], _GONE, "it is not read any more", now)
+        damage.DAMAGES.end(found, _GONE, "it is not read any more", now)
         return ""
     if not found.block:
         slots = segment.first_slot, segment.last_slot
@@ -110,7 +108,7 @@ def _merged_again(segment: SealedSegment, row: BlockRow, dictionary: bytes | Non
 @transaction.atomic
 def _repair(found: SealedDamage, copies: Iterable[tuple[bytes, str]], now: datetime) -> str:
     """The first of the copies that is whole is stored and read back. Raises NotReadBack."""
-    writing.lift_timeouts()
+    lift_timeouts()
     segment = damage.lock_segment(found.segment)
     row = damage.block(found.block)
     if segment is None or row is None:
@@ -121,7 +119,7 @@ def _repair(found: SealedDamage, copies: Iterable[tuple[bytes, str]], now: datet
             continue
         if damage.replace_block(row.id, packed) != packed:
             raise NotReadBack(f"block {row.id} of segment {segment.pk}")
-        damage.end([found.pk], _REPAIRED, source, now)
+        damage.DAMAGES.end(found, _REPAIRED, source, now)
         return source
     return ""
 
@@ -138,7 +136,7 @@ def _repair_segment(
     are there again.
     """
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         locked = damage.lock_segment(segment.pk)
         if locked is None:
             return ""
@@ -154,7 +152,7 @@ def _repair_segment(
             missing = (each for each in blocks if each.key not in there)
             damage.scrub_again(segment.pk)
             damage.insert_blocks(segment.pk, filter(_is_whole_with(dictionary), missing))
-            damage.end([found.pk], _REPAIRED, source, now)
+            damage.DAMAGES.end(found, _REPAIRED, source, now)
             partitions.note_layout()
             break
         else:

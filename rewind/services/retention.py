@@ -5,6 +5,7 @@ from itertools import takewhile
 from django.db import transaction
 
 from chain.slot_ranges import SlotRange
+from columns.timeouts import lift_timeouts
 from gaps import life_cycle
 from rewind.models import Gap
 from rewind.positions import Position
@@ -21,7 +22,6 @@ from rewind.store import (
     slot_lookup,
     slot_proofs,
     unsealing,
-    writing,
 )
 from rewind.store import slots as store
 from rewind.store.partition_cache import Sealed, segment_of
@@ -40,7 +40,7 @@ def prune(before_slot: int) -> list[partitions.Partition]:
     with transaction.atomic():
         if not store.lock_window():
             return []
-        writing.lift_timeouts()
+        lift_timeouts()
         first_kept = max(before_slot, store.first_kept_slot())
         _move_edge(first_kept)
         life_cycle.cut_below(Gap, first_kept)
@@ -109,11 +109,11 @@ def _lost_below(first_kept: int) -> SlotRange | None:
 
 def _carry_over(edge: int) -> None:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         partitions.ensure([edge])
     for number in range(segments.SLICES):
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             store.lock_for_writing([])
             unsealing.copy_newest_below(*segments.slice_bounds(number), edge)
             dropped_writes.carry(number, edge)
@@ -123,5 +123,5 @@ def _carry_over(edge: int) -> None:
 def _forget_segments(below: int) -> None:
     for number in range(segments.SLICES):
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             segments.forget_below(below, number)

@@ -3,63 +3,34 @@
 Damage is noted, and repaired at once where what is here suffices (rewind/services/repairing.py).
 """
 
-import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-
-from django.db import transaction
+from datetime import datetime
 
 from rewind.sealed_models import SealedDamage, SealedSegment
 from rewind.sealing.block_codec import decode
 from rewind.sealing.changes import BlockDamaged
-from rewind.store import block_bytes, damage, writing
+from rewind.store import block_bytes, damage
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage import BlockRow
-from shared_state import damage_reports
-
-log = logging.getLogger(__name__)
+from sealed.life import Scrubbed
 
 # Of a step: some tens of milliseconds.
 _BLOCKS = 100
 # Of a step that reads them from the object store, of which there is one in a run: 2.4 MB.
 _COLD_BLOCKS = 500
-_REPORTS = 100
 # Where a block is damaged so many others are tried: if none can be read, the dictionary is damaged.
 _OTHERS = 8
 
 
-@dataclass(slots=True)
-class Scrubbed:
-    """What a step did: blocks that were read, and the damage that was not known before. `is_cold`:
-    of the object store, whose requests cost money.
+def read_next(before: datetime, now: datetime) -> Scrubbed[SealedDamage] | None:
+    """The next blocks of segments that were sealed, and read through last, before that moment.
+    Raises ArchiveStoreUnavailable.
     """
-
-    blocks: int = 0
-    found: list[SealedDamage] = field(default_factory=list)
-    is_cold: bool = False
-
-
-def scrub_step(*, older_than: timedelta, now: datetime) -> Scrubbed | None:
-    """Reads the next blocks of segments that were sealed, and read through last, longer ago than
-    that; None when all were read, or another worker is at it. It may be stopped anywhere. Raises
-    ArchiveStoreUnavailable.
-    """
-    with transaction.atomic():
-        writing.lift_timeouts()
-        if not damage.claim_scrub():
-            return None
-        segment = damage.next_to_scrub(now - older_than)
-        if segment is None:
-            damage.end_of_unread(now)
-            return None
-        return _scrub_some(segment, now)
-
-
-def is_due(*, older_than: timedelta, now: datetime) -> bool:
-    """Whether reads reported damage, or a segment is to be read through."""
-    is_reported = damage_reports.are_waiting("archive")
-    return is_reported or bool(older_than and damage.next_to_scrub(now - older_than))
+    segment = damage.next_to_scrub(before)
+    if segment is None:
+        damage.end_of_unread(now)
+        return None
+    return _scrub_some(segment, now)
 
 
 def scrub_segment(number: int, *, now: datetime) -> list[SealedDamage]:
@@ -76,18 +47,16 @@ def scrub_segment(number: int, *, now: datetime) -> list[SealedDamage]:
     return found if segment is None else found + _count(segment, changes, now)
 
 
-def look_into_reports(*, now: datetime) -> list[SealedDamage]:
-    """Reads the blocks that reads met damage in; the damage that was not known before."""
-    found: list[SealedDamage] = []
-    for report in damage_reports.taken("archive", _REPORTS):
-        number, block = map(int, report.split(":"))
-        segment, row = damage.active_segment(number), damage.block(block)
-        if segment is not None and row is not None and row.segment == number:
-            found += _check(segment, [row], "read", now)
-    return found
+def look_into(report: str, now: datetime) -> list[SealedDamage]:
+    """Reads a block that a read met damage in: its segment and number."""
+    number, block = map(int, report.split(":"))
+    segment, row = damage.active_segment(number), damage.block(block)
+    if segment is None or row is None or row.segment != number:
+        return []
+    return _check(segment, [row], "read", now)
 
 
-def _scrub_some(segment: SealedSegment, now: datetime) -> Scrubbed:
+def _scrub_some(segment: SealedSegment, now: datetime) -> Scrubbed[SealedDamage]:
     key, changes = damage.scrubbed_to(segment.pk)
     rows = damage.blocks_after(segment.pk, key, _BLOCKS)
     is_cold = any(row.is_cold for row in rows)
@@ -109,7 +78,7 @@ def _count(segment: SealedSegment, changes: int, now: datetime) -> list[SealedDa
         return []
     reason = f"its blocks have {changes} changes, not {segment.changes}"
     found = damage.note(segment, None, reason, found_by="scrub", now=now)
-    return [] if found is None else [_logged(found)]
+    return [] if found is None else [found]
 
 
 def _check(
@@ -127,7 +96,7 @@ def _check(
         else:
             noted = damage.note(segment, row, fault, found_by=found_by, now=now, place=place)
         if noted is not None:
-            found.append(_logged(noted))
+            found.append(noted)
     return found
 
 
@@ -137,14 +106,6 @@ def _faults(segment: SealedSegment, rows: Sequence[BlockRow]) -> Iterator[tuple[
         fault = missing or fault_of(row, dictionary_of(segment), following)
         if fault:
             yield row, fault
-
-
-def _logged(noted: SealedDamage) -> SealedDamage:
-    log.error(
-        "sealed data is damaged: %s, slots %d to %d: %s",
-        *(noted, noted.first_slot, noted.last_slot, noted.reason),
-    )
-    return noted
 
 
 def _is_the_dictionary(segment: SealedSegment, row: BlockRow) -> bool:

@@ -6,7 +6,6 @@ how far it goes. Readers change over in one transaction, and only to what was re
 
 import gc
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import islice
 
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.block_codec import DICTIONARY_SIZE, TARGET, encode, train
@@ -28,12 +28,12 @@ from rewind.store import (
     partition_cache,
     partitions,
     sealing,
-    writing,
 )
 from rewind.store import slots as store
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.partitions import Partition
 from rewind.store.sealing import Piece
+from sealed.life import Backlog
 from shared_state import counters
 
 log = logging.getLogger(__name__)
@@ -75,16 +75,6 @@ class Job:
     segments: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """How many finished ranges of slots wait to be sealed, and for how many slots the lowest of
-    them has been finished.
-    """
-
-    waiting: int
-    lag: int
-
-
 def seal_step(policy: Policy, *, now: datetime) -> bool:
     """Some more of what is to be sealed; whether there may be more to do at once. It may be stopped
     anywhere and run twice at once. A damaged segment is left as it is. Raises SealedWrongly and
@@ -99,7 +89,7 @@ def seal_step(policy: Policy, *, now: datetime) -> bool:
 def _leave_out(met: ArchiveDamaged, now: datetime) -> bool:
     """What was to be made of a damaged segment is abandoned; whether another worker was quicker."""
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not sealing.claim():
             return False
         segment = sealing.building()
@@ -115,7 +105,7 @@ def _leave_out(met: ArchiveDamaged, now: datetime) -> bool:
 
 def _step(policy: Policy, now: datetime) -> bool:
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         if not sealing.claim():
             return False
         segment = sealing.building()
@@ -131,7 +121,7 @@ def _step(policy: Policy, now: datetime) -> bool:
             if _pack(segment):
                 return True
     with transaction.atomic():
-        writing.lift_timeouts()
+        lift_timeouts()
         return sealing.claim() and sealing.activate(segment, now)
 
 
@@ -253,7 +243,6 @@ def _uncollected() -> Iterator[None]:
 
 def _pack(segment: SealedSegment) -> bool:
     """Some more changes lie in blocks, and were read back; False when there are no more."""
-    started = time.thread_time()
     done = BEFORE_ALL
     if segment.done_pubkey is not None:
         done = Key(bytes(segment.done_pubkey), segment.done_slot, segment.done_position)
@@ -281,7 +270,8 @@ def _pack(segment: SealedSegment) -> bool:
         sums=(total.lamports, total.hash.to_bytes(16)),
         has_genesis=segment.has_genesis or any(map(_is_of_genesis, changes)),
     )
-    _count(len(changes), time.thread_time() - started)
+    counts: dict[counters.CounterName, int] = {(counters.SEALED, "archive"): len(changes)}
+    transaction.on_commit(partial(counters.add, counts), robust=True)
     return True
 
 
@@ -299,14 +289,6 @@ def _compare(
         begin += count
     if begin != len(changes):
         raise SealedWrongly(f"segment {segment.pk} has {begin} of {len(changes)} changes")
-
-
-def _count(changes: int, seconds: float) -> None:
-    counts: dict[counters.CounterName, int] = {
-        (counters.SEALED, "archive"): changes,
-        (counters.SEALING_MICROSECONDS, "archive"): int(seconds * 1e6),
-    }
-    transaction.on_commit(partial(counters.add, counts), robust=True)
 
 
 def _is_of_genesis(change: Change) -> bool:

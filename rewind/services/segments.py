@@ -5,8 +5,9 @@ from itertools import groupby, islice
 
 from django.db import transaction
 
+from columns.timeouts import lift_timeouts
 from rewind.sealing.changes import Change
-from rewind.store import change_source, partition_cache, partitions, sealing, segments, writing
+from rewind.store import change_source, partition_cache, partitions, sealing, segments
 from rewind.store import slots as store
 from rewind.store.change_source import Key
 
@@ -31,7 +32,7 @@ def index_next(slices: int = SLICES_AT_ONCE) -> int | None:
             segments.keep_below(highest + 1)
     for _ in range(slices):
         with transaction.atomic():
-            writing.lift_timeouts()
+            lift_timeouts()
             if not segments.claim_slice():
                 return None
             done = segments.progress()

@@ -33,6 +33,7 @@ from chain.stake_activation import (
     read_delegation,
     read_history,
 )
+from columns.timeouts import lift_timeouts
 from rewind.baseline_models import StakeTurn
 from rewind.errors import SlotTooOld
 from rewind.positions import Position
@@ -40,7 +41,7 @@ from rewind.proof.stake_sums import StakeSums
 from rewind.services import epochs
 from rewind.services.filters import STAKE_PROGRAM, VOTE_PROGRAM
 from rewind.services.owned_between import owned_between
-from rewind.store import absence, epoch_stakes, slots, stake_turns, writing
+from rewind.store import absence, epoch_stakes, slots, stake_turns
 from rewind.store.epoch_stakes import Stake, StakeOrigin
 from rewind.store.slot_lookup import look_up_slot
 from rewind.store.stake_turns import Outcome
@@ -89,7 +90,7 @@ def count_step() -> bool:
         turn = stake_turns.claim()
         if turn is None:
             return False
-        writing.lift_timeouts()
+        lift_timeouts()
         try:
             _count(turn)
         except (_NotCountable, SlotTooOld) as fault:

@@ -8,13 +8,15 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from solders.pubkey import Pubkey
 
-from columns.advisory_locks import AdvisoryLock, try_for, wait_for
+from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment, SegmentScrub
 from rewind.store.change_source import BEFORE_ALL, Key
 from rewind.store.damage_copies import CopiedBlock
+from sealed.damage import Damages
 
-State = SealedDamage.State
+# The lowest slots first; segments as a whole before their blocks.
+DAMAGES = Damages(SealedDamage, ("first_slot", "segment", "block"))
 
 
 class BlockRow(NamedTuple):
@@ -47,13 +49,8 @@ _BEFORE = (
 )
 
 
-def claim_scrub() -> bool:
-    """Locks scrubbing until the transaction ends; False when another worker has the lock."""
-    return try_for(AdvisoryLock.ARCHIVE_SCRUBBING)
-
-
 def wait_for_scrub() -> None:
-    """The same, once the other worker is done with its step."""
+    """No worker scrubs until the transaction ends."""
     wait_for(AdvisoryLock.ARCHIVE_SCRUBBING)
 
 
@@ -89,16 +86,9 @@ def lock_segment(number: int) -> SealedSegment | None:
     return found.filter(pk=number, state=SealedSegment.State.ACTIVE).first()
 
 
-def open_damage() -> list[SealedDamage]:
-    """What is damaged, the lowest slots first; segments as a whole before their blocks."""
-    found = SealedDamage.objects.filter(state=State.DAMAGED)
-    return list(found.order_by("first_slot", "segment", "block"))
-
-
 def damaged_segments() -> set[int]:
     """Segments with damage that is not repaired."""
-    found = SealedDamage.objects.filter(state=State.DAMAGED)
-    return set(found.values_list("segment", flat=True))
+    return set(DAMAGES.open().values_list("segment", flat=True))
 
 
 def lowest_slot() -> int | None:
@@ -110,13 +100,12 @@ def lowest_slot() -> int | None:
 
 
 def damaged_blocks(segment: int) -> frozenset[int]:
-    found = SealedDamage.objects.filter(state=State.DAMAGED, segment=segment, block__gt=0)
+    found = DAMAGES.open().filter(segment=segment, block__gt=0)
     return frozenset(found.values_list("block", flat=True))
 
 
 def is_damaged_as_a_whole(segment: int) -> bool:
-    found = SealedDamage.objects.filter(state=State.DAMAGED, segment=segment, block=0)
-    return found.exists()
+    return DAMAGES.open().filter(segment=segment, block=0).exists()
 
 
 @transaction.atomic
@@ -131,35 +120,18 @@ def note(
 ) -> SealedDamage | None:
     """Keeps that the block, or the segment as a whole, is damaged; None where that is known."""
     following = None if row is None else next_key(row)
-    values = {
-        "first_slot": segment.first_slot,
-        "last_slot": segment.last_slot,
-        "pubkey": None if row is None else row.pubkey,
-        "last_pubkey": None if following is None else following.pubkey,
-        "changes": segment.changes if row is None else row.changes,
-        "place": place,
-        "reason": reason,
-        "found_by": found_by,
-        "found_at": now,
-    }
-    found, is_new = SealedDamage.objects.get_or_create(
-        segment=segment.pk,
-        block=0 if row is None else row.id,
-        state=State.DAMAGED,
-        defaults=values,
+    return DAMAGES.note(
+        {"segment": segment.pk, "block": 0 if row is None else row.id},
+        first_slot=segment.first_slot,
+        last_slot=segment.last_slot,
+        pubkey=None if row is None else row.pubkey,
+        last_pubkey=None if following is None else following.pubkey,
+        changes=segment.changes if row is None else row.changes,
+        place=place,
+        reason=reason,
+        found_by=found_by,
+        now=now,
     )
-    return found if is_new else None
-
-
-def end(numbers: Iterable[int], state: int, by: str, now: Any) -> None:
-    """The damage is no longer there."""
-    found = SealedDamage.objects.filter(pk__in=list(numbers), state=State.DAMAGED)
-    found.update(state=state, ended_by=by, ended_at=now)
-
-
-def end_of_blocks(segment: int, blocks: Iterable[int], state: int, by: str, now: Any) -> None:
-    found = SealedDamage.objects.filter(segment=segment, state=State.DAMAGED)
-    found.filter(block__in=list(blocks)).update(state=state, ended_by=by, ended_at=now)
 
 
 def end_of_unread(now: Any) -> int:
@@ -169,7 +141,7 @@ def end_of_unread(now: Any) -> int:
             "UPDATE rewind_sealeddamage AS d SET state = %s, ended_at = %s, ended_by = 'the segment"
             " is not read any more' WHERE state = %s AND NOT EXISTS (SELECT FROM"
             " rewind_sealedsegment AS s WHERE s.id = d.segment AND s.state = %s)",
-            [State.GONE, now, State.DAMAGED, SealedSegment.State.ACTIVE],
+            [SealedDamage.State.GONE, now, SealedDamage.State.DAMAGED, SealedSegment.State.ACTIVE],
         )
         ended = int(cursor.rowcount)
         cursor.execute(
@@ -283,8 +255,3 @@ def delete_blocks(segment: SealedSegment, rows: Sequence[BlockRow]) -> None:
         blocks=SealedBlock.objects.filter(segment=segment).count(),
         stored_bytes=max(segment.stored_bytes - size, 0),
     )
-
-
-def count() -> int:
-    """How much is damaged: blocks, and segments as a whole."""
-    return SealedDamage.objects.filter(state=State.DAMAGED).count()

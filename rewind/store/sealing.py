@@ -12,6 +12,7 @@ from solders.sysvar import RENT
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all
+from columns.timeouts import lift_timeouts
 from rewind.sealed_models import SealedSegment
 from rewind.sealing.changes import Block
 from rewind.store import late_rows, partitions, slots, writing
@@ -140,7 +141,7 @@ def activate(segment: SealedSegment, now: Any) -> bool:
         with transaction.atomic():
             if not slots.lock_window():
                 return False
-            writing.lift_timeouts()
+            lift_timeouts()
             if not SealedSegment.objects.filter(pk=segment.pk, state=State.BUILDING).exists():
                 return False
             late = late_rows.keep(segment.tables, segment.first_slot, segment.last_slot)

@@ -127,12 +127,6 @@ def turn_bases_into_writes() -> dict[int, int]:
         return dict(cursor.fetchall())
 
 
-def lift_timeouts() -> None:
-    """For this transaction: a write takes as long as it takes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
-
-
 def copy_rows(table: str, columns: str, rows: Iterable[tuple[bytes, bytes]]) -> None:
     """Rows in PostgreSQL's binary form, each as its head and its last field's bytes."""
     with (

@@ -10,7 +10,6 @@ from psycopg.errors import LockNotAvailable
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, attempt, exclusive, share, try_for
 from columns.raw_queries import fetch_one
-from rewind.store import damage
 
 READS_WAIT_FOR = AdvisoryLock.CLUSTER_COMMITS
 
@@ -42,7 +41,7 @@ def test_reads_of_a_cluster_wait_for_its_commits_and_for_nothing_else(
 def test_the_archive_is_scrubbed_while_a_cluster_is_read(other: psycopg.Connection) -> None:
     other.execute(clusters.READ_FENCE)
     with transaction.atomic():
-        assert damage.claim_scrub()
+        assert try_for(AdvisoryLock.ARCHIVE_SCRUBBING)
         share(READS_WAIT_FOR)
 
 

@@ -31,6 +31,7 @@ from historical.segment_dictionary import SegmentDictionary
 from historical.services import gaps, index_rebuild, repairing, scrubbing
 from historical.services.recording import record_blocks
 from historical.services.removal import remove_blocks
+from historical.services.sealed_life import LEDGER
 from historical.store import sealed_blocks
 from shared_state import damage_reports
 from tests.conftest import Rpc
@@ -79,7 +80,7 @@ def scrub(*, days: int = 0, now: datetime | None = None) -> list[LedgerDamage]:
     """Reads all through; the damage that was not known."""
     found: list[LedgerDamage] = []
     for _ in range(1_000):
-        done = scrubbing.scrub_step(
+        done = LEDGER.scrub_step(
             older_than=days * DAY, now=now or datetime.now(UTC) + timedelta(hours=1)
         )
         if done is None:
@@ -160,7 +161,7 @@ def test_a_read_reports_what_it_met(rpc: Rpc, reads: Reads) -> None:
     found: list[LedgerDamage] = []
     until = time.monotonic() + PATIENCE_SECONDS
     while not found and time.monotonic() < until:
-        found = scrubbing.look_into_reports(now=NOW)
+        found = LEDGER.look_into_reports(now=NOW)
         time.sleep(0.01)
     assert [(each.kind, each.found_by) for each in found] == [("texts", "read")]
     assert name == f"frame {found[0].number} of texts"

@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 
 from historical.models import LedgerDamage, LedgerScrub
 from historical.services.recording import record_blocks
-from historical.services.scrubbing import scrub_step
+from historical.services.sealed_life import LEDGER
 from historical.services.sealing import seal_step
 from ingest import sources, tasks
 from tests.conftest import Rpc
@@ -25,7 +25,7 @@ V0 = {"maxSupportedTransactionVersion": 0}
 def scrub() -> list[LedgerDamage]:
     found: list[LedgerDamage] = []
     now = timezone.now() + timedelta(days=1)
-    while (done := scrub_step(older_than=timedelta(0), now=now)) is not None:
+    while (done := LEDGER.scrub_step(older_than=timedelta(0), now=now)) is not None:
         found += done.found
         if not LedgerScrub.objects.get().is_running:
             break

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from operations.models import Alarm
-from operations.rules import RULES
+from operations.rules.table import RULES
 from operations.rules_page import docs_page
 from staff.models import AuditEntry
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from columns import clusters
-from operations.sizing import measured
-from operations.sizing.figures import DOCUMENTED, Source
-from operations.sizing.plan import Load, Plan, Policy, SizingRefused, drivers, plan
+from operations.readings import ratios
+from operations.readings.ratios import DOCUMENTED, Source
+from operations.sizing import Load, Plan, Policy, SizingRefused, drivers, plan
 from rewind.sealed_models import SealedSegment
 from rewind.store.partition_cache import SEGMENT_SLOTS
 from rewind.store.partitions import PARTITION_SLOTS
@@ -83,11 +83,11 @@ def test_what_is_off_stays_rows_and_says_so() -> None:
     assert sum("stays rows" in each for each in found.warnings) == 2
 
 
-rates = st.floats(0.001, 50_000)
+per_second = st.floats(0.001, 50_000)
 loads = st.builds(
     Load,
-    writes_per_second=rates,
-    transactions_per_second=rates,
+    writes_per_second=per_second,
+    transactions_per_second=per_second,
     days=st.floats(0.02, 3_000),
     cold_after_days=st.none() | st.floats(0, 400),
 )
@@ -162,7 +162,7 @@ def sealed(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     empty_archive()
     for name in ("LEAST_CHANGES", "LEAST_TRANSACTIONS", "LEAST_SLOTS"):
-        monkeypatch.setattr(measured, name, 1)
+        monkeypatch.setattr(ratios, name, 1)
     parent = 0
     slots = [5, PARTITION_SLOTS + 5, SEGMENT_SLOTS + 5, SEGMENT_SLOTS + PARTITION_SLOTS + 7]
     for slot in slots:
@@ -179,7 +179,7 @@ def test_ratios_are_those_of_the_tables(sealed: None, empty_redis: None) -> None
             (counters.SEALING_MICROSECONDS, "archive"): 20_000_000,
         }
     )
-    found = measured.ratios()
+    found = ratios.measured_ratios()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_total_relation_size(inhrelid), pg_indexes_size(inhrelid) FROM pg_inherits"
@@ -203,7 +203,7 @@ def test_a_cluster_measures_what_segments_say(
     sealed: None, empty_redis: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clusters, "is_always_apart", True)
-    found = measured.ratios()
+    found = ratios.measured_ratios()
     assert found.sealed_change.source is Source.MEASURED
     assert found.hot_change == DOCUMENTED.hot_change
 
@@ -216,14 +216,14 @@ def test_the_ledgers_ratios_are_those_of_its_tables(
     from tests.historical.sealed_reads import NOW as then
     from tests.historical.sealed_reads import seal as seal_ledger
 
-    monkeypatch.setattr(measured, "LEAST_TRANSACTIONS", 1)
+    monkeypatch.setattr(ratios, "LEAST_TRANSACTIONS", 1)
     parent = 99
     for slot in (100, 6_450, 12_900):
         record_blocks([block(slot, parent, transactions=3)], now=then)
         parent = slot
     seal_ledger(6_400)
     assert sum(SealedRange.objects.values_list("transactions", flat=True)) == 6
-    found = measured.ratios()
+    found = ratios.measured_ratios()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest(ARRAY["
@@ -237,8 +237,8 @@ def test_the_ledgers_ratios_are_those_of_its_tables(
 
 
 def test_too_little_is_not_measured(db: None, empty_redis: None) -> None:
-    assert list(measured.ratios()) == list(DOCUMENTED)
-    assert measured.writes_per_second(0.4) is None
+    assert list(ratios.measured_ratios()) == list(DOCUMENTED)
+    assert ratios.measured_writes(0.4) is None
 
 
 # --- the command ---

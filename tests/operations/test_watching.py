@@ -19,7 +19,7 @@ from operations.readings.rules import MissingReading
 from operations.readings.sealing import SealedReading, SealingFault
 from operations.readings.servers import DiskReading
 from operations.readings.tips import ClassReading
-from operations.rules import RULES
+from operations.rules.table import BY_NAME, RULES
 from operations.services import alarms, sampling, watching
 from priority.store.queueing import QueueState
 from rewind.services.gaps import archive_gaps
@@ -28,7 +28,7 @@ from tests.operations.reading import changed, well
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]
 
-_RULES_FILE = "platform/operations/rules.py"
+_RULES_FILE = "platform/operations/rules/"
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
@@ -285,13 +285,11 @@ def test_every_rule_says_what_to_do_and_leads_to_a_page_that_exists() -> None:
         assert rule.title, f"{where} has no title: name the problem"
         advice = f"{where}: write `advice` as sentences that end with a period: what to do"
         assert rule.advice.endswith("."), advice
-        if rule.page:
+        for page in {rule.at.page, *(each.page for each in rule.subjects.values())} - {""}:
             try:
-                path = reverse(f"admin:{rule.page}")
+                path = reverse(f"admin:{page}")
             except NoReverseMatch:
-                pytest.fail(
-                    f"{where}: `page` is no admin URL's name, such as rewind_gap_changelist"
-                )
+                pytest.fail(f"{where}: {page} is no admin URL's name: see rewind_gap_changelist")
             assert path.startswith("/admin/"), f"{where}: {path} is not a page of the admin"
 
 
@@ -372,8 +370,8 @@ def test_each_rule_finds_what_it_is_for(name: str, parts: dict[str, Any]) -> Non
 def test_each_finding_has_a_light_and_something_to_do(
     name: str, parts: dict[str, Any], rf: Any, admin_user: Any
 ) -> None:
-    from operations.areas import areas_of, has_area
     from operations.home import fixes
+    from operations.home.page import CARDS
     from operations.home.problems import page_to_act
 
     request = rf.get("/admin/")
@@ -381,16 +379,20 @@ def test_each_finding_has_a_light_and_something_to_do(
     readings = well(NOON)
     unwell = {part: changed(getattr(readings, part), **values) for part, values in parts.items()}
     readings = changed(readings, **unwell)
-    assert has_area(name), f"name the lights of {name} in platform/operations/areas.py"
+    rule = BY_NAME[name]
     for finding in _found(name, readings):
-        assert areas_of(name, finding.subject)
+        place = rule.place_of(finding.subject)
+        assert place.lights, f"the Rule {name} in {_RULES_FILE} lights nothing: see its Place"
+        assert set(place.cards) <= CARDS, f"{name} is about cards that home does not have"
         help_there_is = (
-            fixes.commands(name, finding.subject, readings)
-            or fixes.buttons(request, name, finding.subject, readings)
+            rule.commands(finding.subject, readings)
+            or fixes.buttons(request, rule.buttons(finding.subject, readings))
             or page_to_act(request, name, finding.subject)
         )
-        where = "platform/operations/home/fixes.py, or a `page` in its Rule"
-        assert help_there_is, f"{name} tells no one what to do: add a command or button to {where}"
+        assert help_there_is, (
+            f"the Rule {name} in {_RULES_FILE} tells no one what to do: give it a command, buttons"
+            " or a page"
+        )
 
 
 def _found(name: str, readings: Any) -> list[Any]:

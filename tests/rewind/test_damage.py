@@ -16,11 +16,12 @@ from rewind import tasks
 from rewind.models import ArchivedSlot, Gap, SlotTally
 from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
 from rewind.sealing import block_codec
-from rewind.services import damage_gaps, repairing, scrubbing, segments
+from rewind.services import damage_gaps, repairing, segments
 from rewind.services import sealing as sealing_service
 from rewind.services.baseline import record_baseline
 from rewind.services.recording import record_slots
-from rewind.store import checking, damage, partitions
+from rewind.services.sealed_life import ARCHIVE
+from rewind.store import checking, partitions
 from rewind.store import sealing as store
 from shared_state import damage_reports
 from tests.conftest import Rpc
@@ -56,7 +57,7 @@ def scrub(*, days: int = 0) -> list[SealedDamage]:
     """Reads through what was not for so many days; the damage that was not known."""
     found: list[SealedDamage] = []
     later = NOW + timedelta(seconds=1)
-    while done := scrubbing.scrub_step(older_than=days * DAY, now=later):
+    while done := ARCHIVE.scrub_step(older_than=days * DAY, now=later):
         found += done.found
     return found
 
@@ -106,16 +107,16 @@ def test_a_flipped_bit_is_found_named_and_restored(rpc: Rpc, history: Any) -> No
 
 def test_each_segment_is_read_through_once_in_so_many_days(history: Any) -> None:
     seal(half=True)
-    assert scrubbing.scrub_step(older_than=DAY, now=NOW) is None
+    assert ARCHIVE.scrub_step(older_than=DAY, now=NOW) is None
     assert scrub() == []
     flip(blocks_of(1)[1], bits=9)
     assert scrub(days=1) == [], "all was read a moment ago"
     steps = 0
-    while (done := scrubbing.scrub_step(older_than=DAY, now=NOW + 2 * DAY)) is not None:
+    while (done := ARCHIVE.scrub_step(older_than=DAY, now=NOW + 2 * DAY)) is not None:
         steps += 1
-        assert done.blocks <= 100
+        assert done.rows <= 100
     assert steps > 1, "it goes on where it was"
-    assert damage.count() == 1
+    assert ARCHIVE.damages.open().count() == 1
 
 
 def test_a_read_that_meets_damage_reports_it(rpc: Rpc, history: Any) -> None:
@@ -126,11 +127,11 @@ def test_a_read_that_meets_damage_reports_it(rpc: Rpc, history: Any) -> None:
     found: list[SealedDamage] = []
     until = time.monotonic() + PATIENCE_SECONDS
     while not found and time.monotonic() < until:
-        found = scrubbing.look_into_reports(now=NOW)
+        found = ARCHIVE.look_into_reports(now=NOW)
         time.sleep(0.01)
     assert [(each.block, each.found_by) for each in found] == [(damaged.pk, "read")]
     damage_reports.report("archive", f"{damaged.segment_id}:{10**9}")
-    assert scrubbing.look_into_reports(now=NOW) == []
+    assert ARCHIVE.look_into_reports(now=NOW) == []
 
 
 def test_blocks_come_back_from_a_second_database(rpc: Rpc, history: Any) -> None:
@@ -160,7 +161,7 @@ def test_a_damaged_copy_is_not_taken(history: Any) -> None:
     (found,) = scrub()
     with second_database(*SEALED) as url, other_database.opened(url) as copy:
         assert repairing.repair_from(found, copy, now=NOW) == ""
-    assert damage.count() == 1
+    assert ARCHIVE.damages.open().count() == 1
 
 
 def test_a_dictionary_comes_back_from_a_second_database(
@@ -272,7 +273,7 @@ def test_it_may_be_stopped_before_the_blocks_leave(
         damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=killed)
     # The gaps are open, and who did not see them meets the damage.
     assert Gap.objects.filter(closed_at=None, cause="damaged").exists()
-    assert damage.count() == 1
+    assert ARCHIVE.damages.open().count() == 1
     config = {"slot": damaged.slot, "tolerateGaps": True}
     refused(rpc("/rewind", "getAccountInfo", text(key(1)), config))
     opened = damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=lambda _: None)

@@ -139,9 +139,9 @@ def test_every_place_says_so(
 
 def test_the_operator_is_told(chain: LittleChain, client: Client, rpc: Rpc) -> None:
     from config.doctor.service_checks import of_alarms, of_rules
-    from operations.rules import RULES
+    from operations.rules.table import BY_NAME
 
-    (rule,) = (each for each in RULES if each.name == "rules_missing")
+    rule = BY_NAME["rules_missing"]
     stored(chain.records[:2])
     assert not list(rule.check(read(NOW)) or ())
     features.forget()

@@ -8,23 +8,15 @@ from django.conf import settings
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.doctor.machine_checks import is_running
 from embedded.addresses import database_settings
-from operations.alarm_rule import CRITICAL
 from operations.readings.present import read
 from operations.readings.rules import read_rules
 from operations.readings.servers import read_database, read_disk
-from operations.rules import RULES
-from operations.sizing.plan import SizingRefused
-from operations.sizing.service import Asked, sizing
+from operations.rules.rule import CRITICAL
+from operations.rules.table import RULES
+from operations.sizing import SizingRefused, sizing
 from shared_state import clock
 from staff.formatting import size_of
 
-# Said by checks of their own, or by nothing that runs.
-_SAID_ELSEWHERE = {"disk_low", "redis_down", "redis_memory_high", "no_upstream"}
-_OF_PROCESSES = {
-    *("process_missing", "clock_stopped", "stream_lost", "stream_silent", "chain_behind"),
-    "storing_stopped",
-    *("class_unavailable", "class_running_dry", "sweep_stuck", "deliveries_late", "queue_deep"),
-}
 _SOON_DAYS = 30
 
 
@@ -35,7 +27,7 @@ def of_alarms() -> Iterator[Finding]:
         yield note("The service does not run: its processes are not looked at.", "Start it.")
     readings, count = read(clock.now()), 0
     for rule in RULES:
-        if rule.name in _SAID_ELSEWHERE or (not runs and rule.name in _OF_PROCESSES):
+        if not rule.by_doctor or (rule.of_a_run and not runs):
             continue
         for finding in rule.check(readings) or ():
             count += 1
@@ -69,7 +61,7 @@ def of_growth() -> Iterator[Finding]:
         )
         return
     try:
-        soon = sizing(Asked(days=_SOON_DAYS))
+        soon = sizing({"days": _SOON_DAYS})
     except SizingRefused:
         yield note("Too little is stored to say how fast the database grows.", "")
         return

@@ -22,8 +22,7 @@ _MOST = 20
 def repair_from_nodes(*, now: Callable[[], datetime]) -> int:
     """How much of what is damaged was recorded again. Nodes are asked in their order."""
     repaired = 0
-    damaged = [each for each in damage.open_damage() if each.kind != damage.Kind.INDEX]
-    for found in damaged[:_MOST]:
+    for found in damage.DAMAGES.open().exclude(kind=damage.Kind.INDEX)[:_MOST]:
         for node in nodes():
             if repairing.record_again(found, _fetching(node), node.name, now=now()):
                 log.warning("%s is recorded again from %s", found, node.name)

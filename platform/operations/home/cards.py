@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from operations.home.charts import Figure, Line
 from operations.readings.present import Readings
-from operations.services.findings import Found, about
+from operations.services.findings import Found
 from staff.formatting import badge, grouped
 
 
@@ -98,15 +98,14 @@ def card(
     request: HttpRequest,
     readings: Readings,
     found: Sequence[Found],
-    rules: Sequence[str],
 ) -> Card:
-    """The card as it is now, without its line. The rules, as `rule` or `rule:subject`, make it red
-    or amber: a card is never better than an alarm on what it shows.
+    """The card as it is now, without its line. What the rules found makes it red or amber: a card
+    is never better than an alarm on what it shows.
     """
     shown = kind.show(request, readings)
     link = kind.link.address(request) if kind.link.text else ""
     address = f"{link}{shown.query}" if link else ""
-    return Card(kind, shown, about(found, *rules), address)
+    return Card(kind, shown, [each for each in found if kind.id in each.place.cards], address)
 
 
 def link_to(request: HttpRequest, url: str, permission: str) -> str:

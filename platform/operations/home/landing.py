@@ -14,7 +14,7 @@ from operations.home.cards import Shown, zero_badge
 from operations.readings.landing import WINDOW, Triple, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
-from operations.rule_checks import ACCEPTED
+from operations.rules.processes import ACCEPTED
 from priority.admin.fates import HUES
 from priority.submissions import State
 from staff.formatting import (

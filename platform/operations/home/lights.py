@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from operations.areas import Area
 from operations.home import figures
 from operations.home.cards import Card
 from operations.home.landing import MEANING, MINUTES
 from operations.readings.chain import NOT_FOLLOWED
 from operations.readings.present import Readings
+from operations.rules.rule import Area
 from operations.services.findings import Found
 from staff.formatting import counted, grouped, milliseconds, size_of
 
@@ -54,7 +54,7 @@ def light(
     better than a card below it. Users who may not see alarms see only its colour.
     """
     on_cards = [each for card in cards for each in card.found]
-    here = [each for each in found if area in each.areas or each in on_cards]
+    here = [each for each in found if area in each.place.lights or each in on_cards]
     troubles = [card.shown.trouble for card in cards if card.shown.trouble is not None]
     if here:
         worst, others = here[0], len(here) - 1

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from operations.areas import Area
+from operations.rules.rule import Area
 from operations.services import series
 from operations.services.series import Span
 from staff.charts import UNITS, Chart, Series

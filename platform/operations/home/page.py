@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from operations.areas import Area
 from operations.home import calling, capacity, cluster, figures, following, landing
 from operations.home.cards import Card, Kind, Link, card, link_to, list_of
 from operations.home.charts import line_of
@@ -15,8 +14,9 @@ from operations.home.lights import LIGHTS, Light, light
 from operations.home.night_charts import charts
 from operations.home.problems import problems
 from operations.readings.present import Readings, present
-from operations.rule_checks import CLOCK_PATIENCE, waits_for_worker
-from operations.rules import BY_NAME
+from operations.rules.processes import CLOCK_PATIENCE, waits_for_worker
+from operations.rules.rule import Area
+from operations.rules.table import BY_NAME
 from operations.services import series
 from operations.services.findings import Found, findings
 from shared_state import clock
@@ -35,85 +35,6 @@ _KEYS = list_of("API keys", "access", "apikey")
 _DELIVERIES = list_of("Deliveries", "alerts", "delivery")
 _NONE, _READINESS = Link("", ""), Link("Readiness", "/readyz")
 _SUBMISSIONS = f"Submissions in the last {landing.MINUTES} minutes"
-
-# Card → the rules that it is about.
-_ABOUT = {
-    "chain": (
-        "stream_silent",
-        "stream_lost",
-        "streams_lacking",
-        "chain_behind",
-        "storing_stopped",
-        "process_missing:follower",
-        "process_missing:localnet",
-        "process_missing:ingest",
-        "proof_refuted",
-        "proof_failing",
-        "stakes_differ",
-    ),
-    "gaps": (
-        "gaps_open",
-        "divergences_open",
-        "archive_damaged",
-    ),
-    "submissions": (
-        "landing_low",
-        "landing_behind",
-        "no_upstream",
-        "process_missing:lander",
-        "stream_silent",
-        "stream_lost",
-        "process_missing:follower",
-        "process_missing:localnet",
-    ),
-    "landers": (
-        "process_missing:lander",
-        "no_upstream",
-        "upstream_broken",
-        "landing_behind",
-        "queue_deep:accepted",
-    ),
-    "addresses": (
-        "class_unavailable",
-        "class_running_dry",
-        "sweep_stuck",
-    ),
-    "failures": (
-        "errors_high",
-        "rules_missing",
-        "class_unavailable",
-        "process_missing:web",
-        "process_missing:grpc",
-    ),
-    "processes": (
-        "process_missing",
-        "clock_differs",
-        "clock_stopped",
-    ),
-    "servers": (
-        "redis_down",
-        "database_down",
-        "database_slow",
-        "process_missing:postgres",
-        "process_missing:valkey",
-    ),
-    "queues": (
-        "queue_deep",
-        "deliveries_late",
-        "webhook_failing",
-        "process_missing:worker",
-        "process_missing:ingest",
-        "process_missing:simulations",
-        "process_missing:lander",
-    ),
-    "space": (
-        "disk_low",
-        "redis_memory_high",
-        "sealing_behind",
-        "sealing_failing",
-        "retention_failing",
-    ),
-}
 
 # Area → its question and cards.
 _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
@@ -159,6 +80,7 @@ _QUESTIONS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
         ),
     ),
 )
+CARDS = {kind.id for _, _, kinds in _QUESTIONS for kind in kinds}
 
 
 def home(request: HttpRequest) -> dict[str, Any]:
@@ -214,11 +136,7 @@ def _groups(
 ) -> list[Group]:
     groups = []
     for name, question, kinds in _QUESTIONS:
-        cards = [
-            card(kind, request, readings, found, _ABOUT.get(kind.id, ()))
-            for kind in kinds
-            if kind.is_for(request)
-        ]
+        cards = [card(kind, request, readings, found) for kind in kinds if kind.is_for(request)]
         if cards:
             lit = light(Area(name), readings, found, cards, may_see=may_see)
             if any(each.kind.id == "gaps" for each in cards):

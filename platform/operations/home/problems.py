@@ -6,14 +6,14 @@ from datetime import datetime
 
 from django.http import HttpRequest
 
-from operations.alarm_rule import Rule
-from operations.areas import hue_of
 from operations.home import fixes
 from operations.home.cards import link_to
-from operations.home.fixes import Button, Command
+from operations.home.fixes import Button
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.rules import BY_NAME, PAGES_OF_SUBJECTS
+from operations.rules.commands import Command
+from operations.rules.rule import Rule
+from operations.rules.table import BY_NAME
 from operations.services import alarms, held_alarms
 from operations.services.findings import Found
 
@@ -32,7 +32,7 @@ class Item:
     is_over: bool
     page: str
     buttons: list[Button]
-    commands: list[Command]
+    commands: Sequence[Command]
 
 
 @dataclass(slots=True)
@@ -88,6 +88,7 @@ def _item(
     *,
     is_over: bool = False,
 ) -> Item:
+    rule = None if is_over else BY_NAME.get(key[0])
     may_run = request.user.has_perm("operations.change_alarm")
     return Item(
         subject=key[1],
@@ -96,8 +97,8 @@ def _item(
         alarm=None if alarm is None or alarm.opened_at is None or alarm.pk is None else alarm,
         is_over=is_over,
         page=page_to_act(request, *key),
-        buttons=[] if is_over else fixes.buttons(request, *key, readings),
-        commands=fixes.commands(*key, readings) if may_run and not is_over else [],
+        buttons=[] if rule is None else fixes.buttons(request, rule.buttons(key[1], readings)),
+        commands=rule.commands(key[1], readings) if rule is not None and may_run else [],
     )
 
 
@@ -106,15 +107,15 @@ def _problem(name: str, item: Item) -> Problem:
     if rule is None:  # of another version
         severity = "warning" if item.alarm is None else item.alarm.severity
         return Problem(name, name, "bad" if severity == "critical" else "warning", severity, "")
-    return Problem(name, rule.title, hue_of(rule), str(rule.severity), rule.advice, rule)
+    return Problem(name, rule.title, rule.hue, str(rule.severity), rule.advice, rule)
 
 
 def page_to_act(request: HttpRequest, name: str, subject: str) -> str:
     """The page to act on an alarm; empty if there is none, or the user may not see it."""
     rule = BY_NAME.get(name)
-    if rule is None or not rule.page:
+    page = rule.place_of(subject).page if rule is not None else ""
+    if rule is None or not page:
         return ""
-    page = PAGES_OF_SUBJECTS.get((name, subject), rule.page)
     app, _, rest = page.partition("_")
     model = rest.removesuffix("_changelist")
     address = link_to(request, page, _PERMISSIONS.get(page) or f"{app}.view_{model}")

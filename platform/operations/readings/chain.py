@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import redis
 from django.db import connection
+from django.db.models import Count, Value
 
-from historical.models import LedgerDamage
 from historical.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
+from operations.lives import LIVES
 from rewind.models import Divergence
-from rewind.sealed_models import SealedDamage
 
 # A gap is filled within seconds if a node has the block: one that is open for longer is an alarm.
 GAP_PATIENCE = timedelta(minutes=2)
@@ -25,15 +25,6 @@ FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NULL GROUP BY cause
 _GIVEN_UP = """
 SELECT %s, coalesce(sum(to_slot - from_slot + 1), 0)
 FROM {table} WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL
-"""
-# Of each store what is damaged in the lowest slots, beside how much is.
-_DAMAGE = """
-(SELECT 'archive', count(*) OVER (), '', segment, block, first_slot, last_slot, reason
-FROM rewind_sealeddamage WHERE state = 0 ORDER BY first_slot, id LIMIT 1)
-UNION ALL
-(SELECT 'ledger', count(*) OVER (), kind, number, 0, first_slot, last_slot, reason
-FROM historical_ledgerdamage WHERE state = 0 ORDER BY first_slot, id LIMIT 1)
-ORDER BY 1
 """
 _TABLES = (("ledger", "historical_gap"), ("archive", "rewind_gap"))
 
@@ -126,18 +117,22 @@ def read_chain(now: datetime) -> ChainReading:
 
 
 def _damage() -> list[DamageReading]:
-    with connection.cursor() as cursor:
-        cursor.execute(_DAMAGE)
-        rows = cursor.fetchall()
+    first, *others = (
+        life.damages.open()
+        .order_by()
+        .values("state")
+        .annotate(store=Value(life.store), count=Count("pk"))
+        .values_list("store", "count")
+        for life in LIVES
+    )
+    counts = dict(first.union(*others, all=True))
     found: list[DamageReading] = []
-    for store, count, kind, number, block, first, last, reason in rows:
-        lowest = (
-            SealedDamage(segment=number, block=block)
-            if store == "archive"
-            else LedgerDamage(kind=kind, number=number)
-        )
-        text = f"{lowest}, slots {first} to {last}: {reason}"
-        found.append(DamageReading(store, count, text))
+    for life in (each for each in LIVES if each.store in counts):
+        lowest = life.damages.open().order_by("first_slot", "pk").first()
+        if lowest is not None:  # it may have ended just now
+            slots = f"slots {lowest.first_slot} to {lowest.last_slot}"
+            text = f"{lowest}, {slots}: {lowest.reason}"
+            found.append(DamageReading(life.store, counts[life.store], text))
     return found
 
 

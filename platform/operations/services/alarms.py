@@ -9,10 +9,10 @@ from django.db.models import F
 
 from alerts.services.events import publish
 from operations import store
-from operations.alarm_rule import Finding, Rule
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.rules import BY_NAME, RULES
+from operations.rules.rule import Finding, Rule
+from operations.rules.table import BY_NAME, RULES
 from staff.formatting import duration
 
 # Alarms on one page.

@@ -1,12 +1,10 @@
 """What the rules find in the readings of this moment, before it is an alarm."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from operations.alarm_rule import CRITICAL, Finding, Rule
-from operations.areas import Area, areas_of, hue_of, title_of
 from operations.readings.present import Readings
-from operations.rules import RULES
+from operations.rules.rule import CRITICAL, Finding, Place, Rule
+from operations.rules.table import RULES
 
 # From these the others follow.
 _CAUSES = (
@@ -32,12 +30,12 @@ class Found:
         return self.rule.name, self.finding.subject[:200]
 
     @property
-    def areas(self) -> tuple[Area, ...]:
-        return areas_of(*self.key)
+    def place(self) -> Place:
+        return self.rule.place_of(self.finding.subject)
 
     @property
     def hue(self) -> str:
-        return hue_of(self.rule)
+        return self.rule.hue
 
     @property
     def label(self) -> str:
@@ -47,7 +45,7 @@ class Found:
 
     @property
     def title(self) -> str:
-        return title_of(self.rule, self.finding)
+        return self.rule.title_of(self.finding)
 
 
 def findings(readings: Readings) -> list[Found]:
@@ -61,12 +59,3 @@ def findings(readings: Readings) -> list[Found]:
 def _rank(found: Found) -> tuple[bool, int]:
     name = found.rule.name
     return found.rule.severity != CRITICAL, _CAUSES.index(name) if name in _CAUSES else len(_CAUSES)
-
-
-def about(found: Iterable[Found], *names: str) -> list[Found]:
-    """Those of the rules, or of `rule:subject`."""
-    return [
-        each
-        for each in found
-        if each.rule.name in names or f"{each.rule.name}:{each.finding.subject}" in names
-    ]

@@ -23,11 +23,11 @@ from alerts.models import Event
 from alerts.services import unstored
 from alerts.worker_threads import WorkerThreads
 from operations import store
-from operations.alarm_rule import Finding
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.rule_checks import database_sentence
-from operations.rules import BY_NAME
+from operations.rules.rule import Finding
+from operations.rules.servers import database_sentence
+from operations.rules.table import BY_NAME
 from operations.services import alarms
 from shared_state.outages import Outage
 from shared_state.redis_client import NAMESPACE, client

@@ -10,7 +10,7 @@ from operations.models import Sample
 from operations.readings.calls import call_totals, totals_to_keep
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
 from operations.readings.tips import KEPT_SUMS
-from operations.rule_checks import fullest_queue
+from operations.rules.processes import fullest_queue
 
 MEAN_SECONDS = 300
 PERCENTILES = ("p50", "p95", "p99")

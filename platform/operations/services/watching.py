@@ -17,8 +17,8 @@ from historical.services.bounds import newest_slot_or_none
 from operations import store
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes
-from operations.rule_checks import CLOCK_PATIENCE, process_findings
-from operations.rules import BY_NAME
+from operations.rules.processes import CLOCK_PATIENCE, process_findings
+from operations.rules.table import BY_NAME
 from operations.services import alarms, held_alarms, sampling
 from shared_state import clock
 from shared_state.outages import outage_of

@@ -8,14 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from columns.other_database import OtherDatabase, OtherDatabaseUnavailable, opened
-from historical.models import LedgerDamage
-from historical.services import index_rebuild
-from historical.services import repairing as ledger_repairing
-from historical.store import damage as ledger_damage
+from operations.lives import LIVES
 from rewind.errors import ArchiveDamaged
-from rewind.sealed_models import SealedDamage
-from rewind.services import damage_gaps, repairing
-from rewind.store import damage as archive_damage
+from rewind.services.damage_gaps import WritersBusy
+from sealed.damage import Damage
+from sealed.life import SealedLife
 
 _HINT = (
     "Repair it from a replica or a restored backup: manage.py archive_repair --from-database URL\n"
@@ -52,82 +49,49 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         only = options["only"]
-        archive = [each for each in archive_damage.open_damage() if _is_wanted(each, only)]
-        ledger = [each for each in ledger_damage.open_damage() if _is_wanted(each, only)]
-        if only and len(archive) + len(ledger) < len(set(only)):
+        wanted: list[tuple[SealedLife[Any], list[Damage]]] = []
+        for life in LIVES:
+            damaged = list(life.damages.open())
+            wanted.append(
+                (life, [each for each in damaged if not only or _name(life, each) in only])
+            )
+        count = sum(len(damaged) for _, damaged in wanted)
+        if only and count < len(set(only)):
             raise CommandError("there is no such damage; without --only all is listed")
-        if not archive and not ledger:
+        if not count:
             self.stdout.write("no sealed data is known to be damaged")
             return
-        if options["as_gap"]:
-            self._open_gaps(archive, ledger)
-        else:
-            with _copy(options["from_database"]) as copy:
-                self._repair(archive, ledger, copy)
-        left = len(archive_damage.open_damage()) + ledger_damage.count()
+        with _copy(options["from_database"]) as copy:
+            for life, damaged in wanted:
+                if options["as_gap"]:
+                    self._open_gaps(life, damaged)
+                else:
+                    self._repair(life, damaged, copy)
+        left = sum(life.damages.open().count() for life in LIVES)
         if left and not options["from_database"] and not options["as_gap"]:
             self.stdout.write(_HINT)
         if left:
             raise CommandError(f"{left} damaged: not repaired")
 
     def _repair(
-        self,
-        archive: list[SealedDamage],
-        ledger: list[LedgerDamage],
-        copy: OtherDatabase | None,
+        self, life: SealedLife[Any], damaged: list[Damage], copy: OtherDatabase | None
     ) -> None:
+        for found in damaged:
+            source = life.repair(found, copy, timezone.now())
+            slots = f"slots {found.first_slot} to {found.last_slot}"
+            outcome = f"repaired from {source}" if source else found.reason
+            self.stdout.write(f"{_name(life, found)}  {found}, {slots}: {outcome}")
+
+    def _open_gaps(self, life: SealedLife[Any], damaged: list[Damage]) -> None:
         try:
-            for each in archive:
-                source = repairing.repair_from_here(each, now=timezone.now())
-                if not source and copy is not None:
-                    source = repairing.repair_from(each, copy, now=timezone.now())
-                self._report(each, source)
-            for found in ledger:
-                source = "itself" if ledger_repairing.is_over(found, now=timezone.now()) else ""
-                if not source and copy is not None:
-                    repaired = ledger_repairing.repair_from(found, copy, now=timezone.now())
-                    source = copy.name if repaired else ""
-                if not source and found.kind == LedgerDamage.Kind.INDEX:
-                    made = index_rebuild.rebuild(found, now=timezone.now())
-                    source = "the sealed blocks that it is about" if made else ""
-                self._report(found, source)
-        except OtherDatabaseUnavailable as error:
-            raise CommandError(f"the other database cannot be read: {error}") from None
-
-    def _report(self, found: SealedDamage | LedgerDamage, source: str) -> None:
-        slots = f"slots {found.first_slot} to {found.last_slot}"
-        outcome = f"repaired from {source}" if source else found.reason
-        self.stdout.write(f"{_name(found)}  {found}, {slots}: {outcome}")
-
-    def _open_gaps(self, archive: list[SealedDamage], ledger: list[LedgerDamage]) -> None:
-        for segment in dict.fromkeys(each.segment for each in archive):
-            try:
-                opened_gap = damage_gaps.open_as_gap(segment, now=timezone.now())
-            except (ArchiveDamaged, damage_gaps.WritersBusy) as error:
-                raise CommandError(str(error)) from None
-            if opened_gap is None:
-                continue
-            lost = ""
-            if opened_gap.loses_snapshots:
-                lost = (
-                    "; rows of a snapshot, of genesis or from below the window may be among them:"
-                    " import a snapshot again"
-                )
-            self.stdout.write(
-                f"segment {segment}: {opened_gap.blocks:,} blocks left, {opened_gap.slots:,} slots"
-                f" are gaps now{lost}"
-            )
-        for found in ledger:
-            slots = ledger_repairing.open_as_gap(found, now=timezone.now())
-            self.stdout.write(f"{found}: {slots:,} blocks left, their slots are gaps now")
+            for line in life.open_as_gaps(damaged, timezone.now()):
+                self.stdout.write(line)
+        except (ArchiveDamaged, WritersBusy) as error:
+            raise CommandError(str(error)) from None
 
 
-def _name(found: SealedDamage | LedgerDamage) -> str:
-    return f"{'archive' if isinstance(found, SealedDamage) else 'ledger'}:{found.pk}"
-
-
-def _is_wanted(found: SealedDamage | LedgerDamage, only: list[str] | None) -> bool:
-    return not only or _name(found) in only
+def _name(life: SealedLife[Any], found: Damage) -> str:
+    return f"{life.store}:{found.pk}"
 
 
 @contextmanager

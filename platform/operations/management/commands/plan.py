@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from operations.sizing import prices
-from operations.sizing.figures import Figure
-from operations.sizing.plan import Part, SizingRefused
-from operations.sizing.service import Asked, Sizing, as_json, sizing
+from operations.readings.ratios import Figure
+from operations.sizing import Part, Sizing, SizingRefused, money, signed_money, sizing
 from staff.formatting import counted, size_of
 
 # Name, type, meaning. What is left out is as this installation has it.
@@ -47,12 +46,12 @@ class Command(BaseCommand):
         names = [name.replace("-", "_") for name, _, _ in _OPTIONS]
         asked = {name: options[name] for name in names if options[name] is not None}
         try:
-            found = sizing(Asked(**asked, no_store=options["no_store"]))
+            found = sizing(asked, no_store=options["no_store"])
         except SizingRefused as refusal:
             option = refusal.field.replace("_", "-")
             raise CommandError(f"--{option}: {refusal}") from refusal
         if options["json"]:
-            self.stdout.write(json.dumps(as_json(found), indent=1))
+            self.stdout.write(json.dumps(_as_json(found), indent=1))
         else:
             for line in _lines(found):
                 self.stdout.write(line)
@@ -72,7 +71,7 @@ def _lines(found: Sizing) -> Iterator[str]:
         f" they would take {size_of(round(made.as_rows))}."
     )
     if found.cost is not None:
-        yield f"{prices.money(found.cost.month)} a month: {prices.basis(found.cost)}."
+        yield f"{money(found.cost.month)} a month: {found.cost.basis}."
     for warning in made.warnings:
         yield f"Warning: {warning}"
     yield from _parts("Disk of the database", made.database, _bytes)
@@ -91,7 +90,7 @@ def _drivers(found: Sizing) -> Iterator[tuple[str, str, str]]:
     for number, each in enumerate(found.drivers):
         basis = f"object store {_signed(each.store)}, machines {each.machines:+d}"
         if found.cost is not None:
-            basis += f", a month {prices.signed(found.cost.drivers[number])}"
+            basis += f", a month {signed_money(found.cost.drivers[number])}"
         yield each.title, _signed(each.database), basis
 
 
@@ -125,3 +124,48 @@ def _table(title: str, rows: list[tuple[str, str, str]]) -> Iterator[str]:
     wide, figures = (max(len(row[column]) for row in rows) for column in (0, 1))
     for name, figure, basis in rows:
         yield f"  {name:<{wide}}  {figure:>{figures}}  {basis}".rstrip()
+
+
+def _as_json(found: Sizing) -> dict[str, Any]:
+    """The plan as one JSON object: bytes, cores, costs a month, and each figure with its source."""
+    made, costs = found.plan, found.cost
+    added = [None] * len(found.drivers) if costs is None else costs.drivers
+    return {
+        "machines": made.machines,
+        "machinesWithStandbys": made.machines_with_standbys,
+        "databaseBytes": round(made.database_bytes),
+        "objectStoreBytes": round(made.store_bytes),
+        "asRowsBytes": round(made.as_rows),
+        "memoryBytes": round(sum(part.amount for part in made.memory)),
+        "cores": round(sum(part.amount for part in made.cores), 3),
+        "changes": round(made.changes),
+        "transactions": round(made.transactions),
+        "database": [_json_part(part) for part in made.database],
+        "objectStore": [_json_part(part) for part in made.store],
+        "memory": [_json_part(part) for part in made.memory],
+        "processors": [
+            {"title": part.title, "cores": round(part.amount, 3), "basis": part.basis}
+            for part in made.cores
+        ],
+        "needs": [need._asdict() for need in made.needs],
+        "drivers": [
+            {
+                "title": each.title,
+                "databaseBytes": round(each.database),
+                "objectStoreBytes": round(each.store),
+                "machines": each.machines,
+                "costAMonth": None if more is None else round(more, 2),
+            }
+            for each, more in zip(found.drivers, added, strict=True)
+        ],
+        "costAMonth": None if costs is None else round(costs.month, 2),
+        "figures": [
+            asdict(figure) | {"source": figure.source.value}
+            for figure in (*found.load, *found.ratios)
+        ],
+        "warnings": made.warnings,
+    }
+
+
+def _json_part(part: Part) -> dict[str, Any]:
+    return {"title": part.title, "bytes": round(part.amount), "basis": part.basis}

@@ -1,13 +1,15 @@
-"""The rules of alarms about sealing."""
+"""The rules about sealing, and about dropping old slots."""
 
 from collections.abc import Iterator
 
-from operations.alarm_rule import WARNING, Finding, Rule
 from operations.readings.present import Readings
+from operations.rules.commands import DOCTOR, MANAGE, Command
+from operations.rules.rule import ROOM, WARNING, Finding, Place, Rule
 from rewind.store.partitions import PARTITION_SLOTS
 from staff.formatting import counted, duration, grouped
 
 _SEGMENTS = "rewind_sealedsegment_changelist"
+_LEDGER = {"ledger": Place(page="historical_sealedrange_changelist")}
 
 
 def _sealing_behind(now: Readings) -> Iterator[Finding]:
@@ -38,7 +40,7 @@ def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
             yield Finding(each.store, text)
 
 
-SEALING_RULES = (
+RULES = (
     Rule(
         *("sealing_behind", WARNING, 3_600, 60, "Sealing is behind"),
         "Finished slots take many times the space that they would take sealed.",
@@ -47,7 +49,10 @@ SEALING_RULES = (
         " LEDGER_SEAL_SLOTS",
         "Raise ARCHIVE_SEALING_PERCENT or LEDGER_SEAL_PERCENT, or check the worker and the load of"
         " the database.",
-        *(_SEGMENTS, _sealing_behind),
+        _sealing_behind,
+        Place(ROOM, ("space",), _SEGMENTS),
+        subjects=_LEDGER,
+        command=DOCTOR,
     ),
     Rule(
         *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
@@ -55,7 +60,10 @@ SEALING_RULES = (
         "The task that seals, or moves to the object store, fails",
         "Nothing is lost. The reason names the block, segment or object; the log has the rest. For"
         " the object store: manage.py archive_store check.",
-        *(_SEGMENTS, _sealing_failing),
+        _sealing_failing,
+        Place(ROOM, ("space",), _SEGMENTS),
+        subjects=_LEDGER,
+        command=Command(f"{MANAGE} archive_store check", "Tries the object store."),
     ),
     Rule(
         *("retention_failing", WARNING, 300, 30, "Old slots are not dropped"),
@@ -63,6 +71,8 @@ SEALING_RULES = (
         "The task that drops old slots fails",
         "The reason names the segment, block or object: repair what is damaged, or see to the"
         " object store; the next run goes on by itself.",
-        *(_SEGMENTS, _retention_failing),
+        _retention_failing,
+        Place(ROOM, ("space",), _SEGMENTS),
+        subjects=_LEDGER,
     ),
 )

@@ -1,9 +1,10 @@
-"""The rules of alarms about the proof."""
+"""The rules about the proof."""
 
 from collections.abc import Iterator
 
-from operations.alarm_rule import CRITICAL, WARNING, Finding, Rule
 from operations.readings.present import Readings
+from operations.rules.commands import DOCTOR, MANAGE, Command
+from operations.rules.rule import CRITICAL, FOLLOWING, WARNING, Finding, Place, Rule
 from staff.formatting import slot_range
 
 _RUNS = "rewind_proofrun_changelist"
@@ -28,7 +29,14 @@ def _stakes_differ(now: Readings) -> Iterator[Finding]:
         yield Finding("", now.proof.stakes_differ)
 
 
-PROOF_RULES = (
+def _locate(_subject: str, now: Readings) -> list[Command]:
+    if not now.proof.refuted:
+        return []
+    slot = now.proof.refuted[0][0]
+    return [Command(f"{MANAGE} locate_refuted {slot}", "Names the accounts that differ.")]
+
+
+RULES = (
     Rule(
         *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
         "The archive has another state of the slot than the cluster voted for.",
@@ -37,14 +45,19 @@ PROOF_RULES = (
         " and fetched again where one has it otherwise: see Range orders. If it stays refuted:"
         " manage.py locate_refuted SLOT with --node or --snapshot names the accounts, and opens the"
         " slot as a gap with --open-gap. It is computed again once it is recorded again.",
-        *(_RUNS, _refuted, "state=refuted"),
+        _refuted,
+        Place(FOLLOWING, ("chain",), _RUNS),
+        query="state=refuted",
+        command=_locate,
     ),
     Rule(
         *("proof_failing", WARNING, 60, 30, "The proof fails"),
         "New slots are not proven until it goes on.",
         "The task that proves slots, or the one that counts stakes, fails",
         "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
-        *(_RUNS, _failing),
+        _failing,
+        Place(FOLLOWING, ("chain",), _RUNS),
+        command=DOCTOR,
     ),
     Rule(
         *("stakes_differ", WARNING, 0, 0, "Stakes differ"),
@@ -52,6 +65,7 @@ PROOF_RULES = (
         "A snapshot has other stakes than those that follow from the archive's own accounts",
         "The snapshot's stakes stay. Import another snapshot of the same epoch, from another node:"
         " manage.py import_snapshot FILE takes its stakes with --replace-stakes.",
-        *(_RUNS, _stakes_differ),
+        _stakes_differ,
+        Place(FOLLOWING, ("chain",), _RUNS),
     ),
 )

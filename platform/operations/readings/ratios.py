@@ -1,42 +1,138 @@
-"""This installation's own ratios, where enough is stored to measure them."""
+"""What one of something takes, such as a sealed change: measured in this database where enough is
+stored, else documented.
+"""
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
 
 import redis
 
 from columns.clusters import is_clustered
 from historical.store import storage as ledger
-from operations.sizing.figures import (
-    BLOCK_ROW,
-    COLD_BLOCK_ROW,
-    DOCUMENTED,
-    Figure,
-    Ratios,
-    Source,
-)
 from rewind.store import storage as archive
 from shared_state import counters
+from shared_state.pace import NOMINAL_SECONDS
 from staff.formatting import counted
+
+
+class Source(StrEnum):
+    """`measured`: in this database. `documented`: of docs/benchmarks.md. `setting`: of this
+    installation. `given`: by the operator.
+    """
+
+    MEASURED = "measured"
+    DOCUMENTED = "documented"
+    SETTING = "setting"
+    GIVEN = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its unit, its source, and what it rests on, in a few words."""
+
+    title: str
+    value: float
+    unit: str
+    source: Source
+    basis: str
+
+    @property
+    def text(self) -> str:
+        """The number as people read it, with its unit: four digits that count, or all of them."""
+        number = f"{self.value:,.0f}" if abs(self.value) >= 1_000 else f"{self.value:.4g}"
+        return f"{number} {self.unit}".rstrip()
+
+
+class Ratios(NamedTuple):
+    """What one of something takes: DOCUMENTED says of what. Bytes are on disk, indexes and what
+    pages leave free included.
+    """
+
+    slot_seconds: Figure
+    hot_change: Figure
+    hot_change_index: Figure
+    sealed_change: Figure
+    cold_change: Figure
+    cold_change_row: Figure
+    account_change: Figure
+    slot: Figure
+    hot_transaction: Figure
+    hot_transaction_index: Figure
+    sealed_transaction: Figure
+    ingested: Figure
+    sealed: Figure
+    sealed_transactions: Figure
+    transactions_a_write: Figure
+
+
+# A packed block: its bytes, the rest of its row with the index and what TOAST's pages leave free,
+# and of that what stays when its bytes are in the object store.
+BLOCK_ROW, COLD_BLOCK_ROW = 870.0, 240.0
+# The dictionaries in the 256 objects of a cold segment.
+COLD_DICTIONARIES = 28_800_000.0
+# What one process of ingest stores in a second, with its transactions.
+MOST_INGESTED = 24_960.0
+# Both passes: by partition, with PostgreSQL's share, and merging.
+_SEALED = 1 / (1 / 46_000 + 1 / 83_000)
+_APRIL = "a block of April 2025"
+
+
+def _default(title: str, value: float, unit: str, basis: str) -> Figure:
+    return Figure(title, value, unit, Source.DOCUMENTED, basis)
+
+
+DOCUMENTED = Ratios(
+    _default("A slot", NOMINAL_SECONDS, "s", "Solana's slot time"),
+    _default("A change, hot", 607.0, "B", "made writes with 904 bytes of data"),
+    _default("of it the index", 100.0, "B", "200,000 random keys"),
+    _default(
+        *("A change, sealed", 34.2, "B"),
+        "17.1 of made writes, doubled: real ones are less alike",
+    ),
+    _default("A change, cold, in the object store", 27.6, "B", "13.8 of made writes, doubled"),
+    _default("A change, cold, in the database", 0.9, "B", "the row of its block"),
+    _default(
+        *("Index of accounts, for each change", 301 / 16 / 23, "B"),
+        "a row of 301 bytes for 16 segments with 23 changes each",
+    ),
+    _default("A slot's rows and block header", 490.0, "B", "50,000 slots"),
+    _default("A transaction, hot", 992.0, "B", _APRIL),
+    _default("of it the indexes", 150.0, "B", _APRIL),
+    _default("A transaction, sealed", 454.0, "B", _APRIL),
+    _default(
+        *("Writes ingested in a CPU second", 225_200 / 13.1, "writes"),
+        "ingest, follower and PostgreSQL for 225,200 writes",
+    ),
+    _default(
+        *("Changes sealed and merged in a CPU second", _SEALED, "changes"),
+        "46,000 by partition, 83,000 merging",
+    ),
+    _default("Transactions sealed in a CPU second", 2_670.0, "transactions", _APRIL),
+    _default(
+        *("Transactions for each account write", 1_000 / 4_504, ""),
+        "the made chain of the ingest benchmark",
+    ),
+)
+
 
 # Of fewer, empty pages and dictionaries would be most of what is measured.
 LEAST_CHANGES, LEAST_TRANSACTIONS, LEAST_SLOTS = 100_000, 20_000, 5_000
 _LEAST_SECONDS = 5.0
 
 
-def ratios() -> Ratios:
+def measured_ratios() -> Ratios:
     """Measured where enough is stored, else documented. In a cluster the sizes of tables are not
     measured: they lie on its nodes.
     """
     found = dict(_packed()) | dict(_rates())
     if not is_clustered():
         found |= dict(_archive()) | dict(_ledger())
-    known = {field.name for field in fields(Ratios)}
-    assert found.keys() <= known
-    return replace(DOCUMENTED, **found)
+    return DOCUMENTED._replace(**found)
 
 
-def writes_per_second(slot_seconds: float) -> Figure | None:
+def measured_writes(slot_seconds: float) -> Figure | None:
     """Account writes archived in a second of the last day at most; None where less than 5,000 slots
     are archived.
     """
@@ -49,9 +145,8 @@ def writes_per_second(slot_seconds: float) -> Figure | None:
 
 
 def _measured(name: str, value: float, basis: str) -> tuple[str, Figure]:
-    return name, replace(
-        getattr(DOCUMENTED, name), value=value, source=Source.MEASURED, basis=basis
-    )
+    default: Figure = getattr(DOCUMENTED, name)
+    return name, replace(default, value=value, source=Source.MEASURED, basis=basis)
 
 
 def _archive() -> Iterable[tuple[str, Figure]]:
@@ -115,17 +210,13 @@ def _rates() -> Iterable[tuple[str, Figure]]:
         counts = counters.read()
     except redis.RedisError:
         return
-
-    def rate(store: str, least: int, passes: Callable[[float], float]) -> float | None:
+    # A change is counted when it is sealed and again when it is merged.
+    for name, store, least, passes in (
+        ("sealed", "archive", LEAST_CHANGES, 2),
+        ("sealed_transactions", "ledger", LEAST_TRANSACTIONS, 1),
+    ):
         done = counts.get((counters.SEALED, store), 0)
         seconds = counts.get((counters.SEALING_MICROSECONDS, store), 0) / 1e6
-        return passes(done / seconds) if done >= least and seconds >= _LEAST_SECONDS else None
-
-    basis = "CPU seconds of the worker, without PostgreSQL's"
-    # A change is counted when it is sealed and again when it is merged.
-    sealed = rate("archive", LEAST_CHANGES, lambda found: found / 2)
-    if sealed is not None:
-        yield _measured("sealed", sealed, basis)
-    transactions = rate("ledger", LEAST_TRANSACTIONS, lambda found: found)
-    if transactions is not None:
-        yield _measured("sealed_transactions", transactions, basis)
+        if done >= least and seconds >= _LEAST_SECONDS:
+            basis = "CPU seconds of the worker, without PostgreSQL's"
+            yield _measured(name, done / seconds / passes, basis)

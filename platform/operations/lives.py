@@ -1,0 +1,9 @@
+"""The stores that have sealed data."""
+
+from typing import Any
+
+from historical.services.sealed_life import LEDGER
+from rewind.services.sealed_life import ARCHIVE
+from sealed.life import SealedLife
+
+LIVES: tuple[SealedLife[Any], ...] = (ARCHIVE, LEDGER)

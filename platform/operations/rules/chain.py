@@ -1,0 +1,201 @@
+"""The rules about following and storing the chain."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from operations.readings.chain import GAP_PATIENCE
+from operations.readings.present import Readings
+from operations.rules.commands import DOCTOR, MANAGE, Command, of_process
+from operations.rules.processes import MOST_NAMED, follows
+from operations.rules.rule import (
+    CALLING,
+    CRITICAL,
+    FOLLOWING,
+    LANDING,
+    WARNING,
+    Finding,
+    Place,
+    Press,
+    Rule,
+)
+from shared_state.pace import SILENT_SLOTS
+from staff.formatting import counted, duration, grouped
+
+SLOTS_BEHIND = 50
+UNSTORED = timedelta(seconds=60)
+_GAPS, _OPEN = "rewind_gap_changelist", "state=open"
+_NODE = "Check that the node answers and keeps up, and the follower's lines in the log."
+
+
+def _stream_silent(now: Readings) -> Iterator[Finding]:
+    if now.chain.stream == "silent":
+        silent = now.chain.silent_seconds
+        since = "since it connected"
+        if silent is not None:
+            since = f"for {duration(timedelta(seconds=silent))}"
+        yield Finding("", f"The {now.chain.source} is connected and has sent nothing {since}.")
+
+
+def _stream_lost(now: Readings) -> Iterator[Finding]:
+    if now.chain.stream == "not connected":
+        why = f": {now.chain.problem}" if now.chain.problem else "."
+        yield Finding("", f"The chain is not followed, its source is not connected{why}")
+
+
+def _streams_down(now: Readings) -> Iterator[Finding]:
+    if now.chain.stream != "not connected" and (count := now.chain.streams_down):
+        verb = "is" if count == 1 else "are"
+        why = f": {now.chain.problem}" if now.chain.problem else "."
+        yield Finding("", f"{grouped(count)} of the streams {verb} not connected{why}")
+
+
+def _storing_stopped(now: Readings) -> Iterator[Finding]:
+    unstored = timedelta(seconds=now.chain.unstored_seconds)
+    if unstored > UNSTORED:
+        waiting = counted(now.chain.waiting_slots, "slot")
+        verb = "waits" if now.chain.waiting_slots == 1 else "wait"
+        text = f"Nothing has been stored for {duration(unstored)}: {waiting} {verb}."
+        yield Finding("", f"{text}{follows(now, 'ingest')}")
+
+
+def _chain_behind(now: Readings) -> Iterator[Finding]:
+    behind = now.chain.behind
+    if behind is not None and behind > SLOTS_BEHIND:
+        yield Finding("", f"What is stored is {counted(behind, 'slot')} behind the chain.")
+
+
+def _gaps_open(now: Readings) -> Iterator[Finding]:
+    for store in ("ledger", "archive"):
+        old = [each for each in now.chain.gaps if each.store == store and each.old]
+        if old:
+            slots, gaps = sum(each.slots for each in old), sum(each.old for each in old)
+            causes = ", ".join(sorted({each.cause.replace("_", " ") for each in old}))
+            verb = "is" if gaps == 1 else "are"
+            about = f"about {counted(slots, 'slot')} ({causes})"
+            text = f"{counted(gaps, 'gap')} {verb} not filled, {about}."
+            yield Finding(store, text)
+
+
+def _archive_damaged(now: Readings) -> Iterator[Finding]:
+    for each in now.chain.damage:
+        more = f", and {each.count - 1:,} more" if each.count > 1 else ""
+        yield Finding(each.store, f"Sealed data of the {each.store}: {each.lowest}{more}.")
+
+
+def _divergences(now: Readings) -> Iterator[Finding]:
+    if count := now.chain.divergences:
+        yield Finding("", f"The replay of {counted(count, 'transaction')} differs from the chain.")
+
+
+def _rules_missing(now: Readings) -> Iterator[Finding]:
+    if found := now.rules.of_kind("feature"):
+        named = "; ".join(each.name or each.address for each in found[:MOST_NAMED])
+        more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        text = f"The chain has {counted(len(found), 'rule')} that this build does not have"
+        yield Finding("", f"{text}: {named}{more}.")
+
+
+def _retry(store: str, _now: Readings) -> Iterable[Press]:
+    return (Press(f"retry-{store}"),) if store in ("archive", "ledger") else ()
+
+
+RULES = (
+    Rule(
+        *("stream_silent", CRITICAL, 10, 15, "The stream is silent"),
+        "The stream is connected and sends nothing: no new slot arrives, and fates stay open.",
+        f"No message of the stream has come for {SILENT_SLOTS} slots, 2 s at least",
+        _NODE,
+        _stream_silent,
+        Place(FOLLOWING + LANDING, ("chain", "submissions"), _GAPS),
+        command=DOCTOR,
+        of_a_run=True,
+    ),
+    Rule(
+        *("stream_lost", CRITICAL, 20, 15, "The stream is lost"),
+        "No stream is connected: no new slot arrives, and fates stay open.",
+        "The source of the chain is not connected",
+        _NODE,
+        _stream_lost,
+        Place(FOLLOWING + LANDING, ("chain", "submissions"), _GAPS),
+        command=DOCTOR,
+        of_a_run=True,
+    ),
+    Rule(
+        *("streams_lacking", WARNING, 60, 60, "One of several streams is lost"),
+        "The chain is followed through the others; what these omit is missing.",
+        "One of several streams of UPSTREAM_GEYSER_URL is not connected",
+        "Check that its server answers, and the follower's lines in the log: one of another chain"
+        " is ignored until it restarts.",
+        _streams_down,
+        Place(FOLLOWING, ("chain",), _GAPS),
+        command=DOCTOR,
+    ),
+    Rule(
+        *("storing_stopped", CRITICAL, 0, 15, "Nothing is stored"),
+        "The newest slots cannot be read, and fates stay open. Nothing is lost while the follower"
+        " has memory for what waits; then it reads no more of the stream.",
+        f"Slots have been waiting for more than {duration(UNSTORED)}, and none was stored",
+        "Restart the ingest process. If that does not help, look at its lines in the log, at the"
+        " database and at the disk.",
+        _storing_stopped,
+        Place(FOLLOWING + LANDING, ("chain",), _GAPS),
+        command=lambda *_: of_process("ingest"),
+        of_a_run=True,
+    ),
+    Rule(
+        *("chain_behind", WARNING, 30, 30, "Behind the chain"),
+        "The newest slots cannot be read yet, and fates become final late.",
+        f"What is stored is more than {SLOTS_BEHIND} slots behind the chain",
+        "Check the ingest process, the database and the disk: slots are stored too slowly.",
+        _chain_behind,
+        Place(FOLLOWING, ("chain",), _GAPS),
+        command=DOCTOR,
+        of_a_run=True,
+    ),
+    Rule(
+        *("gaps_open", WARNING, 0, 0, "Gaps are open"),
+        "Slots are missing, and retries have not brought them yet: reads of them fail.",
+        f"A gap is open for more than {duration(GAP_PATIENCE)}",
+        "They are retried automatically, and at once from their page. Nodes of FILL_RPC_URLS fill"
+        " gaps of the ledger, replays of the streams those of the archive. A gap that no source can"
+        " fill is given up automatically once each source said so, or by you on its page.",
+        _gaps_open,
+        Place(FOLLOWING, ("gaps",), _GAPS),
+        subjects={"ledger": Place(page="historical_gap_changelist")},
+        query=_OPEN,
+        runbook="Missing slots",
+        buttons=_retry,
+    ),
+    Rule(
+        *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
+        "A disk or memory changed sealed data: reads that need it fail.",
+        "Sealed data was found damaged, and is not repaired",
+        "Reads that need it fail, its segment is not merged, and retention drops nothing from there"
+        " on. Its page has the command that repairs it from another database, or opens its slots as"
+        " gaps. Check the disk.",
+        _archive_damaged,
+        Place(FOLLOWING, ("gaps",), "rewind_sealeddamage_changelist"),
+        subjects={"ledger": Place(page="historical_ledgerdamage_changelist")},
+        query="state=damaged",
+        command=Command(f"{MANAGE} archive_repair", "Lists what is damaged."),
+    ),
+    Rule(
+        *("divergences_open", WARNING, 0, 0, "Replays diverge"),
+        "A replay of a stored transaction came to another result than the chain.",
+        "A divergence is not resolved",
+        "Each shows what differs: the archive or the simulation engine is wrong somewhere.",
+        _divergences,
+        Place(FOLLOWING, ("gaps",), "rewind_divergence_changelist"),
+        query=_OPEN,
+    ),
+    Rule(
+        *("rules_missing", WARNING, 0, 0, "The chain has newer rules"),
+        "Simulations and replays may end otherwise than on the chain. Each names the rules.",
+        "A feature that a transaction may notice is active on the archived chain, and the engine"
+        " does not have it",
+        "Upgrade Tidemark: a later version has them. Sending, storing and reading are unaffected.",
+        _rules_missing,
+        Place(CALLING, ("failures",)),
+        command=DOCTOR,
+    ),
+)

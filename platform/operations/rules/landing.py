@@ -1,0 +1,183 @@
+"""The rules about landing, and about the tip addresses that it needs."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from operations.readings.landing import WINDOW
+from operations.readings.present import Readings
+from operations.rules.commands import MANAGE, Command
+from operations.rules.processes import follows
+from operations.rules.rule import (
+    CALLING,
+    CRITICAL,
+    LANDING,
+    WARNING,
+    Finding,
+    Place,
+    Press,
+    Rule,
+)
+from staff.formatting import counted, duration, grouped, in_units
+from tipping.models import TtlClass
+from tipping.services.desk import batches_to_sweep
+
+LANDED_SHARE, SETTLED = 0.5, 20
+SWEEP_PATIENCE = timedelta(minutes=10)
+_UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
+_TIPS_RUN_OUT = "Tip addresses run out"
+
+
+def _class_unavailable(now: Readings) -> Iterator[Finding]:
+    for each in now.tips.classes:
+        if not each.is_available:
+            name = in_units(each.ttl_seconds)
+            text = f"No tip address of the class of {name} can be fetched."
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
+
+
+def _class_running_dry(now: Readings) -> Iterator[Finding]:
+    for each in now.tips.classes:
+        if each.is_available and not each.prepared:
+            name = in_units(each.ttl_seconds)
+            text = (
+                f"No batch is prepared for the class of {name}, whose open one has"
+                f" {grouped(each.left)} of {grouped(each.size)} addresses left."
+            )
+            yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
+
+
+def _sweep_stuck(now: Readings) -> Iterator[Finding]:
+    if now.tips.unswept:
+        count = counted(now.tips.unswept, "expired batch", "expired batches")
+        yield Finding("batches", f"Not swept: {count}.{follows(now, 'worker', 'beat')}")
+    oldest = now.tips.oldest_sweep_at
+    if oldest is not None and now.at - oldest > SWEEP_PATIENCE:
+        yield Finding("sweeps", f"A sweep has been in progress for {duration(now.at - oldest)}.")
+
+
+def _upstream_broken(now: Readings) -> Iterator[Finding]:
+    for each in now.landing.upstreams:
+        if each.is_enabled and each.broken_until is not None and each.broken_until > now.at:
+            text = f"Nothing is sent to {each.name}: {each.broken_reason or 'it fails'}."
+            yield Finding(each.name, text)
+
+
+def _no_upstream(now: Readings) -> Iterator[Finding]:
+    enabled = [each for each in now.landing.upstreams if each.is_enabled]
+    if not enabled:
+        yield Finding("", "No upstream is enabled: accepted submissions will expire.")
+    elif all(each.broken_until and each.broken_until > now.at for each in enabled):
+        yield Finding(
+            "", "The circuit breakers of all upstreams are open: accepted submissions wait."
+        )
+
+
+def _landing_low(now: Readings) -> Iterator[Finding]:
+    rate, settled = now.landing.rate, now.landing.settled
+    if rate is not None and settled >= SETTLED and rate < LANDED_SHARE:
+        text = f"{100 * rate:.0f}% of the last {grouped(settled)} settled submissions landed."
+        yield Finding("", text)
+
+
+def _landing_behind(now: Readings) -> list[Finding] | None:
+    queue = now.landing.queue
+    if queue is None:
+        return None
+    if queue.age_ms <= now.landing.refused_from_ms:
+        return []
+    text = (
+        f"{grouped(queue.unsent)} accepted submissions are not sent yet, the oldest for"
+        f" {grouped(queue.age_ms)} ms: new ones are refused."
+    )
+    return [Finding("", text)]
+
+
+def _upstreams(_subject: str, now: Readings) -> Iterator[Press]:
+    for each in now.landing.upstreams:
+        if not each.is_enabled and each.id is not None:
+            yield Press("enable", each.name, f" {each.name}")
+        elif each.broken_until is not None and each.broken_until > now.at:
+            yield Press("reset-breaker", each.name, f" of {each.name}")
+
+
+def _sweeps(_subject: str, now: Readings) -> Iterator[Press]:
+    for row in TtlClass.objects.order_by("ttl_seconds"):
+        if batches_to_sweep(row, now=now.at):
+            name = in_units(row.ttl_seconds)
+            yield Press("sweep", name, f" ({name})")
+
+
+RULES = (
+    Rule(
+        *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
+        "Customers get the error unavailable (HTTP 503) for tip addresses of the class.",
+        "No address of the class can be fetched, since it has no open batch with addresses left",
+        "Press Prepare and then Rotate now of the class under TTL classes. The worker does both by"
+        " itself within seconds: check that worker and beat run.",
+        _class_unavailable,
+        Place(LANDING + CALLING, ("addresses", "failures"), _CLASSES),
+        runbook=_TIPS_RUN_OUT,
+        buttons=lambda subject, _: (Press("prepare", subject), Press("rotate", subject)),
+        of_a_run=True,
+    ),
+    Rule(
+        *("class_running_dry", WARNING, 30, 15, "A tip class runs dry"),
+        "The class becomes unavailable once its open batch is used up or its window ends.",
+        "The class has an open batch, and none is prepared behind it",
+        "Press Prepare of the class under TTL classes. The worker prepares two batches by itself:"
+        " check that worker and beat run. If they do and it comes back, raise its batch size.",
+        _class_running_dry,
+        Place(LANDING + CALLING, ("addresses",), _CLASSES),
+        runbook=_TIPS_RUN_OUT,
+        buttons=lambda subject, _: (Press("prepare", subject),),
+        of_a_run=True,
+    ),
+    Rule(
+        *("sweep_stuck", WARNING, 60, 30, "Tips are not swept"),
+        "Tips stay on expired addresses instead of the treasury. Nothing is lost.",
+        "An expired batch is not swept a minute after TIP_SWEEP_AFTER_SECONDS, or a sweep is in"
+        f" progress for more than {duration(SWEEP_PATIENCE)}",
+        "Notes on the batches say why. The node has to answer, and a sweep has to land.",
+        _sweep_stuck,
+        Place(LANDING, ("addresses",), "tipping_tipsweep_changelist"),
+        buttons=_sweeps,
+        of_a_run=True,
+    ),
+    Rule(
+        *("no_upstream", CRITICAL, 10, 20, "No upstream"),
+        "Nothing is sent: accepted submissions wait, or expire.",
+        "No upstream is enabled, or the circuit breakers of all enabled ones are open",
+        "Enable an upstream, or reset a circuit breaker once its cause is fixed.",
+        _no_upstream,
+        Place(LANDING, ("submissions", "landers"), _UPSTREAMS),
+        buttons=_upstreams,
+        by_doctor=False,
+    ),
+    Rule(
+        *("upstream_broken", WARNING, 20, 30, "An upstream is broken"),
+        "Nothing is sent to this upstream; the others are used.",
+        "The circuit breaker of an enabled upstream is open",
+        "It is retried automatically; reset its circuit breaker or disable it on its page.",
+        _upstream_broken,
+        Place(LANDING, ("landers",), _UPSTREAMS),
+        buttons=lambda subject, _: (Press("reset-breaker", subject),),
+    ),
+    Rule(
+        *("landing_low", WARNING, 60, 60, "Little lands"),
+        "Many transactions of customers do not reach a block, or fail there.",
+        f"Less than {LANDED_SHARE:.0%} landed of at least {SETTLED} submissions that"
+        f" settled in {duration(WINDOW)}",
+        "Each submission shows its reason, such as an expired blockhash or a refusing upstream.",
+        _landing_low,
+        Place(LANDING, ("submissions",), "priority_submission_changelist"),
+    ),
+    Rule(
+        *("landing_behind", CRITICAL, 10, 30, "Landing is behind"),
+        "New submissions are refused (landing_behind): they would be sent too late.",
+        "The oldest unsent submission waits for longer than a third of LANDING_BEHIND_SLOTS",
+        "Check that landers run and upstreams answer; start another lander if one is busy.",
+        _landing_behind,
+        Place(LANDING, ("submissions", "landers"), _UPSTREAMS),
+        command=Command(f"{MANAGE} land", "Starts one more lander, until Ctrl-C."),
+    ),
+)

@@ -1,0 +1,159 @@
+"""The rules about the disk, Valkey, PostgreSQL, and deliveries."""
+
+import shlex
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from operations.readings.present import Readings
+from operations.readings.servers import LATE, DiskReading
+from operations.rules.commands import DOCTOR, MANAGE, Command, of_process
+from operations.rules.rule import ALL, CALLING, CRITICAL, ROOM, WARNING, Finding, Place, Rule
+from shared_state.outages import FULL_BYTES
+from staff.formatting import counted, duration, size_of
+
+REDIS_SHARE = 0.8
+SLOW_MILLISECONDS = 100.0
+DISK_FREE, DISK_SHARE = 5_000_000_000, 0.1
+_DELIVERIES, _WEBHOOKS = "alerts_delivery_changelist", "alerts_webhook_changelist"
+
+
+def _disk_low(now: Readings) -> Iterator[Finding]:
+    if _is_low(now.disk):
+        free, total = size_of(now.disk.free), size_of(now.disk.total)
+        yield Finding("", f"{free} of {total} are free for the run directory.")
+    disk = now.database.disk
+    if disk is not None and _is_low(disk):
+        text = f"{size_of(disk.free)} of {size_of(disk.total)} are free for PostgreSQL."
+        yield Finding("database", text)
+
+
+def _is_low(disk: DiskReading) -> bool:
+    return disk.free < disk.total * DISK_SHARE and disk.free < DISK_FREE
+
+
+def _redis_memory(now: Readings) -> list[Finding] | None:
+    if now.redis is None:
+        return None
+    used, most = now.redis.used, now.redis.most
+    if not most or used < REDIS_SHARE * most:
+        return []
+    text = f"Valkey uses {size_of(used)} of at most {size_of(most)}; once full, it refuses writes."
+    return [Finding("", text)]
+
+
+def _redis_down(now: Readings) -> Iterator[Finding]:
+    if now.redis is None:
+        yield Finding("", "Valkey does not answer: limits, queues and landing do not work.")
+    elif not now.redis.takes_writes:
+        why = "the disk is full" if now.disk.free < FULL_BYTES else "its disk is full or broken"
+        yield Finding("", f"Valkey cannot write, {why}: limits, queues and landing do not work.")
+
+
+def _database_down(now: Readings) -> Iterator[Finding]:
+    if now.database.problem:
+        yield Finding("", database_sentence(now.database.problem))
+
+
+def database_sentence(problem: str) -> str:
+    """What an outage of the database means."""
+    return f"{problem}: nothing new is stored, and fates stay open."
+
+
+def _database_slow(now: Readings) -> Iterator[Finding]:
+    if now.database.milliseconds > SLOW_MILLISECONDS:
+        text = f"PostgreSQL takes {now.database.milliseconds:.0f} ms for an empty query."
+        yield Finding("", text)
+
+
+def _webhook_failing(now: Readings) -> Iterator[Finding]:
+    for name in now.alerts.failing:
+        yield Finding(name, f"Deliveries to the webhook {name} fail.")
+
+
+def _deliveries_late(now: Readings) -> Iterator[Finding]:
+    if late := now.alerts.late:
+        count = counted(late, "delivery", "deliveries")
+        yield Finding("", f"{count} overdue by minutes: mails and webhooks about events are late.")
+
+
+def _space(subject: str, _now: Readings) -> list[Command]:
+    if subject == "database":
+        return [Command(f"{MANAGE} plan", "What takes the space, and how fast it grows.")]
+    run_dir = shlex.quote(str(settings.RUN_DIR))
+    return [Command(f"du -xhd2 {run_dir} | sort -h | tail", "What takes the space.")]
+
+
+RULES = (
+    Rule(
+        *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
+        "When it is full, PostgreSQL and Valkey stop writing: nothing new is stored or accepted.",
+        f"Less than {DISK_SHARE:.0%} and less than {size_of(DISK_FREE)} are free for"
+        " the run directory, or for PostgreSQL by DATABASE_DISK_BYTES",
+        "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
+        _disk_low,
+        Place(ROOM, ("space",)),
+        command=_space,
+        by_doctor=False,
+    ),
+    Rule(
+        *("redis_memory_high", WARNING, 30, 60, "Valkey is nearly full"),
+        "When its memory is full, Valkey refuses writes: limits, queues and landing stop.",
+        f"Valkey uses {REDIS_SHARE:.0%} of its maxmemory or more",
+        "See the queues for what waits in it; without a lander it grows.",
+        _redis_memory,
+        Place(ROOM, ("space",)),
+        command=DOCTOR,
+        by_doctor=False,
+    ),
+    Rule(
+        *("redis_down", CRITICAL, 10, 10, "Valkey is down"),
+        "Limits, queues and landing do not work.",
+        "Valkey does not answer, or cannot write",
+        "Free the disk if it is full. The supervisor restarts its own Valkey; with REDIS_URL check"
+        " that server.",
+        _redis_down,
+        Place(ALL, ("servers",)),
+        command=DOCTOR,
+        by_doctor=False,
+    ),
+    Rule(
+        *("database_down", CRITICAL, 10, 10, "PostgreSQL is down"),
+        "Nothing new is stored: slots and fates wait. Submissions are accepted into Valkey, and"
+        " sent. This alarm is mailed and posted at once, and stored later.",
+        "PostgreSQL does not answer, or cannot write",
+        "Free its disk if it is full, or let it write again if it is read-only: everything then"
+        " continues by itself. The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
+        " that server.",
+        _database_down,
+        Place(ALL, ("servers",)),
+        command=DOCTOR,
+    ),
+    Rule(
+        *("database_slow", WARNING, 30, 60, "PostgreSQL is slow"),
+        "Calls that read what is stored are slow.",
+        f"An empty query takes more than {SLOW_MILLISECONDS:.0f} ms",
+        "Check the load and disk of the machine, and pg_stat_activity for long queries.",
+        _database_slow,
+        Place(ROOM, ("servers",)),
+        command=DOCTOR,
+    ),
+    Rule(
+        *("webhook_failing", WARNING, 60, 0, "A webhook fails"),
+        "Its events wait: a delivery is retried for 33 hours.",
+        "The newest delivery to a webhook, of the staff or of a customer, failed",
+        "Its deliveries show the responses; deliver one again once the receiver is fixed.",
+        _webhook_failing,
+        Place(CALLING, ("queues",), _WEBHOOKS),
+    ),
+    Rule(
+        *("deliveries_late", WARNING, 60, 30, "Deliveries are late"),
+        "Mails and webhooks come late, alarms among them.",
+        f"A delivery is overdue by more than {duration(LATE)}",
+        "The worker process delivers them: check that it runs.",
+        _deliveries_late,
+        Place(CALLING, ("queues",), _DELIVERIES),
+        command=lambda *_: of_process("worker"),
+        of_a_run=True,
+    ),
+)
