@@ -16,7 +16,6 @@ from django.urls import get_resolver
 from django.utils.formats import get_format
 
 from config.wsgi import application
-from gateway import edge
 from gateway.routes import endpoint_at
 from reference import pages
 from reference.highlighting import highlighted
@@ -49,7 +48,6 @@ def warm_up() -> None:
     for name in _LATE:
         importlib.import_module(name)
     endpoint_at("/")
-    edge.warm_up()
     client_of_cache: Any = caches["default"]
     client_of_cache.client  # noqa: B018
     get_format("DATETIME_FORMAT")

@@ -39,20 +39,21 @@ def worker(
 ) -> Worker:
     """One process's worker."""
     lanes = edge.Lanes()
-    return Worker(
+    made = Worker(
         application,
         lane_of=lanes.of,
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
-        runs_on_loop=lanes.helping,
-        answer_quickly=known_heads.answer,
-        at_begin=edge.begin_on_loop,
+        on_loop=known_heads.answering,
+        at_begin=lanes.begin,
         on_progress=progress,
         load=load,
         large=edge.large_bodies(lanes, _uploads()),
         client_of=edge.client_of,
     )
+    made.lanes.add(lanes.quick)  # which runs what would block the loop, too
+    return made
 
 
 def _uploads() -> edge.Uploads:

@@ -1,5 +1,5 @@
-"""Requests of one connection that repeat their head: the same answers, headers, limits and refusals
-as the first, which goes through Django.
+"""Calls that the event loop answers without Django: the same answers, headers, limits and refusals
+as by Django, also where a connection repeats its head.
 """
 
 import io
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from gateway import known_heads
 from gateway.known_heads import KnownHead
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker, serving
@@ -30,12 +31,12 @@ def port(tmp_path: Any) -> Iterator[int]:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each request with a head that is known: whether it was answered without Django."""
+    """Of each request that was tried without Django: whether it was answered so."""
     found: list[bool] = []
     answer = KnownHead.answer
 
-    def noting(self: KnownHead, body: bytes) -> Any:
-        response = answer(self, body)
+    async def noting(self: KnownHead, calls: Any, **how: Any) -> Any:
+        response = await answer(self, calls, **how)
         found.append(response is not None)
         return response
 
@@ -62,7 +63,7 @@ def _without(reply: Reply, *names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("accepted", ["", "gzip", "zstd, gzip;q=0.5"])
-def test_a_known_head_is_answered_as_the_first(port, issue, rpc, short, accepted):
+def test_a_known_head_is_answered_as_by_django(port, issue, rpc, short, accepted, monkeypatch):
     key = issue(requests_per_second=10_000, requests_burst=10_000).secret
     block = rpc("/historical", "getBlock", sample.SLOT, {"transactionDetails": "signatures"})
     versions = {"maxSupportedTransactionVersion": 0, "encoding": "base64"}
@@ -71,20 +72,23 @@ def test_a_known_head_is_answered_as_the_first(port, issue, rpc, short, accepted
         ("getSlot",),
         ("getTransaction", block["result"]["signatures"][0], versions),
         ("getTransaction", "no signature"),
-        ("getBlockTime", sample.SLOT + 1),
+        ("getSignatureStatuses", [block["result"]["signatures"][0]]),
     ]
     _replies(port, _request(key, "getSlot"))
     short.clear()
     for each in calls:
-        first, *others = _replies(port, _request(key, *each, **more))
+        with monkeypatch.context() as patch:
+            patch.setattr(known_heads, "_known", lambda *_: None)
+            (first,) = _replies(port, _request(key, *each, **more), 1)
+        others = _replies(port, _request(key, *each, **more))
         for other in others:
             assert (other.status, other.body) == (first.status, first.body)
             changing = ("date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")
             assert _without(other, *changing) == _without(first, *changing)
             assert other.headers.keys() == first.headers.keys()
             assert int(other.headers["x-ratelimit-remaining"]) < 10_000
-        assert len({each.headers["x-request-id"] for each in (first, *others)}) == 3
-    assert short == [True] * 2 * len(calls)
+        assert len({each.headers["x-request-id"] for each in (first, *others)}) == 4
+    assert short == [True] * 3 * len(calls)
 
 
 def test_the_clients_own_request_id_comes_back_where_it_is_sane(port, api_key, short):
