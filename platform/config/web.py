@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from socket import socket
 
 from django.conf import settings
@@ -45,14 +46,14 @@ def worker(
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
-        on_loop=known_heads.answering,
+        on_loop=partial(known_heads.answering, lanes),
         at_begin=lanes.begin,
         on_progress=progress,
         load=load,
         large=edge.large_bodies(lanes, _uploads()),
         client_of=edge.client_of,
     )
-    made.lanes.add(lanes.quick)  # which runs what would block the loop, too
+    made.lanes |= lanes.all
     return made
 
 

@@ -4,8 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-
-from django.http import HttpRequest
+from typing import Any
 
 from access import finished_calls
 from access.callers import Caller
@@ -26,9 +25,8 @@ from jsonrpc.methods import MethodTable
 class Call:
     """The request as the first argument of every RPC method.
 
-    `now` is an aware datetime, `address` the client's address as text, `query` the query string.
-    `request` is Django's own, None for an async method. `headers` of a method are added to the
-    response of a call outside a batch.
+    `now` is an aware datetime, `address` the client's address as text, `meta` the WSGI environment
+    of the head. `headers` of a method are added to the response of a call outside a batch.
     """
 
     caller: Caller
@@ -36,10 +34,14 @@ class Call:
     now: datetime
     request_id: str
     address: str
-    query: str = ""
-    request: HttpRequest | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
     budget: Budget = field(default_factory=Budget)
     headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> str:
+        """The query string."""
+        return str(self.meta.get("QUERY_STRING", ""))
 
 
 class Observer:

@@ -158,6 +158,7 @@ class Lanes:
             at_end=close,
         )
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
+        self.all = {self.quick, self.expensive, self.node, self.pages}
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         """Prepares the loop for async methods: their queries and scripts use connections of its
@@ -178,7 +179,7 @@ class Lanes:
 
     def _submit(self, job: Callable[[], None]) -> None:
         def run() -> None:
-            with _database():
+            with usable_database():
                 job()
 
         self.quick.threads.submit(run)
@@ -192,26 +193,29 @@ class Lanes:
             return self.pages, b""
         if request.method != "POST":
             if getattr(getattr(match.func, "cls", None), "asks_node", False):
-                return self.node, _holder(request, address)
+                return self.node, holder_of(request, address)
             return self.quick, b""
         methods: MethodTable | None = getattr(match.func, "methods", None)
         if methods is None:
             return self.quick, b""
         if len(request.body) > settings.MAX_BODY:
             # Only expensive methods take it, and reading all of it would hold up the loop.
-            return self.expensive, _holder(request, address)
+            return self.expensive, holder_of(request, address)
         calls = calls_of(request)
         if isinstance(calls, RpcError):
             return self.quick, b""
+        lane = self.of_calls(calls, methods)
+        return lane, b"" if lane is self.quick else holder_of(request, address)
+
+    def of_calls(self, calls: rpc.Requests, methods: MethodTable) -> Lane:
+        """The lane of the most demanding method."""
         names = [each.method for each in calls.items]
         found = [method for name in names if (method := methods.get(name)) is not None]
         # A single call that is forwarded waits on the loop.
         forwards = calls.batch and any(map(methods.falls_back, names))
         if forwards or any(each.asks_node for each in found):
-            return self.node, _holder(request, address)
-        if any(each.is_expensive for each in found):
-            return self.expensive, _holder(request, address)
-        return self.quick, b""
+            return self.node
+        return self.expensive if any(each.is_expensive for each in found) else self.quick
 
 
 def calls_of(request: Request) -> rpc.Requests | RpcError:
@@ -223,7 +227,7 @@ def calls_of(request: Request) -> rpc.Requests | RpcError:
 
 
 @contextlib.contextmanager
-def _database() -> Iterator[None]:
+def usable_database() -> Iterator[None]:
     """A thread's connection is usable, and closed afterwards if it is old or failed."""
     close_lost_connection()
     try:
@@ -247,7 +251,7 @@ def large_bodies(lanes: Lanes, uploads: Uploads) -> LargeBodies:
         find = uploads.get(request.decoded_path)
         if find is None:
             return _sender_of_large(request, address)
-        with _database():
+        with usable_database():
             return find(request.environ((address, 0), _ADDRESS))
 
     return LargeBodies(
@@ -268,7 +272,7 @@ def _takes_large(request: Request) -> bool:
 def _sender_of_large(request: Request, address: str) -> bytes | None:
     """In a thread: the key that sends the body; None if it may not send one."""
     try:
-        with _database():
+        with usable_database():
             meta = request.environ((address, 0), _ADDRESS)
             caller = caller_of(meta, now=datetime.now(UTC))
             view = _view_of(request)
@@ -281,7 +285,7 @@ def _sender_of_large(request: Request, address: str) -> bytes | None:
     return b"%d" % caller.key_id if may and caller.key_id is not None else None
 
 
-def _holder(request: Request, address: str) -> bytes:
+def holder_of(request: Request, address: str) -> bytes:
     """The caller for fair turns: the key as sent, or the client's address."""
     key = request.header(b"authorization")
     if key or b"api_key" in request.query.encode():

@@ -157,8 +157,7 @@ class RpcEndpoint(Endpoint):
             self.now,
             identity,
             request.client_address,
-            meta.get("QUERY_STRING", ""),
-            request,
+            meta,
             Budget(caller),
         )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""

@@ -1,25 +1,29 @@
-"""Calls that the web server's loop answers, without Django's request, handler, view and response:
-a request's head is resolved once for all requests of a connection with the same head.
+"""Single calls with a valid key, admitted on the web server's loop without Django's request,
+handler, view and response: a head is resolved once for all requests of a connection that have it.
 """
 
+import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+
+from django.conf import settings
 
 from access import buckets, key_text
 from access.buckets import Taken
 from access.callers import Caller
 from access.services import keys
-from eventloop.faces import in_thread
+from eventloop.faces import in_thread, started
 from gateway.addresses import came_in_clear, client_address
+from gateway.answers import Answered
 from gateway.authentication import key_of
 from gateway.bodies import is_plain_json
 from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls, refused
-from gateway.edge import calls_of
+from gateway.edge import Lanes, calls_of, holder_of, usable_database
 from gateway.endpoint import RpcEndpoint
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
@@ -32,23 +36,22 @@ from gateway.throttles import refusal_of, still_known
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
+from webserver.connections import Connection
+from webserver.lanes import Lane
 from webserver.requests import Request
 from webserver.responses import Response
 
 log = logging.getLogger(__name__)
 
-# Bytes of a body that is read here: more would hold up the loop.
-_LONGEST_BODY = 4_096
-
 
 def answering(
-    request: Request, address: tuple[str, int]
+    lanes: Lanes, request: Request, connection: Connection
 ) -> Coroutine[Any, Any, Response | None] | None:
-    """Answers a single call of an async method, or one that is forwarded, by a valid key. None for
-    all else, which the coroutine may find as well, before it took anything: a thread runs the
+    """Answers a single call by a valid key: an async method on the loop, another in its lane. None
+    for all else, which the coroutine may find as well, before it took anything: a thread runs the
     application.
     """
-    if request.method != "POST" or not 0 <= request.length <= _LONGEST_BODY:
+    if request.method != "POST" or not 0 <= request.length <= settings.MAX_BODY:
         return None
     shared = request.shared
     head = None if shared is None else shared.known
@@ -64,13 +67,45 @@ def answering(
     if isinstance(calls, RpcError) or calls.batch or (one := calls.items[0]).error is not None:
         return None
     method = methods.get(one.method)
-    if not (methods.falls_back(one.method) if method is None else method.is_async):
+    if method is None and not methods.falls_back(one.method):
         return None
     if head is None:
-        head = _known(request, view, address) or _UNKNOWN
+        head = _known(request, view, connection.peer) or _UNKNOWN
         if shared is not None:
             shared.known = head
-    return head.answer(calls, forwards=method is None) if isinstance(head, KnownHead) else None
+    if not isinstance(head, KnownHead):
+        return None
+    turn = None
+    if method is not None and not method.is_async:
+        lane = lanes.of_calls(calls, methods)
+        holder = b"" if lane is lanes.quick else holder_of(request, connection.peer[0])
+        if not lane.has_room() or not lane.has_room_for(holder):
+            return None
+        turn = Turn(lane, holder, connection)
+    return head.answer(calls, turn, forwards=method is None)
+
+
+@dataclass(slots=True)
+class Turn:
+    """A place in a lane, for a call of a connection."""
+
+    lane: Lane
+    holder: bytes
+    connection: Connection
+
+    async def take(self, answering: Coroutine[Any, Any, Answered], observe: Observer) -> Answered:
+        """Runs the call in a thread, unless its client left, and what is left of it on the loop."""
+
+        def run() -> tuple[Answered] | None:
+            if self.connection.is_lost:
+                answering.close()
+                return (Answered([]),)
+            observe.started = time.perf_counter()
+            with usable_database():
+                return started(answering)
+
+        found = await self.lane.run(run, self.holder)
+        return found[0] if found is not None else await asyncio.create_task(answering)
 
 
 _UNKNOWN = object()
@@ -95,7 +130,7 @@ def _known(request: Request, view: Any, address: tuple[str, int]) -> "KnownHead 
         secret,
         key_text.digest_of(secret),
         address_of_client,
-        meta["QUERY_STRING"],
+        {name: value for name, value in meta.items() if name != "wsgi.input"},
         meta.get("HTTP_ACCEPT_ENCODING", ""),
         sane_request_id(meta.get("HTTP_X_REQUEST_ID")),
     )
@@ -112,18 +147,20 @@ class KnownHead:
     secret: str = field(repr=False)
     digest: bytes
     address: str
-    query: str
+    meta: Mapping[str, Any] = field(repr=False)
     accepted: str
     request_id: str | None
     # The caller that passed the checks last: callers are compared by identity.
     _admitted: Caller | None = None
     _is_narrow: bool = True
 
-    async def answer(self, calls: rpc.Requests, *, forwards: bool) -> Response | None:
-        """The response to the call, which the fallback answers if it `forwards`; None if the
-        application is to answer it, or to refuse it.
+    async def answer(
+        self, calls: rpc.Requests, turn: "Turn | None", *, forwards: bool
+    ) -> Response | None:
+        """The response to the call, on the loop or in its `turn`; the fallback answers it if it
+        `forwards`. None if the application is to answer it, or to refuse it.
         """
-        started, now = time.perf_counter(), datetime.now(UTC)
+        began, now = time.perf_counter(), datetime.now(UTC)
         one = calls.items[0]
         methods, name = self.methods, one.method
         try:
@@ -140,7 +177,7 @@ class KnownHead:
             caller.key_id,
             address=address,
             request_id=identity,
-            started=started,
+            started=began,
             path=self.path,
             error_format=self.policy.error_format,
         )
@@ -158,12 +195,13 @@ class KnownHead:
                 refusal = error_of(error, request_id=identity, method=name, key_id=key_id, log=log)
                 return refused(refusal, observe, name).response(identity, taken)
         budget = Budget(caller)
-        call = Call(caller, self.host, now, identity, address, self.query, None, budget)
+        call = Call(caller, self.host, now, identity, address, self.meta, budget)
         if forwards:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
             return Response(200, (), later=handing.response, is_known=True)
-        answered = await answer_calls(calls, methods, call, observe, self.policy, self.accepted)
+        answering = answer_calls(calls, methods, call, observe, self.policy, self.accepted)
+        answered = await (answering if turn is None else turn.take(answering, observe))
         response = answered.response(identity, taken)
         response.is_known = True
         return response

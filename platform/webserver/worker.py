@@ -56,7 +56,7 @@ _GRACE_SECONDS = 4.0
 _IDLE_SECONDS = 0.25
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
-_MOST_ON_LOOP = 1_000
+_MOST_ON_LOOP = 2_500
 
 
 class Worker:
@@ -130,7 +130,7 @@ class Worker:
                 return
             answering = None
             if len(self._answering) < _MOST_ON_LOOP:
-                answering = self._on_loop(request, connection.peer)
+                answering = self._on_loop(request, connection)
             if answering is not None:
                 assert self._loop is not None
                 task = self._loop.create_task(self._answer_on_loop(connection, request, answering))

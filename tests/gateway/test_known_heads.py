@@ -4,12 +4,17 @@ as by Django, also where a connection repeats its head.
 
 import io
 import json
+import socket
+import struct
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from gateway import known_heads
 from gateway.known_heads import KnownHead
@@ -35,8 +40,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     answer = KnownHead.answer
 
-    async def noting(self: KnownHead, calls: Any, **how: Any) -> Any:
-        response = await answer(self, calls, **how)
+    async def noting(self: KnownHead, *args: Any, **how: Any) -> Any:
+        response = await answer(self, *args, **how)
         found.append(response is not None)
         return response
 
@@ -73,6 +78,10 @@ def test_a_known_head_is_answered_as_by_django(port, issue, rpc, short, accepted
         ("getTransaction", block["result"]["signatures"][0], versions),
         ("getTransaction", "no signature"),
         ("getSignatureStatuses", [block["result"]["signatures"][0]]),
+        ("getBlock", sample.SLOT, versions),
+        ("getBlock", sample.SLOT + 1),
+        ("getBlocks", sample.SLOT, sample.SLOT + 5),
+        ("rpc.discover",),
     ]
     _replies(port, _request(key, "getSlot"))
     short.clear()
@@ -150,7 +159,6 @@ def test_what_is_not_for_it_is_left_to_the_application(port, api_key, tier, shor
     _replies(port, _request(api_key, "getSlot"))
     short.clear()
     cases: list[tuple[bytes, int]] = [
-        (_request(api_key, "getBlocks", sample.SLOT, sample.SLOT), 200),
         (_request(api_key, "getSlot", Content_Encoding="gzip"), 415),
         (_request(None, "getSlot"), 200),
         (_request("tmk_unknown", "getSlot"), 401),
@@ -192,3 +200,32 @@ def test_answers_keep_their_order_on_a_connection(port, api_key, short):
             client.send(post("/historical", json.dumps(body).encode(), *headers))
             assert answer(client.reply().body) == number
     assert short.count(True) >= 40
+
+
+def test_a_call_whose_client_left_before_its_turn_is_not_run(port, issue, short, settings):
+    from access import usage
+    from access.models import UsageMinute
+    from access.tasks import roll_up_usage
+
+    key = issue(requests_per_second=10_000, requests_burst=10_000)
+    _replies(port, _request(key.secret, "getSlot"), 1)
+    usage.flush()
+    at_once = settings.DEAR_CALLS_OF_KEY
+    with psycopg.connect(**connection.get_connection_params()) as other, ExitStack() as clients:
+        other.execute("LOCK TABLE historical_block IN ACCESS EXCLUSIVE MODE")
+        # As many wait for the lock as may run, and one behind them.
+        waiting = [clients.enter_context(Client(port)) for _ in range(at_once)]
+        for number, client in enumerate(waiting):
+            client.send(_request(key.secret, "getBlock", sample.SLOT + 1 + number))
+        with Client(port) as leaving:
+            leaving.send(_request(key.secret, "getBlock", sample.SLOT + 100))
+            leaving.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with Client(port) as following:  # behind the reset, which the loop has seen by then
+            following.send(_request(key.secret, "getSlot")).reply()
+        other.rollback()
+        assert [client.reply().status for client in waiting] == [200] * at_once
+    assert _replies(port, _request(key.secret, "getBlock", sample.SLOT), 1)[0].status == 200
+    usage.flush()
+    roll_up_usage()
+    rows = UsageMinute.objects.filter(key_id=key.key.id, method="getBlock")
+    assert sum(row.calls for row in rows) == at_once + 1

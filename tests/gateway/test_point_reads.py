@@ -23,11 +23,14 @@ _JSON = "Content-Type: application/json"
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Where calls were begun: `loop` for each on the loop, `thread` for each in a thread."""
+    """Where calls ran: `loop` for each that the loop admitted, and `lane` behind it for a plain
+    method; `thread` for each that the application answered in a thread.
+    """
+    from gateway.known_heads import Turn
     from webserver.worker import Worker
 
     found: list[str] = []
-    on_loop, submit = Worker._answer_on_loop, Worker._submit
+    on_loop, submit, take = Worker._answer_on_loop, Worker._submit, Turn.take
 
     async def answer(self: Any, *args: Any) -> None:
         found.append("loop")
@@ -37,6 +40,11 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append("thread")
         submit(self, *args)
 
+    async def in_lane(self: Any, *args: Any) -> Any:
+        found.append("lane")
+        return await take(self, *args)
+
+    monkeypatch.setattr(Turn, "take", in_lane)
     monkeypatch.setattr(Worker, "_answer_on_loop", answer)
     monkeypatch.setattr(Worker, "_submit", in_thread)
     return found
@@ -115,7 +123,7 @@ def test_lists_blocks_and_accounts_are_read_in_threads(call, rpc, begun):
     ]
     for each in calls:
         assert call(*each)[1]["result"] == rpc("/historical", *each)["result"]
-    assert begun == ["thread"] * len(calls)
+    assert begun == ["loop", "lane"] * len(calls)
 
 
 def test_a_method_runs_on_the_loop_though_a_thread_admitted_its_caller(port, rpc, tier, begun):
@@ -146,11 +154,11 @@ def test_other_methods_are_left_to_threads_whatever_their_body_says(call, begun)
     begun.clear()
     status, answer = call("getTransactionsForAddress", "getSlot", path="/historical")
     assert (status, answer["error"]["code"]) == (200, -32602)
-    assert begun == ["thread"]
+    assert begun == ["loop", "lane"]
     begun.clear()
     nowhere = "11111111111111111111111111111112"
     assert call("getTransactionsForAddress", nowhere)[1]["result"]["data"] == []
-    assert begun == ["thread"]
+    assert begun == ["loop", "lane"]
 
 
 @pytest.mark.parametrize("keyed", [True, False])
