@@ -3,7 +3,6 @@ changes, so a text is right for as long as that recording is stored, which its k
 blockhash would not do, since a block that is recorded again, from another source, may have another.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from threading import Event, Lock
@@ -49,11 +48,11 @@ class BodyCache(Generic[T]):
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The text under the key, made when it is not there. Threads that want the same text wait
-        for the one that makes it; an event loop, which serves others meanwhile, makes its own.
+        for the one that makes it.
         """
         text = self.find(key)
         if text is None:
-            text = make() if _is_on_loop() else self._made(key, make)
+            text = self._made(key, make)
             self.keep(key, text)
         return text
 

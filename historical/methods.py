@@ -1,6 +1,8 @@
 """The ledger's RPC methods: the standard node's, on finalized blocks."""
 
-from typing import Annotated, TypeVar
+from collections.abc import Coroutine
+from functools import partial
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from django.conf import settings
 from solders.pubkey import Pubkey
@@ -9,7 +11,6 @@ from solders.signature import Signature
 from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
 from chain.node_version import NodeVersion, node_version, refuses_base58
 from chain.units import Slot, UnixTimestamp
-from eventloop.calls import require_thread
 from gaps.coverage import CoverageConfig, window_of
 from gaps.errors import EmptyRange
 from gateway.calls import Call
@@ -60,7 +61,7 @@ from historical.services.remote_history import RemoteReads, is_below
 from jsonrpc.methods import MethodTable
 from jsonrpc.node_params import NodeWord
 from jsonrpc.params import U64, USIZE
-from jsonrpc.wire import Encoded
+from jsonrpc.wire import Encoded, encode
 
 methods = MethodTable(as_node=True)
 
@@ -94,10 +95,10 @@ def _rules() -> NodeVersion:
     return node_version(settings.LEDGER_API_VERSION)
 
 
-def _await_slot(config: ContextConfig) -> None:
+async def _await_slot(config: ContextConfig) -> None:
     """Of the methods whose `minContextSlot` older nodes do not read."""
     if config.min_context_slot is not None and _rules().awaits_statuses:
-        bounds.require_context_slot(config.min_context_slot)
+        await bounds.arequire_context_slot(config.min_context_slot)
 
 
 def _readable(config: TransactionConfig) -> None:
@@ -107,6 +108,10 @@ def _readable(config: TransactionConfig) -> None:
     if refuses_base58(_rules(), config.encoding, config.max_supported_transaction_version):
         raise Base58Unsupported(config.max_supported_transaction_version)
 
+
+T = TypeVar("T")
+# A result, or the reading of it from the remote archive, for which no thread waits.
+Later: TypeAlias = T | Coroutine[Any, Any, T]
 
 C = TypeVar("C", bound=TransactionConfig)
 
@@ -121,9 +126,6 @@ def _reads(call: Call) -> RemoteReads:
     return RemoteReads(call.caller.key_id or call.address, call.headers)
 
 
-# Entries of a list that an event loop may write: more would hold it up.
-_QUICK_LIMIT = 250
-
 _READS = (MinContextSlotNotReached, CommitmentUnsupported)
 _NO_BLOCK = (BlockCleanedUp, BlockNotAvailable, SlotSkipped, SlotMissing)
 _WRITTEN = (Base58Unsupported, UnsupportedTransactionVersion, SealedDataDamaged)
@@ -134,10 +136,9 @@ _LISTS = (*_READS, *_REMOTE, RangeTooLarge, RangeHasGaps)
 @methods.add(
     "getTransaction",
     result=TransactionEntry | None,
-    quick=True,
     errors=(*_READS, *_NO_BLOCK, *_REMOTE, *_WRITTEN),
 )
-def get_transaction(
+async def get_transaction(
     call: Call,
     signature: Signature,
     config: Annotated[
@@ -154,8 +155,8 @@ def get_transaction(
     _readable(config)
     if config.commitment is Commitment.PROCESSED:
         raise CommitmentUnsupported
-    _await_slot(config)
-    return transactions.transaction(
+    await _await_slot(config)
+    return await transactions.atransaction(
         signature,
         encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
@@ -166,10 +167,9 @@ def get_transaction(
 
 @methods.add(
     "getSignatureStatuses",
-    quick=True,
     errors=(MinContextSlotNotReached, TooManySignatures, SealedDataDamaged),
 )
-def get_signature_statuses(
+async def get_signature_statuses(
     call: Call, signatures: list[Signature], config: StatusesConfig = StatusesConfig()
 ) -> SignatureStatuses:
     """What became of transactions, by their signatures.
@@ -177,12 +177,12 @@ def get_signature_statuses(
     signatures: up to 256 of them
     config: how to look
     """
-    _await_slot(config)
+    await _await_slot(config)
     return SignatureStatuses(
         context=Context(
-            slot=bounds.newest_slot_or_none() or 0, api_version=settings.LEDGER_API_VERSION
+            slot=await bounds.anewest_slot_or_none() or 0, api_version=settings.LEDGER_API_VERSION
         ),
-        value=transactions.signature_statuses(signatures),
+        value=await transactions.asignature_statuses(signatures),
     )
 
 
@@ -191,7 +191,6 @@ def get_signature_statuses(
     result=Block,
     errors=(*_READS, *_NO_BLOCK, *_REMOTE, *_WRITTEN),
     expensive=True,
-    quick=True,
 )
 def get_block(
     call: Call,
@@ -199,7 +198,7 @@ def get_block(
     config: Annotated[
         TransactionEncoding | BlockConfig, NodeWord("RpcEncodingConfigWrapper")
     ] = BlockConfig(),
-) -> Encoded:
+) -> Later[Encoded]:
     """A block with its transactions and rewards. A slot without a block is an error that says
     whether the leader made none, or the ledger does not have it.
 
@@ -208,28 +207,28 @@ def get_block(
     """
     config = _whole(config, BlockConfig)
     _readable(config)
-    details = config.transaction_details or TransactionDetails.FULL
-    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS) and not is_below(slot):
-        require_thread()
     _finalized(config)
-    return blocks.block(
+    reads = _reads(call)
+    read = partial(
+        blocks.block,
         slot,
         encoding=config.encoding or TransactionEncoding.JSON,
-        details=details,
+        details=config.transaction_details or TransactionDetails.FULL,
         rewards=config.rewards is not False,
         max_version=config.max_supported_transaction_version,
         wanted=config.form or BlockForm.CURRENT,
-        reads=_reads(call),
+        reads=reads,
     )
+    return reads.later(read) if is_below(slot) else read()
 
 
-@methods.add("getBlocks", errors=_LISTS, quick=True)
+@methods.add("getBlocks", result=list[int], errors=_LISTS)
 def get_blocks(
     call: Call,
     start_slot: U64,
     end_slot: Annotated[U64 | BlocksConfig, NodeWord("RpcBlocksConfigWrapper")] | None = None,
     config: BlocksConfig = BlocksConfig(),
-) -> list[int]:
+) -> Later[Encoded]:
     """Which slots of a range hold a block. The header `X-Ledger-Gaps` names slots between them that
     the ledger does not have, though they may hold one.
 
@@ -241,16 +240,20 @@ def get_blocks(
     """
     if isinstance(end_slot, BlocksConfig):
         config, end_slot = end_slot, None
-    if not is_below(start_slot + blocks.MAX_SLOTS if end_slot is None else end_slot):
-        require_thread()
     _finalized(config)
-    return slots_between(start_slot, end_slot, _reads(call), strict=config.gaps == "error")
+    reads, strict = _reads(call), config.gaps == "error"
+
+    def read() -> Encoded:
+        return Encoded(encode(slots_between(start_slot, end_slot, reads, strict=strict)))
+
+    last = start_slot + blocks.MAX_SLOTS if end_slot is None else end_slot
+    return reads.later(read) if is_below(last) else read()
 
 
-@methods.add("getBlocksWithLimit", errors=_LISTS, quick=True)
+@methods.add("getBlocksWithLimit", result=list[int], errors=_LISTS)
 def get_blocks_with_limit(
     call: Call, start_slot: U64, limit: USIZE, config: BlocksConfig = BlocksConfig()
-) -> list[int]:
+) -> Later[Encoded]:
     """The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of
     them that the ledger does not have, though they may hold one.
 
@@ -259,15 +262,17 @@ def get_blocks_with_limit(
     config: what every method takes, and what is to happen where slots are missing
     returns: the slots that hold a block, lowest first
     """
-    if not is_below(start_slot + blocks.MAX_SLOTS):
-        require_thread()
     _finalized(config)
-    return slots_from(start_slot, limit, _reads(call), strict=config.gaps == "error")
+    reads, strict = _reads(call), config.gaps == "error"
+
+    def read() -> Encoded:
+        return Encoded(encode(slots_from(start_slot, limit, reads, strict=strict)))
+
+    return reads.later(read) if is_below(start_slot + blocks.MAX_SLOTS) else read()
 
 
 @methods.add(
     "getSignaturesForAddress",
-    quick=True,
     result=list[AddressSignature],
     errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged),
 )
@@ -283,8 +288,6 @@ def get_signatures_for_address(
     """
     limit = addresses.MAX_LIMIT if config.limit is None else config.limit
     addresses.require_limit(limit, addresses.MAX_LIMIT)
-    if limit > _QUICK_LIMIT:
-        require_thread()
     _finalized(config)
     return addresses.signatures_for_address(
         address,
@@ -343,35 +346,39 @@ def get_transactions_for_address(
     )
 
 
-@methods.add("getSlot", quick=True, errors=(MinContextSlotNotReached, LedgerEmpty))
-def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
+@methods.add("getSlot", errors=(MinContextSlotNotReached, LedgerEmpty))
+async def get_slot(call: Call, config: ContextConfig = ContextConfig()) -> Slot:
     """The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
     ahead.
 
     config: what every method takes
     returns: the slot
     """
-    bounds.require_context_slot(config.min_context_slot)
-    return bounds.newest_slot()
+    await bounds.arequire_context_slot(config.min_context_slot)
+    return await bounds.anewest_slot()
 
 
-@methods.add("getBlockTime", quick=True, errors=(*_NO_BLOCK, *_REMOTE))
-def get_block_time(call: Call, slot: U64) -> UnixTimestamp | None:
+@methods.add("getBlockTime", result=UnixTimestamp | None, errors=(*_NO_BLOCK, *_REMOTE))
+def get_block_time(call: Call, slot: U64) -> Later[UnixTimestamp | None]:
     """When a block was made, as its validators estimated it.
 
     slot: the block's slot
     returns: Unix seconds; null where no time was recorded
     """
-    return blocks.block_time(slot, _reads(call))
+    reads = _reads(call)
+    read = partial(blocks.block_time, slot, reads)
+    return reads.later(read) if is_below(slot) else read()
 
 
-@methods.add("getFirstAvailableBlock", quick=True, errors=(LedgerEmpty, *_REMOTE))
-def get_first_available_block(call: Call) -> Slot:
+@methods.add("getFirstAvailableBlock", result=Slot, errors=(LedgerEmpty, *_REMOTE))
+def get_first_available_block(call: Call) -> Later[Slot]:
     """The lowest slot that is served: of the ledger, or of the remote history below it.
 
     returns: the slot
     """
-    return coverage.first_available_block(_reads(call))
+    reads = _reads(call)
+    read = partial(coverage.first_available_block, reads)
+    return reads.later(read) if coverage.may_begin_remotely() else read()
 
 
 @methods.add("getLedgerCoverage", errors=(EmptyRange,))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from columns import clusters, loop_queries, raw_queries
+from columns import clusters, raw_queries
 from config.cluster import SPREAD
 
 COLUMNS = {each.table: each.column for each in SPREAD}
@@ -105,7 +105,6 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         patch.setattr(clusters, "is_always_apart", True)
         patch.setattr(raw_queries, "execute", executed)
         patch.setattr(raw_queries, "_send", sent_together)
-        patch.setattr(loop_queries.raw_queries, "execute", executed)
         yield found
     found += [f"{', '.join(why)}: {' '.join(sql.split())}" for sql in sent if (why := faults(sql))]
     assert sent, "no statement was seen"

@@ -1,14 +1,14 @@
-"""Calls on an event loop that runs in a thread of the test's process."""
+"""Coroutines on a loop like the web server's, which runs in a thread of the test's process."""
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import uvloop
 from django.db import connections
 
-from eventloop.calls import LoopCalls
+from eventloop import faces
 from tests.patience import PATIENCE_SECONDS
 from webserver.threads import Threads
 
@@ -26,33 +26,21 @@ class Loop:
     async def _main(self, begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]]) -> None:
         self._loop = asyncio.get_running_loop()
         self._end = asyncio.Event()
-        self._calls = LoopCalls(self._loop)
+        faces.begin(self._loop, self.threads.submit)
         end = begin(self._loop)
         self._ready.set()
         await self._end.wait()
         end()
+        faces.end()
 
-    def run(self, *functions: Callable[[], Any]) -> list[Any]:
+    def run(self, *functions: Callable[[], Coroutine[Any, Any, Any]]) -> list[Any]:
         """What each gives or raises; all are begun in one turn of the loop."""
-        results: list[Any] = [None] * len(functions)
-        left = threading.Semaphore(0)
 
-        def begin() -> None:
-            for number, function in enumerate(functions):
+        async def gathered() -> list[Any]:
+            return await asyncio.gather(*(each() for each in functions), return_exceptions=True)
 
-                def body(number: int = number, function: Callable[[], Any] = function) -> None:
-                    try:
-                        results[number] = function()
-                    except BaseException as error:
-                        results[number] = error
-                    left.release()
-
-                self._calls.begin(body, self.threads.submit)
-
-        self._loop.call_soon_threadsafe(begin)
-        for _ in functions:
-            assert left.acquire(timeout=PATIENCE_SECONDS)
-        return results
+        found = asyncio.run_coroutine_threadsafe(gathered(), self._loop)
+        return found.result(PATIENCE_SECONDS)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)

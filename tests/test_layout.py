@@ -16,7 +16,8 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 
 # A package imports packages of lower floors; between areas, only along STEPS.
 FLOORS = [
-    {"chain", "jsonrpc", "embedded", "eventloop"},
+    {"eventloop"},
+    {"chain", "jsonrpc", "embedded"},
     {"columns"},
     {"upstream", "simulator", "staff", "webserver", "shared_state"},
     {"grpcserver"},

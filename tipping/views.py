@@ -11,7 +11,6 @@ from access import capped_buckets
 from access.buckets import Taken
 from access.callers import Caller
 from gateway.refusals import TooManyRequests
-from gateway.throttles import CallerQuota
 from gateway.views import EndpointRequest, ReadView
 from jsonrpc.wire import As
 from shared_state.outages import AWAY
@@ -33,20 +32,16 @@ _QUOTA = "tip_fetches"
 _AWAY_SECONDS = 2
 
 
-class AnonymousFetches(CallerQuota):
-    """Callers without a key share one bucket."""
-
-    def take(self, request: EndpointRequest, view: ReadView) -> Taken | None:
-        if request.user.key_id is not None:
-            return None
-        return capped_buckets.take(request.user, _QUOTA, cap=None, now=view.now)
-
-
 class TipInfoView(ReadView):
     name = "tipinfo"
     result = TipInfo
     errors = (TooManyRequests, TipAddressesUnavailable)
-    throttle_classes = (AnonymousFetches,)
+
+    def take_quota(self, request: EndpointRequest) -> Taken | None:
+        """Callers without a key share one bucket."""
+        if request.user.key_id is not None:
+            return None
+        return capped_buckets.take(request.user, _QUOTA, cap=None, now=self.now)
 
     def get(self, request: EndpointRequest) -> Response:
         """Which classes of tip addresses can be fetched now, and your limits. Read it once at the

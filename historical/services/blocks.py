@@ -8,7 +8,6 @@ from chain.blocks import Form
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
-from eventloop.calls import require_thread
 from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
 from historical.services import remote_blocks
 from historical.services.bounds import newest_slot_or_none, why_no_block
@@ -185,14 +184,12 @@ def _first_unsupported(row: BlockRow, max_version: int | None) -> int:
     lowest = 0 if max_version is None else max_version + 1
     if row.newest_version == lowest:
         return lowest
-    require_thread()
     versions = map(block_json.version_of, block_json.split(_texts(row)))
     return next(each for each in versions if not block_json.is_supported(each, max_version))
 
 
 def _signature_list(row: BlockRow, rewards: bool) -> bytes:
     """The whole result."""
-    require_thread()  # some milliseconds for thousands of them
     return block_json.signatures_text(_header(row, rewards), _signatures(row))
 
 

@@ -1,6 +1,7 @@
 """The ledger's oldest and newest slots, and the error for a slot without a block."""
 
 from chain.units import Slot
+from eventloop.faces import complete
 from historical.errors import (
     BlockCleanedUp,
     BlockNotAvailable,
@@ -13,27 +14,43 @@ from historical.store import blocks as store
 from jsonrpc.errors import RpcError
 
 
-def newest_slot() -> Slot:
+async def anewest_slot() -> Slot:
     """The highest stored slot; raises LedgerEmpty."""
-    return _bounds()[1]
+    newest = await anewest_slot_or_none()
+    if newest is None:
+        raise LedgerEmpty
+    return newest
 
 
 def first_available_block() -> Slot:
     """The lowest stored slot; raises LedgerEmpty."""
-    return _bounds()[0]
+    bounds = store.bounds()
+    if bounds is None:
+        raise LedgerEmpty
+    return Slot(bounds[0])
 
 
 def newest_slot_or_none() -> Slot | None:
     """The highest stored slot, None while the ledger is empty."""
-    bounds = store.bounds()
+    return complete(anewest_slot_or_none())
+
+
+async def anewest_slot_or_none() -> Slot | None:
+    """The same, awaited."""
+    bounds = await store.abounds()
     return None if bounds is None else Slot(bounds[1])
 
 
 def require_context_slot(required: int | None) -> None:
     """Raises MinContextSlotNotReached when the ledger does not reach the slot."""
+    complete(arequire_context_slot(required))
+
+
+async def arequire_context_slot(required: int | None) -> None:
+    """The same, awaited."""
     if required is None:
         return
-    newest = newest_slot_or_none() or Slot(0)
+    newest = await anewest_slot_or_none() or Slot(0)
     if newest < required:
         raise MinContextSlotNotReached(newest, Slot(required))
 
@@ -49,10 +66,3 @@ def why_no_block(slot: int) -> RpcError:
     if parent is not None and parent < slot:
         return SlotSkipped(Slot(slot))
     return SlotMissing(Slot(slot))
-
-
-def _bounds() -> tuple[Slot, Slot]:
-    bounds = store.bounds()
-    if bounds is None:
-        raise LedgerEmpty
-    return Slot(bounds[0]), Slot(bounds[1])

@@ -16,13 +16,19 @@ from historical.store import blocks as store
 from historical.store.coverage import count_blocks
 
 
+def may_begin_remotely() -> bool:
+    """Whether the archive may have blocks below the ledger's."""
+    stored = store.bounds()
+    return is_configured() and (stored is None or stored[0] > _first_remote_slot())
+
+
 def first_available_block(reads: RemoteReads) -> Slot:
     """The lowest slot that is served, of the ledger or of the remote history; raises LedgerEmpty
     where there is none, and what RemoteReads.read does.
     """
-    stored = store.bounds()
-    if not is_configured() or (stored is not None and stored[0] <= _first_remote_slot()):
+    if not may_begin_remotely():
         return bounds.first_available_block()
+    stored = store.bounds()
     found = reads.read(lambda history: history.first_slot())
     if found is None or (stored is not None and stored[0] <= found):
         return bounds.first_available_block()
@@ -37,7 +43,7 @@ def coverage(window: Window) -> LedgerCoverage:
     stored = store.bounds()
     first, last = (None, None) if stored is None else stored
     remote = None
-    if is_configured() and (first is None or first > _first_remote_slot()):
+    if may_begin_remotely():
         remote = RemoteHistory(
             first_slot=_first_remote_slot(),
             last_slot=None if first is None else first - 1,

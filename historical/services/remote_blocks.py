@@ -12,7 +12,6 @@ from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
 from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import UnixTimestamp
-from eventloop.calls import require_thread
 from historical.errors import NotSigned, RemoteHistoryDamaged, UnsupportedTransactionVersion
 from historical.services.remote_history import RemoteReads, missing_ranges, why_neither
 from historical.services.signed_blocks import require_signed
@@ -23,10 +22,6 @@ from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
 from upstream.old_faithful.errors import Damaged
 from upstream.old_faithful.history import History
-
-# What an event loop may compress and send: more would hold it up.
-_QUICK_BYTES = 65_536
-_QUICK_SLOTS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +65,6 @@ def block(
         text = found.text
         recent_texts.keep(key, text)
     reads.mark()
-    if len(text) > _QUICK_BYTES:
-        require_thread()
     return Encoded(text)
 
 
@@ -106,8 +99,6 @@ def slots_between(first: int, last: int, limit: int, reads: RemoteReads) -> list
     slots = reads.read(read, first)
     if slots:
         reads.mark()
-    if len(slots) > _QUICK_SLOTS:
-        require_thread()
     return slots
 
 

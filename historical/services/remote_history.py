@@ -3,11 +3,11 @@
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
@@ -47,8 +47,8 @@ class RemoteReads:
     headers: dict[str, str]
 
     def read(self, read: Callable[[History], T], slot: int | None = None) -> T:
-        """What the function reads, by threads of its own. Raises RemoteHistoryUnavailable,
-        RemoteHistoryDamaged, RemoteHistoryBusy.
+        """What the function reads, in one of the archive's threads. Raises
+        RemoteHistoryUnavailable, RemoteHistoryDamaged, RemoteHistoryBusy.
         """
         history, threads = opened()
         try:
@@ -60,6 +60,12 @@ class RemoteReads:
             log.error("remote history is damaged: %s", fault)
             raise RemoteHistoryDamaged(slot) from None
         return found
+
+    def later(self, function: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        """The outcome of a function that reads the archive: it runs in one of the archive's
+        threads, and holds up no other. Raises RemoteHistoryBusy.
+        """
+        return opened()[1].arun(self.holder, function)
 
     def mark(self) -> None:
         """The archive had a part in the response."""

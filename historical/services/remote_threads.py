@@ -1,11 +1,14 @@
 """The threads that read remote history: a slow archive holds them up, and no others."""
 
+import asyncio
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from eventloop.calls import current_call
+from django.db import connections
+
+from eventloop.faces import is_on_loop, outcome_of
 from historical.errors import RemoteHistoryBusy
 
 T = TypeVar("T")
@@ -15,13 +18,22 @@ Job = Callable[[], None]
 _THREADS = 8
 _WAITING = 56
 _OF_HOLDER = 16
-# A call on the event loop is suspended meanwhile. One in a thread (of a batch, or where the ledger
-# has a gap) holds its thread up: no more than this many do, since others need them.
+# A call that waits on the event loop holds up no thread. One in a thread (of a batch, or where the
+# ledger has a gap) does: no more than this many, since others need them.
 _HOLDING_UP = 2
 
 
+class _Own(threading.local):
+    """Whether this thread is one of those that read."""
+
+    is_one = False
+
+
+_own = _Own()
+
+
 class ReadThreads:
-    """Runs reads for calls on an event loop and in threads. Safe for threads."""
+    """Runs reads for calls that wait on the event loop or in threads. Safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
@@ -32,18 +44,29 @@ class ReadThreads:
         self._all = 0
         self._holding_up = 0
 
-    def run(self, holder: object, function: Callable[[], T]) -> T:
-        """The function's outcome, by one of these threads. Raises RemoteHistoryBusy where too many
-        wait.
+    async def arun(self, holder: object, function: Callable[[], T]) -> T:
+        """The function's outcome, by one of these threads; without a loop to wait on, in this one,
+        and what it reads is limited. Raises RemoteHistoryBusy where too many wait.
         """
-        call = current_call()
-        self._enter(holder, holding_up=call is None)
+        if not is_on_loop():
+            return function()
+        self._enter(holder, holding_up=False)
         try:
-            if call is not None:
-                return call.in_thread(function, self._submit)
+            return await outcome_of(asyncio.get_running_loop(), self._submit, function)
+        finally:
+            self._leave(holder, holding_up=False)
+
+    def run(self, holder: object, function: Callable[[], T]) -> T:
+        """The function's outcome, by one of these threads, which may be this one. Raises
+        RemoteHistoryBusy where too many wait.
+        """
+        if _own.is_one:
+            return function()
+        self._enter(holder, holding_up=True)
+        try:
             return self._waited_for(function)
         finally:
-            self._leave(holder, holding_up=call is None)
+            self._leave(holder, holding_up=True)
 
     def _enter(self, holder: object, *, holding_up: bool) -> None:
         with self._lock:
@@ -95,6 +118,7 @@ class ReadThreads:
                 threading.Thread(target=self._work, name="remote-history", daemon=True).start()
 
     def _work(self) -> None:
+        _own.is_one = True
         while True:
             with self._lock:
                 self._idle += 1
@@ -102,4 +126,7 @@ class ReadThreads:
                     self._lock.wait()
                 self._idle -= 1
                 job = self._jobs.popleft()
-            job()
+            try:
+                job()
+            finally:
+                connections.close_all()  # few reads use one, and each takes much longer

@@ -6,6 +6,7 @@ from chain.block_json import is_supported, transaction_text, with_place
 from chain.blocks import CURRENT_FORM
 from chain.commitment import BlockForm, TransactionEncoding
 from chain.signed import is_signed
+from eventloop.faces import in_thread
 from historical.errors import UnsupportedTransactionVersion
 from historical.services.remote_history import RemoteReads, is_configured
 from historical.services.text_caches import recent_answers
@@ -15,7 +16,7 @@ from upstream.old_faithful.errors import Damaged
 from upstream.old_faithful.history import FoundTransaction, History
 
 
-def transaction(
+async def atransaction(
     signature: bytes,
     reads: RemoteReads,
     *,
@@ -23,11 +24,11 @@ def transaction(
     max_version: int | None,
     wanted: BlockForm,
 ) -> Encoded | None:
-    """As services.transactions.transaction, of the epochs whose index of signatures is configured;
+    """As services.transactions.atransaction, of the epochs whose index of signatures is configured;
     None where it is in none of them. Raises what RemoteReads.read does.
     """
     epochs: tuple[int, ...] = settings.OLD_FAITHFUL_SIGNATURE_EPOCHS
-    if not is_configured() or not epochs:
+    if not settings.OLD_FAITHFUL_URL or not epochs or not await in_thread(is_configured):
         return None
     key = (settings.OLD_FAITHFUL_URL, signature, encoding, max_version, wanted)
     text = recent_answers.find(key)
@@ -37,7 +38,7 @@ def transaction(
             found = history.transaction(signature, epochs)
             return None if found is None else _written(found, encoding, max_version, wanted)
 
-        text = reads.read(read)
+        text = await reads.later(lambda: reads.read(read))
         if text is None:
             return None
         recent_answers.keep(key, text)

@@ -6,6 +6,7 @@ from solders.signature import Signature
 from chain.block_json import is_supported, transaction_text, version_of, with_place
 from chain.blocks import Form
 from chain.commitment import BlockForm, TransactionEncoding
+from eventloop.faces import complete, in_thread
 from historical import block_bodies
 from historical.errors import TooManySignatures, UnsupportedTransactionVersion
 from historical.results import SignatureStatus
@@ -36,21 +37,37 @@ def transaction(
     have it; raises UnsupportedTransactionVersion, SealedDataDamaged. With `reads` also one of the
     remote history; then also what RemoteReads.read raises.
     """
+    return complete(
+        atransaction(
+            signature, encoding=encoding, max_version=max_version, wanted=wanted, reads=reads
+        )
+    )
+
+
+async def atransaction(
+    signature: Signature,
+    *,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
+    reads: RemoteReads | None = None,
+) -> Encoded | None:
+    """The same, awaited."""
     raw = bytes(signature)
-    found = store.transaction(raw)
+    found = await store.atransaction(raw)
     while found is not None:
         try:
-            return _answer(found, encoding, max_version, wanted)
+            return await _answer(found, encoding, max_version, wanted)
         except RecordingGone:
-            found = store.transaction_now(raw)
+            found = await in_thread(store.transaction_now, raw)
     if reads is None:
         return None
-    return remote_transactions.transaction(
+    return await remote_transactions.atransaction(
         raw, reads, encoding=encoding, max_version=max_version, wanted=wanted
     )
 
 
-def _answer(
+async def _answer(
     found: Located,
     encoding: TransactionEncoding,
     max_version: int | None,
@@ -61,7 +78,9 @@ def _answer(
     key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
     text = recent_answers.find(key)
     if text is None:
-        stored = _stored(row, found.frame)
+        stored = _remembered(row, found.frame)
+        if stored is None:
+            stored = await in_thread(_stored, row, found.frame)
         text = bytes(_entry(row, stored, encoding, max_version, wanted))
         recent_answers.keep(key, text)
     return Encoded(text)
@@ -111,27 +130,49 @@ def _stored(row: TransactionRow, frame: bytes | None = None) -> bytes:
     if row.sealed_range is not None:
         place = row.frame, row.sealed_range, row.start, row.start + 1
         return sealed_texts.texts(*place, frame)
-    texts = block_bodies.open_frame(frame) if frame is not None else _opened_frame(row)
-    return texts[row.start : row.start + row.length]
-
-
-def _opened_frame(row: TransactionRow) -> bytes:
-    key = (row.slot, row.recording, row.frame)
-    found = recent_opened.find(key)
-    if not isinstance(found, bytes):
-        frame = frames.frame(*key)
-        if frame is None:
+    found = _remembered(row, frame)
+    if found is None:
+        compressed = frames.frame(row.slot, row.recording, row.frame)
+        if compressed is None:
             raise RecordingGone
-        found = block_bodies.open_frame(frame)
-        recent_opened.keep(key, found)
+        found = _opened(row, compressed)
     return found
 
 
+def _remembered(row: TransactionRow, frame: bytes | None) -> bytes | None:
+    """The row's stored text if it needs no query, and little work; None of a sealed one."""
+    if row.sealed_range is not None:
+        return None
+    if frame is not None:
+        return _text(row, block_bodies.open_frame(frame))
+    key = (row.slot, row.recording, row.frame)
+    texts = recent_opened.find(key)
+    if isinstance(texts, bytes):
+        return _text(row, texts)
+    compressed = frames.recent_frames.find(key)
+    return None if compressed is None else _opened(row, compressed)
+
+
+def _opened(row: TransactionRow, compressed: bytes) -> bytes:
+    texts = block_bodies.open_frame(compressed)
+    recent_opened.keep((row.slot, row.recording, row.frame), texts)
+    return _text(row, texts)
+
+
+def _text(row: TransactionRow, texts: bytes) -> bytes:
+    return texts[row.start : row.start + row.length]
+
+
 def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:
+    """As asignature_statuses, in a thread."""
+    return complete(asignature_statuses(signatures))
+
+
+async def asignature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:
     """One status per signature, in order; None where the ledger does not have it."""
     if len(signatures) > MAX_SIGNATURES:
         raise TooManySignatures(len(signatures), MAX_SIGNATURES)
-    known = transaction_store.statuses([bytes(signature) for signature in signatures])
+    known = await transaction_store.astatuses([bytes(signature) for signature in signatures])
     return [
         None if (found := known.get(bytes(signature))) is None else _status(*found)
         for signature in signatures

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from chain.units import I64_MAX
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import afetch_one, fetch_all, fetch_one
+from eventloop.faces import complete
 from historical.ledger_generations import CHANGES, REMOVALS
 
 
@@ -97,11 +98,16 @@ def body_of_recording(slot: int, recording: int) -> tuple[bytes, list[int]] | No
 
 def bounds() -> tuple[int, int] | None:
     """The lowest and the highest stored slot; None when there is none."""
-    return _bounds.get(None, _read_bounds)
+    return complete(abounds())
 
 
-def _read_bounds() -> tuple[int, int] | None:
-    row = fetch_one(
+async def abounds() -> tuple[int, int] | None:
+    """The same, awaited."""
+    return await _bounds.aget(None, _read_bounds)
+
+
+async def _read_bounds() -> tuple[int, int] | None:
+    row = await afetch_one(
         "SELECT (SELECT slot FROM historical_block ORDER BY slot LIMIT 1),"
         " (SELECT slot FROM historical_block ORDER BY slot DESC LIMIT 1)"
     )

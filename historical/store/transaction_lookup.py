@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from columns.raw_queries import afetch_all, fetch_all, fetch_one, fetch_together
+from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS
 from historical.packed_index import signature_key
 from historical.store import frames, sealed_blocks, sealed_lookup, sealed_state
@@ -64,7 +65,7 @@ class _SealedBlock(NamedTuple):
 # Signature, start, length and frame.
 _PLACE = struct.Struct(">64siih")
 _SIGNATURE_BYTES = 64
-# Larger blocks hold up an event loop: reading 5,000 places takes it 2 ms.
+# Of larger blocks too much would be read for one transaction: 5,000 places take 2 ms.
 _MOST_TRANSACTIONS = 5_000
 # Bodies up to this come with the places, of larger ones each frame when it is asked for.
 _LARGEST_BODY = 262_144
@@ -78,23 +79,50 @@ _asked: GenerationCache[int, bool] = GenerationCache(REMOVALS, 1_000)
 
 
 def transaction(signature: bytes) -> Located | None:
-    found = None if _places.now() is None else _places.find(signature)
+    """Raises SealedDataDamaged."""
+    return complete(atransaction(signature))
+
+
+async def atransaction(signature: bytes) -> Located | None:
+    """The same, awaited; a thread reads what is sealed."""
+    number = _places.now()
+    found = None if number is None else _places.find(signature)
     if found is not None:
         return Located(found if isinstance(found, TransactionRow) else found[0].row(found[1]))
-    return transaction_now(signature)
+    if is_clustered():
+        return await in_thread(_transaction_now, signature, number, [])
+    key = signature_key(signature)
+    rows = await afetch_all(_BY_SIGNATURE.format(NUMBERS_OF_CANDIDATES[0]), signature, key)
+    if rows[0][0] is None:
+        if rows[0][-1] is None:
+            return None
+        return await in_thread(_transaction_now, signature, number, [rows])
+    located = _located(rows[0][:-3])
+    if number is not None:
+        _places.keep(signature, located.row, number)
+        if _is_second(located.row, number):
+            await in_thread(_read_places, located.row, number)
+    return located
 
 
 def transaction_now(signature: bytes) -> Located | None:
     """As the database has it, whatever is remembered. Raises SealedDataDamaged."""
-    number = _places.now()
+    return _transaction_now(signature, _places.now(), [])
+
+
+def _transaction_now(
+    signature: bytes, number: int | None, read: list[list[tuple[Any, ...]]]
+) -> Located | None:
+    """`read` has the rows of the first statement, if they were read since the number."""
     located = (
         sealed_state.of_both(lambda: _read_apart(signature))
         if is_clustered()
-        else sealed_state.of_one_version(lambda _: _read(signature))
+        else sealed_state.of_one_version(lambda _: _read(signature, read))
     )
     if located is not None and number is not None:
         _places.keep(signature, located.row, number)
-        _count(located.row, number)
+        if _is_second(located.row, number):
+            _read_places(located.row, number)
     return located
 
 
@@ -110,10 +138,11 @@ _BY_SIGNATURE = (
 )
 
 
-def _read(signature: bytes) -> Located | None:
+def _read(signature: bytes, read: list[list[tuple[Any, ...]]]) -> Located | None:
     """Raises Moved, SealedDataDamaged."""
+    key = signature_key(signature)
     for most in NUMBERS_OF_CANDIDATES:
-        rows = fetch_all(_BY_SIGNATURE.format(most), signature, signature_key(signature))
+        rows = read.pop() if read else fetch_all(_BY_SIGNATURE.format(most), signature, key)
         if rows[0][0] is not None:
             return _located(rows[0][:-3])
         candidates = [(signature, *row[-3:]) for row in rows if row[-1] is not None]
@@ -177,20 +206,21 @@ def _row_apart(signature: bytes) -> tuple[Any, ...] | None:
     return None if block is None else (*row, *block)
 
 
-def _count(row: TransactionRow, number: int) -> None:
-    """Reads the places of the whole block with every second of its transactions that was unknown:
-    most that are asked for at random in a large ledger are the only ones of their block.
+def _is_second(row: TransactionRow, number: int) -> bool:
+    """Of every second transaction of a block that was unknown: most that are asked for at random in
+    a large ledger are the only ones of their block.
     """
     _asked.now()
     is_second = bool(_asked.find(row.slot))
     _asked.keep(row.slot, not is_second, number)
-    if is_second and row.sealed_range is None:
-        _read_places(row, number)
-    elif is_second:
-        _read_sealed_places(row, number)
+    return is_second
 
 
 def _read_places(row: TransactionRow, number: int) -> None:
+    """Reads the places of the whole block."""
+    if row.sealed_range is not None:
+        _read_sealed_places(row, number)
+        return
     found = _places_apart(row) if is_clustered() else _places_at_once(row)
     if found is None:
         return

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from columns.raw_queries import afetch_all, fetch_all, fetch_one, fetch_together
+from eventloop.faces import in_thread
 from historical.ledger_generations import REMOVALS
 from historical.packed_index import signature_key
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
@@ -14,7 +15,7 @@ from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.apart import ListedColumns, ListedRow
 from historical.store.sealed_blocks import ERR
 from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
-from historical.store.sealed_lookup import Place, SealedTransaction
+from historical.store.sealed_lookup import Candidate, Place, SealedTransaction
 from historical.store.sealed_state import VERSION_QUERY, Moved, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
@@ -108,7 +109,10 @@ def other_place_of(signature: bytes, slot: int, position: int) -> tuple[int, int
     return None if found is None else found[:2]
 
 
-def places(signatures: Sequence[bytes], *, but: tuple[int, int] = (-1, -1)) -> dict[bytes, Place]:
+_NOWHERE = (-1, -1)
+
+
+def places(signatures: Sequence[bytes], *, but: tuple[int, int] = _NOWHERE) -> dict[bytes, Place]:
     """Signature → place, for those that the ledger holds at any (slot, position) but the one."""
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
@@ -138,20 +142,28 @@ def _places(
     found: dict[bytes, Place] = {}
     for most in NUMBERS_OF_CANDIDATES:
         rows = fetch_all(_PLACES.format(most), signatures, keys, *but)
-        found = {
-            signatures[number - 1]: Place(slot, position, err)
-            for number, slot, position, err, *_ in rows
-            if slot is not None
-        }
-        candidates = [
-            (signatures[number - 1], *candidate)
-            for number, _, _, _, *candidate in rows
-            if candidate[0] is not None
-        ]
+        found, candidates = _of_rows(signatures, rows)
         found |= sealed_lookup.places_in(candidates, but)
         if all(signature in found for signature, *_ in candidates):
             break
     return found
+
+
+def _of_rows(
+    signatures: Sequence[bytes], rows: Sequence[tuple[Any, ...]]
+) -> tuple[dict[bytes, Place], list[Candidate]]:
+    """Those that are not sealed, and of the others the blocks of the index that may have them."""
+    found = {
+        signatures[number - 1]: Place(slot, position, err)
+        for number, slot, position, err, *_ in rows
+        if slot is not None
+    }
+    candidates: list[Candidate] = [
+        (signatures[number - 1], run, removed, block)
+        for number, _, _, _, run, removed, block in rows
+        if run is not None
+    ]
+    return found, candidates
 
 
 def _places_apart(
@@ -173,9 +185,9 @@ def _places_apart(
     return found
 
 
-def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
+async def astatuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     """Signature → (slot, err as JSON or None), for those that the ledger holds; all of one
-    moment.
+    moment. Awaited; a thread reads what is sealed.
     """
     number = _statuses.now()
     found: dict[bytes, tuple[int, str | None]] = {}
@@ -187,14 +199,25 @@ def statuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     missing = [each for each in signatures if each not in found]
     if not missing:
         return found  # an empty list has no type that PostgreSQL could compare
-    read = places(missing)
+    read = await _aplaces(missing)
     if found and REMOVALS.read() != number:
         # What was remembered may have been removed before the others were read.
-        found, read = {}, places(signatures)
+        found, read = {}, await _aplaces(signatures)
     for signature, place in read.items():
         found[signature] = (place.slot, place.err)
         _statuses.keep(signature, (place.slot, place.err), number)
     return found
+
+
+async def _aplaces(signatures: list[bytes]) -> dict[bytes, Place]:
+    if not is_clustered() and len(signatures) <= _LOOKED_UP_AT_ONCE:
+        sql = _PLACES.format(NUMBERS_OF_CANDIDATES[0])
+        keys = [signature_key(each) for each in signatures]
+        rows = await afetch_all(sql, signatures, keys, *_NOWHERE)
+        found, candidates = _of_rows(signatures, rows)
+        if not candidates:
+            return found
+    return await in_thread(places, signatures)
 
 
 # Of places, in their order; a sealed one has an entry in place of a row. OFFSET 0: it is cut

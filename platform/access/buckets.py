@@ -13,6 +13,7 @@ from functools import lru_cache
 from access import local_buckets
 from access.callers import Caller
 from access.prefetched_tokens import PrefetchedTokens, most_of
+from eventloop.faces import complete
 from shared_state import script_socket
 from shared_state.redis_client import NAMESPACE
 
@@ -113,6 +114,11 @@ os.register_at_fork(after_in_child=plan_of.cache_clear)
 
 def take(plan: Plan, cost: int = 1) -> Taken:
     """Takes `cost` tokens from every bucket of the plan, or from none. Never raises for Redis."""
+    return complete(atake(plan, cost))
+
+
+async def atake(plan: Plan, cost: int = 1) -> Taken:
+    """The same, awaited."""
     prefetched = plan.prefetched
     held = prefetched.spend(cost)
     if held is not None:
@@ -121,9 +127,9 @@ def take(plan: Plan, cost: int = 1) -> Taken:
     paid = prefetched.drain()
     try:
         try:
-            answer = script_socket.ask(_with(plan.by_digest, cost - paid, ahead))
+            answer = await script_socket.aask(_with(plan.by_digest, cost - paid, ahead))
         except script_socket.ScriptUnknown:
-            answer = script_socket.ask(_with(plan.by_text, cost - paid, ahead))
+            answer = await script_socket.aask(_with(plan.by_text, cost - paid, ahead))
         generation, refused, retry_ms, granted, *remaining = answer
     except script_socket.RedisAway:
         refused, wait, remaining = local_buckets.take(plan.buckets, cost)

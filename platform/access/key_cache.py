@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from access.buckets import GENERATION_KEY
 from access.callers import Caller
 from access.errors import KeyRefused
+from eventloop.faces import complete
 from shared_state import script_socket
 
 FRESH_SECONDS = 0.8
@@ -51,12 +52,10 @@ _epoch = 0  # changes whenever entries are dropped, so that a slow read cannot s
 
 def find(digest: bytes, read: Callable[[], Found]) -> Found:
     """The cached result of the digest, or that of `read`, whose exceptions are not cached."""
-    entry = _callers.get(digest) or _refusals.get(digest)
     now = time.monotonic()
-    if entry is not None and now - entry.read_at < LONGEST_SECONDS:
-        believed_from = entry.read_at if entry.read_at > _confirmed_at else _confirmed_at
-        if now - believed_from < FRESH_SECONDS or _is_confirmed():
-            return entry.found
+    found = complete(acached(digest))
+    if found is not None:
+        return found
     epoch = _epoch
     entry = Entry(read(), now)
     known = isinstance(entry.found, Caller)
@@ -70,12 +69,22 @@ def find(digest: bytes, read: Callable[[], Found]) -> Found:
     return entry.found
 
 
-def _is_confirmed() -> bool:
+async def acached(digest: bytes) -> Found | None:
+    """The cached result of the digest; None if it has to be read."""
+    entry = _callers.get(digest) or _refusals.get(digest)
+    now = time.monotonic()
+    if entry is None or now - entry.read_at >= LONGEST_SECONDS:
+        return None
+    believed_from = entry.read_at if entry.read_at > _confirmed_at else _confirmed_at
+    return entry.found if now - believed_from < FRESH_SECONDS or await _is_confirmed() else None
+
+
+async def _is_confirmed() -> bool:
     """Asks Redis whether keys changed: cheaper than reading a key, and possible during an outage of
     the database.
     """
     try:
-        (generation,) = script_socket.ask(_GENERATION)
+        (generation,) = await script_socket.aask(_GENERATION)
     except script_socket.RedisAway:
         return False
     return confirm(generation)

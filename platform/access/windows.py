@@ -11,7 +11,6 @@ from django_redis.exceptions import ConnectionInterrupted
 from access import local_buckets
 from access.buckets import Taken
 from access.callers import Quota
-from eventloop.calls import current_call
 from shared_state.script_socket import AWAY_SECONDS
 from webserver.address_groups import holder_of
 
@@ -23,9 +22,6 @@ def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int
     window has `burst` calls and lasts burst / rate seconds, rounded, at least one. While Redis is
     unavailable this process counts alone.
     """
-    call = current_call()
-    if call is not None:
-        return call.in_thread(lambda: take(request, group, address, quota, cost))
     global _away_until
     holder = holder_of(address)
     period = max(1, round(quota.burst / quota.rate))

@@ -1,10 +1,11 @@
 """A cache of database values that is valid until a commit changes them."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeVar
 
 from columns.generations import LONGEST_SECONDS, Generation
+from eventloop.faces import complete
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -64,12 +65,20 @@ class GenerationCache(Generic[K, V]):
 
     def get(self, key: K, read: Callable[[], V | None]) -> V | None:
         """The value, from `read` if it is not cached. A None from `read` is not cached."""
+
+        async def value() -> V | None:
+            return read()
+
+        return complete(self.aget(key, value))
+
+    async def aget(self, key: K, read: Callable[[], Awaitable[V | None]]) -> V | None:
+        """The same, awaited."""
         number = self.now()
         if number is not None:
             found = self.find(key)
             if found is not None:
                 return found
-        value = read()
+        value = await read()
         if value is not None:
             self.keep(key, value, number)
         return value

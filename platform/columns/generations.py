@@ -28,7 +28,7 @@ from django.db import OperationalError, connection, transaction
 
 from columns import raw_queries
 from columns.advisory_locks import AdvisoryLock, shared, try_for
-from eventloop.calls import current_call
+from eventloop.faces import is_on_loop, run_aside
 
 log = logging.getLogger(__name__)
 
@@ -83,16 +83,12 @@ class Generation:
             self._stuck_at, self._stuck_since = ended, now
         elif now - self._stuck_since > _STUCK_SECONDS:
             self._stuck_since = now
-            call = current_call()
-            if call is None:
-                repair()
-            else:
-                call.in_thread(repair)
+            run_aside(repair)
 
 
 def in_transaction() -> bool:
-    """Whether reads of this call are part of a transaction of Django's connection."""
-    return current_call() is None and connection.in_atomic_block
+    """Whether reads are part of a transaction of Django's connection."""
+    return not is_on_loop() and connection.in_atomic_block
 
 
 class Change:

@@ -1,5 +1,5 @@
-"""Statements of calls on an event loop: few connections, statements are pipelined without waiting
-(libpq's pipeline mode), and results go to their calls as they arrive.
+"""Statements on the web server's event loop: few connections, statements are pipelined without
+waiting (libpq's pipeline mode), and results go to those who await them as they arrive.
 
 Statements of one turn of the loop are sent together as one implicit transaction: if one fails,
 those after it fail as aborted and are sent again. Only statements that read may be sent this way.
@@ -16,12 +16,12 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import errors, pq
 
 from columns import raw_queries
 from columns.raw_queries import MOST_PREPARED, Parameter
-from eventloop.calls import LoopCall
+from eventloop.faces import in_thread
 
 # A text and its parameters.
 Query = tuple[str, Sequence[Parameter]]
@@ -43,9 +43,9 @@ _SYNCED = pq.ExecStatus.PIPELINE_SYNC
 
 @dataclass(slots=True)
 class _Asked:
-    """What a call waits for: the results of its statements, in order, or the first error."""
+    """What is awaited: the results of statements, in order, or the first error."""
 
-    call: LoopCall
+    future: "asyncio.Future[list[Any]]"
     results: list[Any]
     left: int
     error: psycopg.Error | None = None
@@ -98,13 +98,12 @@ class Pipeline:
         self.is_open = True
         self._loop.add_reader(self._socket, self._on_readable)
 
-    def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
-        """The statements' results; suspends the call. Raises psycopg's errors."""
-        asked = _Asked(call, [None] * len(queries), len(queries))
+    def execute(self, queries: Sequence[Query]) -> "asyncio.Future[list[Any]]":
+        """The statements' results, or psycopg's errors."""
+        asked = _Asked(self._loop.create_future(), [None] * len(queries), len(queries))
         for number, (sql, parameters) in enumerate(queries):
             self._send(_Statement(asked, number, sql, *raw_queries.encoded(parameters)))
-        found: list[Any] = call.wait()
-        return found
+        return asked.future
 
     def close(self, error: psycopg.Error | None = None) -> None:
         """Closes the connection; waiting statements fail with the error."""
@@ -240,12 +239,12 @@ class Pipeline:
         asked.results[statement.number] = result
         asked.error = asked.error or error
         asked.left -= 1
-        if asked.left:
+        if asked.left or asked.future.done():
             return
-        try:
-            asked.call.resume(asked.results, asked.error)
-        except Exception:
-            log.exception("a call failed after its query")
+        if asked.error is None:
+            asked.future.set_result(asked.results)
+        else:
+            asked.future.set_exception(asked.error)
 
     def _watch(self) -> None:
         """Closes the connection if the server does not respond within its own time limit."""
@@ -273,14 +272,14 @@ class LoopQueries:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def execute(self, call: LoopCall, queries: Sequence[Query]) -> list[Any]:
-        """The statements' results; suspends the call. Raises psycopg's errors."""
+    async def execute(self, queries: Sequence[Query]) -> list[Any]:
+        """The statements' results. Raises psycopg's errors."""
         open_ones = [each for each in self._pipelines if each.is_open]
         if len(open_ones) < self._most:
             self._connect()
         if not open_ones:
-            return call.in_thread(lambda: _in_thread(queries))
-        return min(open_ones, key=lambda each: len(each.pending)).execute(call, queries)
+            return await in_thread(_in_thread, queries)
+        return await min(open_ones, key=lambda each: len(each.pending)).execute(queries)
 
     def close(self) -> None:
         with self._lock:
@@ -323,8 +322,4 @@ class LoopQueries:
 
 
 def _in_thread(queries: Sequence[Query]) -> list[Any]:
-    raw_queries.close_lost_connection()
-    try:
-        return [raw_queries.execute(*each) for each in queries]
-    finally:
-        close_old_connections()
+    return [raw_queries.execute(*each) for each in queries]

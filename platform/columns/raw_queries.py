@@ -11,19 +11,20 @@ import secrets
 import select
 import struct
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.utils.asyncio import async_unsafe
 from psycopg import errors, pq
 from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.types.numeric import OidBinaryLoader
 
 from columns import clusters
 from columns.poolers import is_pooled, keeps_statements
-from eventloop.calls import LoopCall, current_call, require_thread
+from eventloop.faces import is_on_loop
 
 # A query's parameter: int is bigint, the lists are bigint[] and bytea[].
 Parameter = int | bytes | Sequence[int] | Sequence[bytes]
@@ -48,15 +49,15 @@ _IDLE = pq.TransactionStatus.IDLE
 _PREPARE, _QUERY, _SYNC = range(3)
 _SUCCESS = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.PIPELINE_SYNC)
 
-# Runs statements of calls on an event loop (columns.loop_queries); None: a thread runs them.
+# Runs statements on the web server's loop (columns.loop_queries), while there is one.
 on_loop: (
-    Callable[[LoopCall, Sequence[tuple[str, Sequence[Parameter]]]], list[pq.abc.PGresult]] | None
+    Callable[[Sequence[tuple[str, Sequence[Parameter]]]], Awaitable[list[pq.abc.PGresult]]] | None
 ) = None
 
 
+@async_unsafe
 def raw_connection() -> psycopg.Connection[Any]:
     """This thread's connection, inside the transaction that Django has open on it."""
-    require_thread()
     wrapper = connections[DEFAULT_DB_ALIAS]
     if wrapper.connection is None:
         wrapper.ensure_connection()
@@ -98,18 +99,26 @@ def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
     return _rows(execute(sql, parameters))
 
 
+async def afetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
+    """As fetch_one, awaited on the web server's loop. Only for statements that read."""
+    rows = await afetch_all(sql, *parameters)
+    return rows[0] if rows else None
+
+
+async def afetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
+    """As fetch_all, the same way."""
+    if on_loop is None or not is_on_loop():
+        return fetch_all(sql, *parameters)
+    statements = [(text, rest) for text, *rest in _fenced([(sql, *parameters)])]
+    return _rows((await on_loop(statements))[-1])
+
+
 def fetch_together(queries: Sequence[Query]) -> list[list[tuple[Any, ...]]]:
     """The rows of each query, as from fetch_all, in one round trip. The queries run in order; each
     may see what was committed after the previous one began.
     """
     if len(queries) < 2:
         return [fetch_all(*query) for query in queries]
-    call = current_call()
-    if call is not None:
-        if on_loop is None:
-            return call.in_thread(lambda: fetch_together(queries))
-        statements = [(sql, parameters) for sql, *parameters in _fenced(queries)]
-        return [_rows(result) for result in on_loop(call, statements)][-len(queries) :]
     if connection.in_atomic_block:
         return [_rows(result) for result in _together(queries)]
     return [_rows(result) for result in _together(_fenced(queries))[-len(queries) :]]
@@ -220,13 +229,7 @@ def _ready() -> tuple[psycopg.Connection[Any], dict[str, bytes] | None]:
 
 
 def execute(sql: str, parameters: Sequence[Parameter]) -> pq.abc.PGresult:
-    """The undecoded rows; a call on an event loop is suspended until they arrive."""
-    call = current_call()
-    if call is not None:
-        if on_loop is not None:
-            statements = [(text, rest) for text, *rest in _fenced([(sql, *parameters)])]
-            return on_loop(call, statements)[-1]
-        return call.in_thread(lambda: execute(sql, parameters))
+    """The undecoded rows."""
     if clusters.is_clustered() and not connection.in_atomic_block:
         return _together(_fenced([(sql, *parameters)]))[-1]
     return _execute(sql, parameters)

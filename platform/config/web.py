@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from socket import socket
 
 from django.conf import settings
@@ -39,20 +40,21 @@ def worker(
 ) -> Worker:
     """One process's worker."""
     lanes = edge.Lanes()
-    return Worker(
+    made = Worker(
         application,
         lane_of=lanes.of,
         limits=limits(workers),
         refuse=edge.refuse,
         at_once=edge.at_once(application),
-        runs_on_loop=lanes.helping,
-        answer_quickly=known_heads.answer,
-        at_begin=edge.begin_on_loop,
+        on_loop=partial(known_heads.answering, lanes),
+        at_begin=lanes.begin,
         on_progress=progress,
         load=load,
         large=edge.large_bodies(lanes, _uploads()),
         client_of=edge.client_of,
     )
+    made.lanes |= lanes.all
+    return made
 
 
 def _uploads() -> edge.Uploads:

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
 from gateway.refusals import RPC_CONTENT_TYPE
+from webserver.responses import Response
 
 _EXPOSED = (
     "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After,"
@@ -38,6 +39,11 @@ class Answered:
     encoding: str | None = None
     headers: Mapping[str, str] | None = None
     sent: Callable[[], None] | None = None
+
+    def response(self, request_id: str, taken: Taken | None) -> Response:
+        """The web server's own response."""
+        lines = self.lines(request_id, taken)
+        return Response(self.status, (), self.chunks, sent=self.sent, lines=lines)
 
     def lines(self, request_id: str, taken: Taken | None, *, length: bool = True) -> bytes:
         """The header lines; without Content-Length if the `length` is unknown."""

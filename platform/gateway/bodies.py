@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from access.callers import Caller
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.refusals import BodyTooLarge, BodyUnreadable, ContentTypeUnsupported
+from jsonrpc import dispatch as rpc
+from jsonrpc.errors import RpcError
 
 
 def may_send_large(caller: Caller, policy: EndpointPolicy) -> bool:
@@ -56,6 +58,14 @@ def read_body(request: HttpRequest, caller: Caller, policy: EndpointPolicy) -> b
     if len(body) > maximum:
         raise BodyTooLarge(maximum, None, larger)
     return body
+
+
+def read_calls(body: bytes) -> rpc.Requests | RpcError:
+    """The calls of a body, or the error if it cannot be read."""
+    try:
+        return rpc.read(body, max_batch=settings.MAX_BATCH)
+    except RpcError as error:
+        return error
 
 
 def is_plain_json(meta: dict[str, Any]) -> bool:

@@ -57,7 +57,7 @@ class Budget:
 
     def require(self, size: int) -> None:
         """Raises AnswerTooLarge if `size` more bytes do not fit."""
-        if size > self.left:
+        if size > self.maximum - self._used:
             raise AnswerTooLarge(self.maximum, self._used + size)
         if size > _SMALL and _in_use.bytes[self._holder] + size > settings.MAX_ANSWERS_OF_KEY:
             raise AnswerTooLarge(settings.MAX_ANSWERS_OF_KEY)

@@ -4,15 +4,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-
-from django.http import HttpRequest
+from typing import Any
 
 from access import finished_calls
 from access.callers import Caller
 from gateway import call_log
 from gateway.answers import Answered
 from gateway.budgets import Budget
-from gateway.compression import MINIMUM, compress
+from gateway.compression import acompress
 from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import Host
 from gateway.outages import ServiceOutage, outage_of
@@ -26,9 +25,8 @@ from jsonrpc.methods import MethodTable
 class Call:
     """The request as the first argument of every RPC method.
 
-    `now` is an aware datetime, `address` the client's address as text, `query` the query string.
-    `request` is Django's own, None for a quick method on the event loop. `headers` of a method are
-    added to the response of a call outside a batch.
+    `now` is an aware datetime, `address` the client's address as text, `meta` the WSGI environment
+    of the head. `headers` of a method are added to the response of a call outside a batch.
     """
 
     caller: Caller
@@ -36,10 +34,14 @@ class Call:
     now: datetime
     request_id: str
     address: str
-    query: str = ""
-    request: HttpRequest | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
     budget: Budget = field(default_factory=Budget)
     headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> str:
+        """The query string."""
+        return str(self.meta.get("QUERY_STRING", ""))
 
 
 class Observer:
@@ -130,7 +132,7 @@ def count_call(
     call_log.note(name, outcome, seconds, key_id=key_id, request_id=request_id)
 
 
-def answer_calls(
+async def answer_calls(
     calls: rpc.Requests | RpcError,
     methods: MethodTable,
     call: Call,
@@ -147,7 +149,7 @@ def answer_calls(
             chunks = [rpc.failure(calls)]
         else:
             observe.is_batch = calls.batch
-            chunks = rpc.answer(calls, methods, call, observe, outage_of, budget)
+            chunks = await rpc.aanswer(calls, methods, call, observe, outage_of, budget)
             if not calls.batch:
                 headers, found = call.headers, observe.error
                 if found is not None:
@@ -156,12 +158,20 @@ def answer_calls(
                     if _has_a_status(found, policy.error_format):
                         return _refused(found, chunks, policy.error_format)
         encoding = None
-        if accepted and sum(map(len, chunks)) > MINIMUM:
-            chunks, encoding = compress(chunks, accepted)
+        if accepted:
+            chunks, encoding = await acompress(chunks, accepted)
         sent = budget.kept_until_sent()
     finally:
         budget.close()
     return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
+
+
+def refused(error: RpcError, observe: Observer, method: str) -> Answered:
+    """The answer to a body that is refused as a whole; `method` is empty if it was not read."""
+    status = status_of(error)
+    observe.count(method, error, time.perf_counter() - observe.started, status)
+    content_type, text = body_of(error, observe.error_format)
+    return Answered([text], status=status, content_type=content_type, headers=headers_of(error))
 
 
 def _has_a_status(error: RpcError, error_format: ErrorFormat) -> bool:

@@ -3,11 +3,10 @@ a request, and what is answered without threads.
 """
 
 import asyncio
+import contextlib
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -17,15 +16,14 @@ from access.errors import KeyRefused
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import close_lost_connection
-from eventloop.calls import require_thread
+from eventloop import faces
 from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
-from gateway.bodies import larger_of, may_send_large
+from gateway.bodies import larger_of, may_send_large, read_calls
 from gateway.endpoint_policy import ErrorFormat
 from gateway.health_views import CORS
 from gateway.hosts import ALL_IN_ONE
-from gateway.paths import endpoints
 from gateway.permissions import require_standing, right_missing
 from gateway.refusals import (
     BodyTooLarge,
@@ -44,7 +42,9 @@ from gateway.refusals import (
 )
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
-from jsonrpc.methods import Method
+from jsonrpc import dispatch as rpc
+from jsonrpc.errors import RpcError
+from jsonrpc.methods import MethodTable
 from shared_state import script_socket
 from shared_state.loop_scripts import LoopScripts
 from webserver.lanes import Lane
@@ -61,8 +61,6 @@ _ADDRESS = ("127.0.0.1", 0)
 # answer that it is busy.
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
-# Bytes of a body that is read on the loop.
-_MOST_ON_LOOP = 4_096
 
 _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.MALFORMED: RequestMalformed,
@@ -136,34 +134,9 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
     return answer
 
 
-def begin_on_loop(loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
-    """Prepares the loop's thread for calls: queries and scripts use connections of the loop, and
-    other connections are refused. Returns a function that ends this.
-    """
-    queries, scripts = LoopQueries(loop), LoopScripts(loop)
-    raw_queries.on_loop = queries.execute
-    script_socket.on_loop = scripts.ask
-    create = connections.create_connection
-
-    def in_thread_only(alias: str) -> Any:
-        """A call has no connection of Django's in its context, and may not open one."""
-        require_thread()
-        return create(alias)
-
-    connections.create_connection = in_thread_only  # type: ignore[method-assign]
-
-    def end() -> None:
-        raw_queries.on_loop = script_socket.on_loop = None
-        connections.create_connection = create  # type: ignore[method-assign]
-        queries.close()
-        scripts.close()
-
-    return end
-
-
 class Lanes:
     """Separate threads for quick calls, for expensive ones, for those that wait for the followed
-    node, and for pages, so that none of these can block another.
+    node, and for pages, so that none of these can block another. A call's lane is its method's.
     """
 
     def __init__(self) -> None:
@@ -185,51 +158,82 @@ class Lanes:
             at_end=close,
         )
         self.pages = Lane(_PAGE_THREADS, waiting=256, at_end=close)
+        self.all = {self.quick, self.expensive, self.node, self.pages}
 
-    def helping(self, request: Request) -> Lane | None:
-        """The threads that help the event loop if the body seems to be a single call of a quick
-        method, or one to forward; the endpoint checks again.
+    def begin(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+        """Prepares the loop for async methods: their queries and scripts use connections of its
+        own, and what would block it runs in threads for quick calls. Returns a function that ends
+        this.
         """
-        body = request.body
-        if request.method != "POST" or len(body) > _MOST_ON_LOOP or body.lstrip()[:1] != b"{":
-            return None
-        if request.path == "/" and is_handed_on(request):
-            return None if _threads_methods().search(body) else self.quick
-        return self.quick if _quick_methods().search(body) else None
+        queries, scripts = LoopQueries(loop), LoopScripts(loop)
+        raw_queries.on_loop, script_socket.on_loop = queries.execute, scripts.ask
+        faces.begin(loop, self._submit)
+
+        def end() -> None:
+            raw_queries.on_loop = script_socket.on_loop = None
+            faces.end()
+            queries.close()
+            scripts.close()
+
+        return end
+
+    def _submit(self, job: Callable[[], None]) -> None:
+        def run() -> None:
+            with usable_database():
+                job()
+
+        self.quick.threads.submit(run)
 
     def of(self, request: Request, address: str) -> tuple[Lane, bytes]:
         """The threads that answer the request, and its caller: the key or address."""
-        path = request.decoded_path
-        match = endpoint_at(path)
+        match = endpoint_at(request.decoded_path)
         if request.upgrades:
             return self.quick, b""
         if match is None or is_page(match.func, request.method):
             return self.pages, b""
         if request.method != "POST":
             if getattr(getattr(match.func, "cls", None), "asks_node", False):
-                return self.node, _holder(request, address)
+                return self.node, holder_of(request, address)
+            return self.quick, b""
+        methods: MethodTable | None = getattr(match.func, "methods", None)
+        if methods is None:
             return self.quick, b""
         if len(request.body) > settings.MAX_BODY:
-            # Only expensive methods take it, and searching all of it would block the loop.
-            return self.expensive, _holder(request, address)
-        expensive, asking = _patterns()
-        if asking.search(request.body) or (path == "/" and not is_handed_on(request)):
-            return self.node, _holder(request, address)
-        if expensive.search(request.body):
-            return self.expensive, _holder(request, address)
-        return self.quick, b""
+            # Only expensive methods take it, and reading all of it would hold up the loop.
+            return self.expensive, holder_of(request, address)
+        calls = calls_of(request)
+        if isinstance(calls, RpcError):
+            return self.quick, b""
+        lane = self.of_calls(calls, methods)
+        return lane, b"" if lane is self.quick else holder_of(request, address)
+
+    def of_calls(self, calls: rpc.Requests, methods: MethodTable) -> Lane:
+        """The lane of the most demanding method."""
+        names = [each.method for each in calls.items]
+        found = [method for name in names if (method := methods.get(name)) is not None]
+        # A single call that is forwarded waits on the loop.
+        forwards = calls.batch and any(map(methods.falls_back, names))
+        if forwards or any(each.asks_node for each in found):
+            return self.node
+        return self.expensive if any(each.is_expensive for each in found) else self.quick
 
 
-def is_handed_on(request: Request) -> bool:
-    """Whether a POST of `/` is a single call, which is forwarded on the loop if the method is not
-    ours. An escape in it may be part of the name of a method that waits for the node.
-    """
-    return request.body.lstrip()[:1] == b"{" and b"\\u" not in request.body
+def calls_of(request: Request) -> rpc.Requests | RpcError:
+    """The calls of the body, which is read once."""
+    found: rpc.Requests | RpcError | None = request.read
+    if found is None:
+        found = request.read = read_calls(request.body)
+    return found
 
 
-def warm_up() -> None:
-    """Compiles the patterns before the first request."""
-    _patterns(), _quick_methods(), _threads_methods()
+@contextlib.contextmanager
+def usable_database() -> Iterator[None]:
+    """A thread's connection is usable, and closed afterwards if it is old or failed."""
+    close_lost_connection()
+    try:
+        yield
+    finally:
+        close_old_connections()
 
 
 def large_bodies(lanes: Lanes, uploads: Uploads) -> LargeBodies:
@@ -247,11 +251,8 @@ def large_bodies(lanes: Lanes, uploads: Uploads) -> LargeBodies:
         find = uploads.get(request.decoded_path)
         if find is None:
             return _sender_of_large(request, address)
-        close_lost_connection()
-        try:
+        with usable_database():
             return find(request.environ((address, 0), _ADDRESS))
-        finally:
-            close_old_connections()
 
     return LargeBodies(
         maximum=settings.MAX_LARGE_BODY,
@@ -270,23 +271,21 @@ def _takes_large(request: Request) -> bool:
 
 def _sender_of_large(request: Request, address: str) -> bytes | None:
     """In a thread: the key that sends the body; None if it may not send one."""
-    close_lost_connection()
     try:
-        meta = request.environ((address, 0), _ADDRESS)
-        caller = caller_of(meta, now=datetime.now(UTC))
-        view = _view_of(request)
-        require_standing(ALL_IN_ONE, caller, view.policy, client_address(meta))
-        methods = [method.name for method in view.methods if method.takes_large]
-        refusals = [right_missing(caller, view.policy, name) for name in methods]
+        with usable_database():
+            meta = request.environ((address, 0), _ADDRESS)
+            caller = caller_of(meta, now=datetime.now(UTC))
+            view = _view_of(request)
+            require_standing(ALL_IN_ONE, caller, view.policy, client_address(meta))
+            methods = [method.name for method in view.methods if method.takes_large]
+            refusals = [right_missing(caller, view.policy, name) for name in methods]
     except (KeyRefused, Refusal):
         return None
-    finally:
-        close_old_connections()
     may = may_send_large(caller, view.policy) and None in refusals
     return b"%d" % caller.key_id if may and caller.key_id is not None else None
 
 
-def _holder(request: Request, address: str) -> bytes:
+def holder_of(request: Request, address: str) -> bytes:
     """The caller for fair turns: the key as sent, or the client's address."""
     key = request.header(b"authorization")
     if key or b"api_key" in request.query.encode():
@@ -300,35 +299,3 @@ def client_of(request: Request, address: str) -> str:
         return client_address(request.environ((address, 0), _ADDRESS))
     except Refusal:  # the application refuses it
         return address
-
-
-@cache
-def _quick_methods() -> re.Pattern[bytes]:
-    return _naming(each for each in _methods() if each.is_quick)
-
-
-@cache
-def _threads_methods() -> re.Pattern[bytes]:
-    return _naming(each for each in _methods() if not each.is_quick)
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Two patterns that find in a body the name of an expensive method (or an escape, which may be
-    part of one), and of a method that asks the node.
-    """
-    expensive = _naming(each for each in _methods() if each.is_expensive)
-    return (
-        re.compile(expensive.pattern + rb"|\\u"),
-        _naming(each for each in _methods() if each.asks_node),
-    )
-
-
-def _naming(methods: Iterable[Method]) -> re.Pattern[bytes]:
-    names = sorted({re.escape(each.name) for each in methods})
-    return re.compile(rb'"(?:%b)"' % "|".join(names).encode())
-
-
-def _methods() -> list[Method]:
-    tables = [view.methods for _path, view in endpoints() if getattr(view, "methods", None)]
-    return [method for table in tables for method in table]

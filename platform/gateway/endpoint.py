@@ -1,5 +1,6 @@
 """RpcEndpoint: from the HTTP request to the response of its calls."""
 
+import asyncio
 import logging
 import time
 from collections import Counter
@@ -14,11 +15,11 @@ from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
 from access.callers import Caller
-from eventloop.calls import WouldWait, current_call
+from eventloop.faces import complete, started
 from gateway.answers import Answer
-from gateway.bodies import read_body
+from gateway.bodies import read_body, read_calls
 from gateway.budgets import EXPENSIVE_PRICE, Budget
-from gateway.calls import Call, Observer, answer_calls
+from gateway.calls import Call, Observer, answer_calls, refused
 from gateway.common_methods import common_methods
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
@@ -26,20 +27,15 @@ from gateway.forwarded_calls import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE, Host
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
-from gateway.refusals import (
-    BodyTooLarge,
-    NotAllowed,
-    body_of,
-    headers_of,
-    status_of,
-)
+from gateway.refusals import BodyTooLarge, NotAllowed
 from gateway.routes import is_page, wants_socket
 from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
-from webserver.requests import WORKER
+from webserver.requests import READ, WORKER
+from webserver.responses import Response
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +73,7 @@ class RpcEndpoint(Endpoint):
         return view
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        started = time.perf_counter()
+        began = time.perf_counter()
         host: Host = request.host
         if self.socket is not None and wants_socket(self, request.META):
             return self.socket(request)
@@ -90,22 +86,12 @@ class RpcEndpoint(Endpoint):
             self.now = datetime.now(UTC)
             self.check_caller(request)
             self.check_throttles(request)
-            return self._answer(request, started)
+            return self._answer(request, began)
         except Exception as error:
             self.refusal = refusal = self._error_of(error, request)
         # A revoked or expired key has no caller, but its refusals still count as its usage.
-        spent = time.perf_counter() - started
-        status = status_of(refusal)
-        self._observer(self.key_id, started).count(self._method, refusal, spent, status)
-        content_type, text = body_of(refusal, self.policy.error_format)
-        return Answer(
-            [text],
-            request_id=request.request_id,
-            status=status,
-            content_type=content_type,
-            taken=self.taken,
-            headers=headers_of(refusal),
-        )
+        answered = refused(refusal, self._observer(self.key_id, began), self._method)
+        return Answer.of(answered, request.request_id, self.taken)
 
     def check_rights(self, caller: Caller) -> None:
         """Reads the body and refuses calls without the right: a single call by raising, those of a
@@ -114,8 +100,6 @@ class RpcEndpoint(Endpoint):
         self._caller = caller
         if self._calls is None:
             self._calls = self._read(caller)
-            if current_call() is not None and not self._is_quick(self._calls):
-                raise WouldWait
         if is_narrow(caller, self.policy):
             self._calls = _with_rights(self._calls, caller, self.policy)
 
@@ -147,10 +131,9 @@ class RpcEndpoint(Endpoint):
 
     def _read(self, caller: Caller) -> "rpc.Requests | RpcError":
         body = read_body(self.request, caller, self.policy)
-        try:
-            calls = rpc.read(body, max_batch=settings.MAX_BATCH)
-        except RpcError as error:
-            return error
+        calls: rpc.Requests | RpcError = self.request.META.get(READ) or read_calls(body)
+        if isinstance(calls, RpcError):
+            return calls
         self._method = "batch" if calls.batch else calls.items[0].method
         if len(body) > settings.MAX_BODY:
             method = None if calls.batch else self.methods.get(self._method)
@@ -158,50 +141,46 @@ class RpcEndpoint(Endpoint):
                 raise BodyTooLarge(settings.MAX_BODY, len(body))
         return calls
 
-    def _is_quick(self, calls: rpc.Requests | RpcError) -> bool:
-        if isinstance(calls, RpcError) or calls.batch:
-            return False
-        method = self.methods.get(calls.items[0].method)
-        return self._is_handed_on(calls) if method is None else method.is_quick
-
     def _price(self, request: rpc.Request) -> int:
         """What a call of a batch takes from the limit of requests."""
         method = self.methods.get(request.method)
         return EXPENSIVE_PRICE if method is not None and method.is_expensive else 1
 
-    def _answer(self, request: Any, started: float) -> HttpResponseBase:
+    def _answer(self, request: Any, began: float) -> HttpResponseBase:
         caller, calls, identity = self._caller, self._calls, request.request_id
         assert caller is not None and calls is not None
         meta = request.META
-        observe = self._observer(caller.key_id, started)
+        observe = self._observer(caller.key_id, began)
         call = Call(
             caller,
             request.host,
             self.now,
             identity,
             request.client_address,
-            meta.get("QUERY_STRING", ""),
-            request,
+            meta,
             Budget(caller),
         )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
-        if not isinstance(calls, RpcError) and self._is_handed_on(calls):
-            assert self.methods.fallback is not None
+        # A single call, for which the web server's loop may wait in place of this thread.
+        one = None
+        if not isinstance(calls, RpcError) and not calls.batch and WORKER in meta:
             one = calls.items[0]
+        if one is not None and one.error is None and self.methods.falls_back(one.method):
+            assert self.methods.fallback is not None
             handing = Handing(self.methods.fallback, one, call, observe, self.taken, accepted)
             return HandedOn(handing.response)
-        answered = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
-        return Answer.of(answered, identity, self.taken)
+        answering = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
+        answered = (complete(answering),) if one is None else started(answering)
+        if answered is not None:
+            return Answer.of(answered[0], identity, self.taken)
+        taken = self.taken
 
-    def _is_handed_on(self, calls: rpc.Requests) -> bool:
-        """Whether the web server's loop waits for the response instead of this thread."""
-        one = calls.items[0]
-        return (
-            not calls.batch
-            and one.error is None
-            and self.methods.falls_back(one.method)
-            and WORKER in self.request.META
-        )
+        async def response() -> Response:
+            # A coroutine that has begun can only go on as a task.
+            found = await asyncio.get_running_loop().create_task(answering)
+            return found.response(identity, taken)
+
+        return HandedOn(response)
 
     def _error_of(self, error: Exception, request: Any) -> RpcError:
         known = self._method if self.methods.knows(self._method) else ""
@@ -209,14 +188,14 @@ class RpcEndpoint(Endpoint):
             error, request_id=request.request_id, method=known, key_id=self.key_id, log=log
         )
 
-    def _observer(self, key_id: int | None, started: float) -> Observer:
+    def _observer(self, key_id: int | None, began: float) -> Observer:
         request: Any = self.request
         return Observer(
             self.methods,
             key_id,
             address=request.client_address,
             request_id=request.request_id,
-            started=started,
+            started=began,
             path=request.path_info,
             error_format=self.policy.error_format,
         )

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -11,8 +10,9 @@ from typing import Any, Protocol
 from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
+from eventloop.faces import in_thread
 from gateway.answers import Answered
-from gateway.compression import MINIMUM, Compressor, chosen, compress
+from gateway.compression import Compressor, acompress, chosen
 from gateway.outages import outage_of
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
@@ -21,12 +21,8 @@ from jsonrpc.wire import Encoded
 from webserver.responses import Response
 from webserver.streams import Stream
 
-# Compressing more than this would block the loop: a thread does it.
-_COMPRESSED_HERE = 16_384
 # The connection to the node is closed after this time, however slowly a client reads.
 _LONGEST_SECONDS = 600.0
-
-_compressing = ThreadPoolExecutor(2, thread_name_prefix="compress")
 
 
 class Observer(Protocol):
@@ -71,15 +67,10 @@ class Handing:
 
     async def _whole(self, chunks: list[bytes]) -> Response:
         encoding = None
-        size = sum(map(len, chunks))
-        if self.accepted and size > MINIMUM:
-            if size <= _COMPRESSED_HERE:
-                chunks, encoding = compress(chunks, self.accepted)
-            else:
-                chunks, encoding = await _in_thread(partial(compress, chunks, self.accepted))
+        if self.accepted:
+            chunks, encoding = await acompress(chunks, self.accepted)
         answered = Answered(chunks, encoding=encoding, headers=self.call.headers)
-        lines = answered.lines(self.call.request_id, self.taken)
-        return Response(200, (), chunks, lines=lines)
+        return answered.response(self.call.request_id, self.taken)
 
     def _streamed(self, pieces: Pieces) -> Response:
         encoding = chosen(self.accepted[:200]) if self.accepted else None
@@ -118,12 +109,8 @@ class Handing:
 
     async def _send(self, stream: Stream, compressor: Compressor | None, piece: bytes) -> None:
         if compressor is not None:
-            piece = await _in_thread(partial(compressor.piece, piece))
+            piece = await in_thread(compressor.piece, piece)
         began = time.perf_counter()
         await stream.write(piece)
         # The client's speed is not part of the call's duration.
         self.observe.started += time.perf_counter() - began
-
-
-async def _in_thread(work: Callable[[], Any]) -> Any:
-    return await asyncio.get_running_loop().run_in_executor(_compressing, work)

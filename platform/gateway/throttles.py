@@ -9,9 +9,7 @@ from rest_framework.throttling import BaseThrottle
 from access import buckets, key_cache, windows
 from access.buckets import Taken
 from access.callers import Caller
-from eventloop.calls import current_call
 from gateway.refusals import BatchAboveLimit, TooManyRequests
-from webserver.requests import DONE
 
 # The window of an address, in which callers without a key are counted.
 WINDOW = "keyless"
@@ -23,23 +21,13 @@ class CallerQuota(BaseThrottle):
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        taken = self.take(request, view)
+        taken: Taken | None = view.take_quota(request)
         view.taken = taken
         if taken is None:
             return True
         if not still_known(taken):
             view.check_caller(request)
         return taken.allowed
-
-    def take(self, request: Any, view: Any) -> Taken | None:
-        done: Taken | None = request.META.get(DONE)
-        if done is not None:
-            return done
-        taken: Taken | None = view.take_quota(request)
-        call = current_call()
-        if call is not None:
-            call.done = taken
-        return taken
 
     def wait(self) -> None:
         """Unused: the view's refusal has the seconds to wait."""

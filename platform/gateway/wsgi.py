@@ -8,7 +8,6 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import close_old_connections
 
 from columns.raw_queries import close_lost_connection
-from eventloop.calls import current_call
 from gateway.answers import Answer
 from gateway.forwarded_calls import HandedOn
 from gateway.middleware import HostMiddleware
@@ -32,8 +31,6 @@ class EndpointsFirst(WSGIHandler):
         self._first = HostMiddleware(self.get_response)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        if current_call() is not None:  # of an endpoint, and no database connection is used here
-            return self._answer(environ, start_response)
         close_lost_connection()
         if not environ.get("SCRIPT_NAME"):
             match = endpoint_at(environ.get("PATH_INFO", ""))

@@ -1,5 +1,6 @@
 """Body bytes → requests → methods → answer bytes."""
 
+import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from eventloop.faces import complete, to_loop
 from jsonrpc.errors import InternalError, InvalidRequest, MethodNotFound, ParseError, RpcError
 from jsonrpc.methods import MethodTable
 from jsonrpc.wire import Encoded, encode
@@ -139,19 +141,32 @@ def answer(
     translate: Translate = _untranslated,
     budget: Budget | None = None,
 ) -> list[bytes]:
+    """As aanswer, in a thread."""
+    return complete(aanswer(requests, methods, call, observe, translate, budget))
+
+
+async def aanswer(
+    requests: Requests,
+    methods: MethodTable,
+    call: Any,
+    observe: Observer,
+    translate: Translate = _untranslated,
+    budget: Budget | None = None,
+) -> list[bytes]:
     """The chunks of the response body, in order. A call that exceeds the budget gets the budget's
     error, and its method is not run.
     """
     answered = {} if methods.fallback is None else _fallback_answers(requests, methods, call)
     if not requests.batch:
         found = answered.get(0)
-        return _answer_one(requests.items[0], methods, call, observe, found, translate, budget)
+        one = requests.items[0]
+        return await _answer_one(one, methods, call, observe, found, translate, budget)
     chunks = [b"["]
     for position, request in enumerate(requests.items):
         if position:
             chunks.append(b",")
         found = answered.get(position)
-        chunks += _answer_one(request, methods, call, observe, found, translate, budget)
+        chunks += await _answer_one(request, methods, call, observe, found, translate, budget)
     chunks.append(b"]")
     return chunks
 
@@ -175,7 +190,7 @@ def _fallback_answers(
     return dict(zip(positions, answers, strict=True))
 
 
-def _answer_one(
+async def _answer_one(
     request: Request,
     methods: MethodTable,
     call: Any,
@@ -189,7 +204,20 @@ def _answer_one(
             raise request.error
         if isinstance(answered, Exception):
             raise answered
-        body = answered.chunks if answered is not None else _result(request, methods, call, budget)
+        if answered is not None:
+            body = answered.chunks
+        else:
+            method = methods.get(request.method)
+            if method is None:
+                name = request.method[:100]
+                raise MethodNotFound(name, methods.served_at(name))
+            if budget is not None:
+                budget.before()
+            result = method.function(call, *method.params.read(request.params))
+            if method.is_async or inspect.iscoroutine(result):
+                await to_loop()
+                result = await result
+            body = result.chunks if isinstance(result, Encoded) else (encode(result),)
         if budget is not None:
             budget.spend(sum(map(len, body)))
     except Exception as error:
@@ -229,19 +257,6 @@ def failed(
     internal = InternalError()
     observe(request.method, internal)
     return failure(internal, request.id)
-
-
-def _result(
-    request: Request, methods: MethodTable, call: Any, budget: Budget | None
-) -> tuple[bytes, ...]:
-    method = methods.get(request.method)
-    if method is None:
-        name = request.method[:100]
-        raise MethodNotFound(name, methods.served_at(name))
-    if budget is not None:
-        budget.before()
-    result = method.function(call, *method.params.read(request.params))
-    return result.chunks if isinstance(result, Encoded) else (encode(result),)
 
 
 def failure(error: RpcError, identity: bytes = _NULL) -> bytes:

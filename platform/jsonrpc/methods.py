@@ -1,5 +1,6 @@
 """MethodTable: the methods of one path, each with its params reader compiled at import."""
 
+import inspect
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ class Method:
     reader. `result` is the annotation that the reference shows, `errors` are its errors in addition
     to the common ones. `is_expensive`: it reads or computes a lot; few run at once, and it costs
     more in a batch. `asks_node`: it waits for the followed node, which may hang. `takes_large`: a
-    single call may exceed the maximum body size. `is_quick`: it runs on the event loop; it returns
-    a small result and waits only for single reading statements and scripts.
+    single call may exceed the maximum body size. `is_async`: the function is an `async def`, which
+    runs on the web server's loop: its own work takes less than 100 µs, and what else it does it
+    awaits. Plain functions run in a thread.
     """
 
     name: str
@@ -30,7 +32,7 @@ class Method:
     is_expensive: bool = False
     asks_node: bool = False
     takes_large: bool = False
-    is_quick: bool = False
+    is_async: bool = False
 
 
 class Fallback(Protocol):
@@ -58,6 +60,7 @@ class Pieces(Protocol):
 class MethodTable:
     """`@methods.add("getSlot")` registers a function under its wire name. Other names go to the
     `fallback`, if it serves them. `as_node`: params are read, and refused, as by the standard node.
+    A plain function may return a coroutine: what is left to wait for, on the loop and in no thread.
     """
 
     def __init__(self, fallback: Fallback | None = None, *, as_node: bool = False) -> None:
@@ -76,7 +79,6 @@ class MethodTable:
         expensive: bool = False,
         asks_node: bool = False,
         takes_large: bool = False,
-        quick: bool = False,
     ) -> Callable[[F], F]:
         """`result` overrides the function's return annotation if that is less specific."""
 
@@ -85,7 +87,7 @@ class MethodTable:
             returned = typing.get_type_hints(function, include_extras=True).get("return", Any)
             shown = returned if result is None else result
             reader = ParamsReader(function, as_node=self._as_node)
-            kinds = (expensive, asks_node, takes_large, quick)
+            kinds = (expensive, asks_node, takes_large, inspect.iscoroutinefunction(function))
             self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
             return function
 

@@ -1,7 +1,10 @@
 """rpc.discover: the description of a path, at every path."""
 
 from functools import lru_cache
+from io import BytesIO
 from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
 
 from gateway.calls import Call
 from gateway.common_methods import common_methods
@@ -17,9 +20,9 @@ def discover(call: Call) -> Encoded:
 
     returns: the document
     """
-    assert call.request is not None
-    base = f"{call.request.scheme}://{call.request.get_host()}"
-    return Encoded(_document(call.request.path_info, base))
+    request = WSGIRequest({**call.meta, "wsgi.input": BytesIO()})
+    base = f"{request.scheme}://{request.get_host()}"
+    return Encoded(_document(request.path_info, base))
 
 
 # Cached by path and base URL: a batch of a hundred would take seconds.

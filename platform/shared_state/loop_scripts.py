@@ -1,6 +1,4 @@
-"""Redis scripts for calls that run on an event loop: commands are pipelined on one connection, and
-each reply resumes its call.
-"""
+"""Redis scripts on the web server's event loop: commands are pipelined on one connection."""
 
 import asyncio
 import logging
@@ -11,7 +9,7 @@ from typing import Any, NamedTuple
 import hiredis
 import redis
 
-from eventloop.calls import LoopCall
+from eventloop.faces import in_thread
 from shared_state import script_socket
 from shared_state.redis_client import TIMEOUT_SECONDS
 from shared_state.redis_connections import drop, open_writer, short_loop_connection
@@ -28,9 +26,9 @@ _READ_SECONDS = 0.02
 
 
 class _Waiting(NamedTuple):
-    """A command without a reply yet; `call` is None if none waits for it any more."""
+    """A command without a reply yet; `reply` is None if none waits for it any more."""
 
-    call: LoopCall | None
+    reply: "asyncio.Future[Any] | None"
     since: float
     is_patient: bool
 
@@ -51,22 +49,23 @@ class LoopScripts(asyncio.Protocol):
         self._not_before = 0.0
         self._is_closed = False
 
-    def ask(self, call: LoopCall, message: bytes, patient: bool = False) -> list[int]:
-        """The integers that the command returns; suspends the call, for longer if it is `patient`.
-        Raises RedisAway or ScriptUnknown.
+    async def ask(self, message: bytes, patient: bool = False) -> list[int]:
+        """The integers that the command returns; waits for longer if it is `patient`. Raises
+        RedisAway or ScriptUnknown.
         """
         if self._writer is None:
             self._connect()
-            return call.in_thread(lambda: script_socket.ask(message))
+            return await in_thread(script_socket.ask, message)
         now = time.monotonic()
-        self._waiting.append(_Waiting(call, now, patient))
+        future = self._loop.create_future()
+        self._waiting.append(_Waiting(future, now, patient))
         if not self._unsent:
             self._loop.call_soon(self._send)
         self._unsent += message
         if not self._is_watched:
             self._is_watched = True
             self._loop.call_later(_WATCH_SECONDS, self._watch)
-        reply = call.wait()
+        reply = await future
         if isinstance(reply, list):
             return reply
         if isinstance(reply, hiredis.ReplyError):
@@ -93,11 +92,10 @@ class LoopScripts(asyncio.Protocol):
         script_socket.replied()
         try:
             reader.feed(data)
-            # A call that goes on may close the connection.
-            while self._reader is reader and (reply := reader.gets()) is not False:
-                call = self._waiting.popleft().call
-                if call is not None:
-                    self._resume(call, reply, None)
+            while (reply := reader.gets()) is not False:
+                future = self._waiting.popleft().reply
+                if future is not None and not future.done():
+                    future.set_result(reply)
         except (IndexError, hiredis.ProtocolError) as error:
             self._lose(str(error))
 
@@ -113,18 +111,9 @@ class LoopScripts(asyncio.Protocol):
         if writer is not None:
             drop(writer)
         for each in waiting:
-            if each.call is not None:
+            if each.reply is not None:
                 script_socket.is_away()
-                self._fail(each.call, why)
-
-    def _fail(self, call: LoopCall, why: str) -> None:
-        self._loop.call_soon(self._resume, call, None, RedisAway(why, sent=True))
-
-    def _resume(self, call: LoopCall, reply: Any, error: BaseException | None) -> None:
-        try:
-            call.resume(reply, error)
-        except Exception:
-            log.exception("a call failed after its Redis command")
+                _fail(each.reply, why)
 
     def _watch(self, overdue: _Waiting | None = None) -> None:
         """Ends the waits where nothing comes for too long, and that was `overdue` before what had
@@ -156,9 +145,9 @@ class LoopScripts(asyncio.Protocol):
             self._lose(why)
             return
         for place, each in enumerate(self._waiting):
-            if each.call is not None and not each.is_patient:
-                self._fail(each.call, why)
-                self._waiting[place] = each._replace(call=None)
+            if each.reply is not None and not each.is_patient:
+                _fail(each.reply, why)
+                self._waiting[place] = each._replace(reply=None)
         script_socket.is_slow(silent_since, patient)
 
     def _connect(self) -> None:
@@ -178,3 +167,8 @@ class LoopScripts(asyncio.Protocol):
             self._not_before = time.monotonic() + _PAUSE_SECONDS
         finally:
             self._opening = None
+
+
+def _fail(reply: "asyncio.Future[Any]", why: str) -> None:
+    if not reply.done():
+        reply.set_exception(RedisAway(why, sent=True))

@@ -12,6 +12,7 @@ from typing import Any
 import redis
 from django.conf import settings
 
+from eventloop.faces import run_aside
 from shared_state.redis_client import NAMESPACE, client
 
 # Solana's slot time until SIMD-0525 is activated (solana-clock, DEFAULT_MS_PER_SLOT).
@@ -36,12 +37,14 @@ def publish(seconds: float) -> None:
 
 def slot_seconds() -> float:
     """A slot's length in seconds, half a minute old at most; the last one known while Redis is
-    away.
+    away, and while another thread reads it for an event loop.
     """
     global _remembered
     now = time.monotonic()
     if _remembered is None or now >= _remembered[1]:
-        _remembered = _read(), now + _REMEMBERED_SECONDS
+        known = _nominal() if _remembered is None else _remembered[0]
+        _remembered = known, now + _REMEMBERED_SECONDS
+        run_aside(_read)
     return _remembered[0]
 
 
@@ -61,13 +64,15 @@ def forget() -> None:
     _remembered = None
 
 
-def _read() -> float:
+def _read() -> None:
+    global _remembered
     try:
         found: Any = client().get(_KEY)
         seconds = float(found) if found is not None else math.nan
     except (redis.RedisError, ValueError):
-        return _nominal() if _remembered is None else _remembered[0]
-    return _bounded(seconds) if math.isfinite(seconds) else _nominal()
+        return
+    known = _bounded(seconds) if math.isfinite(seconds) else _nominal()
+    _remembered = known, time.monotonic() + _REMEMBERED_SECONDS
 
 
 def _nominal() -> float:

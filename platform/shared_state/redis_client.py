@@ -10,18 +10,8 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from eventloop.calls import require_thread
-
 TIMEOUT_SECONDS = 0.5
 NAMESPACE = "tidemark:"
-
-
-class _Pool(redis.ConnectionPool):
-    """Connections for code that may block: raises on an event loop."""
-
-    def get_connection(self, *args: Any, **options: Any) -> Any:
-        require_thread()
-        return super().get_connection(*args, **options)
 
 
 def client() -> redis.Redis:
@@ -32,7 +22,7 @@ def client() -> redis.Redis:
 @cache
 def client_of(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> redis.Redis:
     """Without the default retries, which take seconds."""
-    pool = _Pool.from_url(
+    pool = redis.ConnectionPool.from_url(
         url,
         socket_timeout=timeout_seconds,
         socket_connect_timeout=timeout_seconds,

@@ -8,13 +8,13 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import redis
 from redis.exceptions import NoScriptError
 
-from eventloop.calls import LoopCall, current_call
+from eventloop.faces import complete, is_on_loop
 from shared_state.redis_connections import open_connection
 
 # For this long after a failure, calls fail at once instead of waiting for Redis.
@@ -59,9 +59,9 @@ _away_reply = ""
 # Since when it has been slow, and to how many commands it may yet reply; None: it is away.
 _slow: tuple[float, int] | None = None
 
-# Runs a command for a call on an event loop (shared_state.loop_scripts), patiently or not; None: a
-# thread runs it.
-on_loop: Callable[[LoopCall, bytes, bool], list[int]] | None = None
+# Runs a command on the web server's loop (shared_state.loop_scripts), patiently or not, while there
+# is one.
+on_loop: Callable[[bytes, bool], Awaitable[list[int]]] | None = None
 
 
 def command(*words: str | bytes | int | float) -> bytes:
@@ -88,30 +88,35 @@ class Script:
         """The same command with the script's text, for a Redis that does not know it."""
         return command("EVAL", self._text, *words)
 
-    def run(
+    def run(self, *words: str | bytes | int | float, made: bytes | None = None) -> list[int]:
+        """The script's result. `made` is a prepared `by_digest(*words)`. Raises RedisAway."""
+        return complete(self.arun(*words, made=made))
+
+    async def arun(
         self, *words: str | bytes | int | float, made: bytes | None = None, patient: bool = False
     ) -> list[int]:
-        """The script's result. `made` is a prepared `by_digest(*words)`. Raises RedisAway."""
+        """The same, awaited; `patient` as of `aask`."""
         try:
-            return ask(self.by_digest(*words) if made is None else made, patient=patient)
+            return await aask(self.by_digest(*words) if made is None else made, patient=patient)
         except ScriptUnknown:
-            return ask(self.by_text(*words), patient=patient)
+            return await aask(self.by_text(*words), patient=patient)
 
 
-def ask(message: bytes, *, patient: bool = False) -> list[int]:
-    """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
-    away or slow) or ScriptUnknown. `patient`: a slow Redis is waited for, since only its
-    reply says what the command did.
+async def aask(message: bytes, *, patient: bool = False) -> list[int]:
+    """As `ask`. Where it is awaited on the web server's loop and `patient`, a slow Redis is waited
+    for, since only its reply says what the command did.
     """
-    if _away_until and (now := time.monotonic()) < _away_until:
-        if _slow is not None:
-            raise RedisSlow(int((now - _slow[0]) * 1_000), _slow[1])
-        raise RedisAway(_away_reply or "Redis did not answer a moment ago")
-    call = current_call()
-    if call is not None:
-        if on_loop is None:
-            return call.in_thread(lambda: ask(message))
-        return on_loop(call, message, patient)
+    if on_loop is None or not is_on_loop():
+        return ask(message)
+    _require_hope()
+    return await on_loop(message, patient)
+
+
+def ask(message: bytes) -> list[int]:
+    """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
+    away or slow) or ScriptUnknown.
+    """
+    _require_hope()
     sent = False
     try:
         connection = _threads.connection
@@ -135,6 +140,14 @@ def ask(message: bytes, *, patient: bool = False) -> list[int]:
         reply = f"OOM {error}" if isinstance(error, redis.OutOfMemoryError) else str(error)
         is_away(reply)
         raise RedisAway(reply) from None
+
+
+def _require_hope() -> None:
+    """Raises RedisAway where Redis did not answer a moment ago."""
+    if _away_until and (now := time.monotonic()) < _away_until:
+        if _slow is not None:
+            raise RedisSlow(int((now - _slow[0]) * 1_000), _slow[1])
+        raise RedisAway(_away_reply or "Redis did not answer a moment ago")
 
 
 def is_away(reply: str = "") -> None:

@@ -32,15 +32,15 @@ _COMMON: dict[str, Any] = {
 # puts under LATER is called on the loop in place of its response, and returns the Response to send.
 # What it puts under SENT is called, on the loop, when the response has left this process or never
 # will. Where its status is 101, a function under UPGRADE makes the connection's handler from then
-# on (webserver.upgrades). Under WORKER it finds the Worker that serves it, under DONE what the
-# LoopCall of the same request had done before it had to begin again here. It puts True under KNOWN
-# if it knows who sent the request and limits them; what others take is charged to their address.
+# on (webserver.upgrades). Under WORKER it finds the Worker that serves it, under READ what it read
+# of the body when it chose where the request runs. It puts True under KNOWN if it knows who sent
+# the request and limits them; what others take is charged to their address.
 CONTINUE = "webserver.continue"
 LATER = "webserver.later"
 SENT = "webserver.sent"
 WORKER = "webserver.worker"
 UPGRADE = "webserver.upgrade"
-DONE = "webserver.done"
+READ = "webserver.read"
 KNOWN = "webserver.known"
 
 
@@ -61,8 +61,8 @@ class Shared:
 class Request:
     """One request. `path` and `query` are the two parts of the target, as they came. `length` is
     the body's as it was announced, -1 where it was not. `held` is the room of a large body: it is
-    given back with the request. `upgrades`: it asks for WebSocket. `share` is what was charged for
-    it in advance.
+    given back with the request. `upgrades`: it asks for WebSocket. `read` is what the application
+    read of the body. `share` is what was charged for it in advance.
     """
 
     method: str = ""
@@ -75,7 +75,7 @@ class Request:
     length: int = -1
     held: object = None
     upgrades: bool = False
-    done: object = None
+    read: Any = None
     shared: Shared | None = None
     share: Share | None = None
 
@@ -104,8 +104,8 @@ class Request:
                 shared.environ = self._environ(address, server)
             environ = shared.environ.copy()
         environ["wsgi.input"] = io.BytesIO(self.body)
-        if self.done is not None:
-            environ[DONE] = self.done
+        if self.read is not None:
+            environ[READ] = self.read
         return environ
 
     def _environ(self, address: tuple[str, int], server: tuple[str, int]) -> dict[str, Any]:

@@ -13,18 +13,15 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from eventloop.calls import LoopCalls, WouldWait, current_call
 from webserver.accepting import Accepting
 from webserver.admission import Admission
 from webserver.application import (
-    AnswerQuickly,
     Application,
     AtOnce,
     LaneOf,
-    RunsOnLoop,
-    never_on_loop,
+    OnLoop,
     nothing_at_once,
-    nothing_quickly,
+    nothing_on_loop,
 )
 from webserver.charges import (
     BY_SERVER,
@@ -59,7 +56,7 @@ _GRACE_SECONDS = 4.0
 _IDLE_SECONDS = 0.25
 _STREAMS_END_SECONDS = 2.0
 _EXPIRED_AT_ONCE = 20
-_MOST_ON_LOOP = 1_000
+_MOST_ON_LOOP = 2_500
 
 
 class Worker:
@@ -73,8 +70,7 @@ class Worker:
         limits: Limits | None = None,
         refuse: Refuse = plain_refusal,
         at_once: AtOnce = nothing_at_once,
-        runs_on_loop: RunsOnLoop = never_on_loop,
-        answer_quickly: AnswerQuickly = nothing_quickly,
+        on_loop: OnLoop = nothing_on_loop,
         at_begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]] | None = None,
         on_progress: Callable[[], None] | None = None,
         load: Load | None = None,
@@ -95,11 +91,9 @@ class Worker:
         self.server = ("", 0)
         self._application = application
         self._at_once = at_once
-        self._runs_on_loop = runs_on_loop
-        self._answer_quickly = answer_quickly
+        self._on_loop = on_loop
         self._at_begin = at_begin
-        self._calls: LoopCalls | None = None
-        self._on_loop = 0  # calls that are on the loop, and wait there
+        self._answering: set[asyncio.Task[None]] = set()  # on the loop
         self._on_progress = on_progress
         self._large = large
         self.large_maximum = 0 if large is None else large.maximum
@@ -134,13 +128,14 @@ class Worker:
                 self.charges.settle(connection, request, BY_SERVER)
                 connection.respond(request, response)
                 return
-            helping = self._runs_on_loop(request) if self._on_loop < _MOST_ON_LOOP else None
-            if helping is not None:
-                self.lanes.add(helping)
-                assert self._calls is not None
-                self._calls.begin(
-                    partial(self._answer_on_loop, connection, request), helping.threads.submit
-                )
+            answering = None
+            if len(self._answering) < _MOST_ON_LOOP:
+                answering = self._on_loop(request, connection)
+            if answering is not None:
+                assert self._loop is not None
+                task = self._loop.create_task(self._answer_on_loop(connection, request, answering))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
                 return
             lane, holder = self.lane_of(request, connection.peer[0])
         except Exception:
@@ -149,31 +144,25 @@ class Worker:
             return
         self._submit(connection, request, lane, holder)
 
-    def _answer_on_loop(self, connection: Connection, request: Request) -> None:
-        """In a LoopCall: runs the application, and answers; or leaves that to a thread."""
-        self._on_loop += 1
-        pipe = None
-        call = current_call()
+    async def _answer_on_loop(
+        self,
+        connection: Connection,
+        request: Request,
+        answering: Coroutine[Any, Any, Response | None],
+    ) -> None:
         try:
-            response = self._answer_quickly(request, connection.peer)
-            if response is not None:
-                if request.share is not None:
-                    self.charges.settle(connection, request, 0.0, is_known=True)
-            else:
-                request.done = None if call is None else call.done
-                response, pipe = self._response_to(connection, request)
-                self.charges.settle(connection, request, ON_LOOP, is_known=response.is_known)
-        except WouldWait:
-            request.done = None if call is None else call.done
-            self._submit(connection, request, *self.lane_of(request, connection.peer[0]))
+            response = await answering
+            if response is None:
+                lane, holder = self.lane_of(request, connection.peer[0])
+        except Exception:
+            log.exception("the application failed")
+            response = self._failed(request)
+        if response is None:
+            self._submit(connection, request, lane, holder)
             return
-        finally:
-            self._on_loop -= 1
-        if pipe is not None:
-            log.error("%s %s answers in pieces: not on the loop", request.method, request.path)
-            connection.abort()
-        else:
-            self._respond(connection, request, response)
+        if request.share is not None or not response.is_known:
+            self.charges.settle(connection, request, ON_LOOP, is_known=response.is_known)
+        self._respond(connection, request, response)
 
     def _submit(self, connection: Connection, request: Request, lane: Lane, holder: bytes) -> None:
         self.lanes.add(lane)
@@ -269,8 +258,11 @@ class Worker:
             return made, pipe
         except Exception:
             log.exception("the application failed")
-            code, names, body = self.refuse(Refused.FAILED, request)
-            return Response(code, names, [body]), None
+            return self._failed(request), None
+
+    def _failed(self, request: Request) -> Response:
+        status, headers, body = self.refuse(Refused.FAILED, request)
+        return Response(status, headers, [body])
 
     def call(
         self, function: Callable[..., Coroutine[Any, Any, T]], *args: Any
@@ -282,7 +274,6 @@ class Worker:
     async def serve(self, sockets: Sequence[socket.socket]) -> None:
         """Until SIGTERM, SIGINT or `stop`."""
         loop = self._loop = asyncio.get_running_loop()
-        self._calls = LoopCalls(loop)
         at_end = None if self._at_begin is None else self._at_begin(loop)
         self._stopped = asyncio.Event()
         self.server = sockets[0].getsockname()[:2]

@@ -6,6 +6,7 @@ The response waits for nothing else: not for the database, not for an upstream.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from solders.signature import Signature
 
 from chain.nonces import nonce_use, stands_on_nonce
 from chain.transactions import decode_wire
+from eventloop.faces import complete, in_thread
 from gateway.transactions import Signed
 from priority.acceptance.foreseen import advice
 from priority.acceptance.nonces import require_usable
@@ -87,14 +89,14 @@ class Receipt(NamedTuple):
     advice: str
 
 
-def accept_transaction(
+async def accept_transaction(
     signed: Signed, origin: Origin, *, wishes: Wishes, bounds: Bounds, at: str
 ) -> Receipt:
     """Queues the transaction unless it is queued already. Raises TipRefused, BlockhashExpired,
     NonceUnusable, LandingBehind, NotAccepted.
     """
-    queue_ms = _accept([signed], origin, wishes, bounds, "", [at])
-    return Receipt(signature_of(signed), queue_ms, advice([signed.wire]))
+    queue_ms = await _accept([signed], origin, wishes, bounds, "", [at])
+    return Receipt(signature_of(signed), queue_ms, await advice([signed.wire]))
 
 
 def accept_bundle(
@@ -115,8 +117,8 @@ def accept_bundle(
     # A bundle that has landed meanwhile would fail the check; one without a tip is refused anyway.
     if precheck is not None and _may_tip(signed, bounds) and not _is_pending(bundle_id):
         precheck()
-    queue_ms = _accept(signed, origin, Wishes(), bounds, bundle_id, at)
-    return Receipt(bundle_id, queue_ms, advice([each.wire for each in signed]))
+    queue_ms = complete(_accept(signed, origin, Wishes(), bounds, bundle_id, at))
+    return Receipt(bundle_id, queue_ms, complete(advice([each.wire for each in signed])))
 
 
 def signature_of(signed: Signed) -> str:
@@ -158,10 +160,11 @@ def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:
     queued = _offered([Signed(wire, read)], origin, Wishes(), kind, "", _PENDING_SECONDS)
     queued = queued._replace(sure_tip=PackedTip(pack_tip(None), 0))
     # Never refused: it waits in the queue.
-    _offer(queued, now=int(origin.received_at), most=2**53, limits=Limits(slots=0))
+    received, limits = int(origin.received_at), Limits(slots=0)
+    complete(_offer(queued, now=received, most=2**53, limits=limits))
 
 
-def _accept(
+async def _accept(
     signed: Sequence[Signed],
     origin: Origin,
     wishes: Wishes,
@@ -174,20 +177,20 @@ def _accept(
     kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
     nonced = [stands_on_nonce(wire) for wire in wires]
     if any(nonced):
-        _require_usable_nonces(signed, bundle_id, at)
+        await in_thread(_require_usable_nonces, signed, bundle_id, at)
     seconds = bounds.nonce_seconds if any(nonced) else _PENDING_SECONDS
     offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds)
     looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
     offered = offered._replace(blockhashes=[wires[place].recent_blockhash for place in looked_at])
     found = candidates(wires, bounds.tips)
     now, most, limits = int(origin.received_at), bounds.most_waiting, bounds.limits
-    verdict, numbers = _offer(_with_tips(offered, found), now=now, most=most, limits=limits)
+    verdict, numbers = await _offer(_with_tips(offered, found), now=now, most=most, limits=limits)
     if verdict is Verdict.NO_TIP:
-        tip = first_good(wires, found, bounds.tips, now=now, at=at.__getitem__)
-        with_tip = _with_tips(offered, Candidates([], tip))
-        verdict, numbers = _offer(with_tip, now=now, most=most, limits=limits)
+        look_up = partial(first_good, wires, found, bounds.tips, now=now, at=at.__getitem__)
+        with_tip = _with_tips(offered, Candidates([], await in_thread(look_up)))
+        verdict, numbers = await _offer(with_tip, now=now, most=most, limits=limits)
     if verdict is Verdict.KNOWN and numbers[1]:
-        _note_cosubmitter(signed, bundle_id, origin)
+        await in_thread(_note_cosubmitter, signed, bundle_id, origin)
     if verdict is Verdict.DEAD_BLOCKHASH:
         place, last_valid, height = numbers
         raise BlockhashExpired(at[looked_at[place]], last_valid, height)
@@ -233,9 +236,11 @@ def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
     return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
-def _offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Verdict, list[int]]:
+async def _offer(
+    offered: Offered, *, now: int, most: int, limits: Limits
+) -> tuple[Verdict, list[int]]:
     try:
-        return offer(offered, now=now, most=most, limits=limits)
+        return await offer(offered, now=now, most=most, limits=limits)
     except script_socket.RedisSlow as slow:
         if not limits.slots:
             raise not_queued(slow) from None

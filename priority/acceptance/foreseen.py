@@ -10,6 +10,7 @@ import redis
 from chain.nonces import misplaced_advance, why_misplaced
 from chain.transaction_settings import BadSettings, settings_of_wire
 from chain.transactions import Wire
+from eventloop.faces import in_thread
 from priority.chain_events import BLOCKHASHES
 from shared_state.redis_client import client
 
@@ -41,14 +42,15 @@ def why_it_fails(wire: Wire) -> str:
     )
 
 
-def advice(wires: Sequence[Wire]) -> str:
+async def advice(wires: Sequence[Wire]) -> str:
     """The header `X-Advice` of what was accepted and will fail, or advances a nonce too late; empty
     for all else.
     """
     many = len(wires) > 1
     found: dict[str, list[str]] = {}
     for index, wire in enumerate(wires):
-        for word, why in ((WILL_FAIL, why_it_fails(wire)), (NONCE_NOT_FIRST, _why_unknown(wire))):
+        unknown = "" if misplaced_advance(wire) is None else await in_thread(_why_unknown, wire)
+        for word, why in ((WILL_FAIL, why_it_fails(wire)), (NONCE_NOT_FIRST, unknown)):
             if why:
                 found.setdefault(word, []).append(f"transaction {index}: {why}" if many else why)
     return "; ".join(f"{word}: {'; '.join(why)}" for word, why in found.items())

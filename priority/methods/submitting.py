@@ -1,5 +1,6 @@
 """sendTransaction, as our own callers send it and as clients of a block engine do."""
 
+from functools import partial
 from typing import Annotated
 from urllib.parse import parse_qs
 
@@ -7,6 +8,7 @@ import msgspec
 from solders.signature import Signature
 
 from chain.commitment import Commitment
+from eventloop.faces import in_thread
 from gateway.calls import Call
 from gateway.transactions import (
     SignatureInvalid,
@@ -100,11 +102,10 @@ ACCEPTING = (
 
 @landing_methods.add(
     "sendTransaction",
-    quick=True,
     result=Signature,
     errors=(SkipPreflightRequired, UnknownUpstream, NoUpstreamChosen, *READING, *ACCEPTING),
 )
-def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
+async def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
     """Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
     nodes and to block engines at once, again and again, until it is in a block or never can be. The
     answer means accepted, not landed: ask getTransactionFate. The same transaction again answers
@@ -118,17 +119,17 @@ def send_transaction(call: Call, transaction: str, config: SendConfig) -> str:
     """
     if config.skip_preflight is not True:
         raise SkipPreflightRequired(config.skip_preflight)
-    only = chosen_upstreams(_names(call.query, config.only_upstreams), tier=tier_of(call))
-    return _send(call, transaction, config.encoding, Wishes(only, config.max_retries))
+    names = _names(call.query, config.only_upstreams)
+    only = await in_thread(partial(chosen_upstreams, names, tier=tier_of(call))) if names else []
+    return await _send(call, transaction, config.encoding, Wishes(only, config.max_retries))
 
 
 @block_engine_transactions.add(
     "sendTransaction",
-    quick=True,
     result=Signature,
     errors=(BundleOnlyNotServed, *READING, *ACCEPTING),
 )
-def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None = None) -> str:
+async def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None = None) -> str:
     """The same where clients of a block engine send transactions: they never ask for a preflight.
 
     transaction: the signed transaction as text, with its tip
@@ -138,12 +139,14 @@ def send_to_engine(call: Call, transaction: str, config: EncodingConfig | None =
     if _parameter(call.query, "bundleOnly")[-1:] == ["true"]:
         raise BundleOnlyNotServed
     encoding = None if config is None else config.encoding
-    return _send(call, transaction, encoding, Wishes())
+    return await _send(call, transaction, encoding, Wishes())
 
 
-def _send(call: Call, text: str, encoding: TransactionText | None, wishes: Wishes) -> str:
+async def _send(call: Call, text: str, encoding: TransactionText | None, wishes: Wishes) -> str:
     signed = read_signed(text, encoding or TransactionText.BASE58, at="[0]")
-    receipt = accept_transaction(signed, origin_of(call), wishes=wishes, bounds=bounds(), at="[0]")
+    receipt = await accept_transaction(
+        signed, origin_of(call), wishes=wishes, bounds=bounds(), at="[0]"
+    )
     return named_in(call, receipt)
 
 

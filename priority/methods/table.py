@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from eventloop.faces import complete
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable, Pieces
 from jsonrpc.wire import Encoded
@@ -41,7 +42,7 @@ class _Node:
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
         for each in calls:
-            call.headers.update(advice_headers(*each))
+            call.headers.update(complete(advice_headers(*each)))
         return forward(
             calls,
             node=upstream_node(),
@@ -50,7 +51,7 @@ class _Node:
         )
 
     async def ask(self, call: Any, method: str, params: bytes) -> Encoded | Pieces:
-        call.headers.update(advice_headers(method, params))
+        call.headers.update(await advice_headers(method, params))
         return await stream_result(
             (method, params),
             node=upstream_node_of_loop(),

@@ -19,7 +19,7 @@ class _Config(msgspec.Struct, rename="camel"):
 _read = msgspec.json.Decoder(tuple[str, _Config]).decode
 
 
-def advice_headers(method: str, params: bytes) -> Mapping[str, str]:
+async def advice_headers(method: str, params: bytes) -> Mapping[str, str]:
     """`X-Advice` where a transaction that will fail is sent without a preflight, which would say
     so itself; else none. Never raises: what cannot be read the node refuses.
     """
@@ -32,5 +32,5 @@ def advice_headers(method: str, params: bytes) -> Mapping[str, str]:
         _, wire = read_wire(text, config.encoding or TransactionText.BASE58, at="[0]")
     except (msgspec.MsgspecError, UnicodeError, RecursionError, RpcError):
         return {}
-    found = advice([wire])
+    found = await advice([wire])
     return {"X-Advice": found} if found else {}

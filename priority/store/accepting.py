@@ -92,7 +92,9 @@ class Offered(NamedTuple):
     sure_tip: PackedTip | None
 
 
-def offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Verdict, list[int]]:
+async def offer(
+    offered: Offered, *, now: int, most: int, limits: Limits
+) -> tuple[Verdict, list[int]]:
     """Queues it, all of it or nothing. `now` is in Unix seconds, `most` entries may wait. Raises
     script_socket.RedisAway.
     """
@@ -105,7 +107,7 @@ def offer(offered: Offered, *, now: int, most: int, limits: Limits) -> tuple[Ver
     for tip in (*offered.tips, offered.sure_tip):
         if tip is not None:
             words += tip
-    answer = _SCRIPT.run(*words, patient=True)
+    answer = await _SCRIPT.arun(*words, patient=True)
     return Verdict(answer[0]), answer[1:]
 
 

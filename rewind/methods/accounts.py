@@ -104,7 +104,7 @@ _READS = (
 )
 
 
-@methods.add("getAccountInfo", quick=True, errors=_READS)
+@methods.add("getAccountInfo", errors=_READS)
 def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
     """An account as it was at any position in the past.
 

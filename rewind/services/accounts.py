@@ -10,7 +10,6 @@ from solders.signature import Signature
 from chain.account_json import AccountEncoding, Loader
 from chain.parsed_accounts.token import is_account
 from chain.units import Slot
-from eventloop.calls import aside
 from gaps.coverage import GapEntry
 from jsonrpc.wire import Encoded, encode
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
@@ -178,10 +177,7 @@ def shown(pubkey: Pubkey, loaded: LoadedAccounts, shape: Shape) -> AccountSnapsh
     state = loaded.state(pubkey)
     if state is None:
         return None
-    return aside(
-        len(state.data),
-        lambda: snapshot(pubkey, account_of(state), state.slot, shape, _loader(loaded, shape)),
-    )
+    return snapshot(pubkey, account_of(state), state.slot, shape, _loader(loaded, shape))
 
 
 class _ReaderOfOne(position_lookup.Reader):

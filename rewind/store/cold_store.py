@@ -3,20 +3,17 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from eventloop.calls import current_call
 from rewind.errors import ArchiveStoreUnavailable
 from rewind.store.object_store import NoSuchObject, ObjectStore, Options, StoreFault
 
-T = TypeVar("T")
-
-# Calls of an event loop that read at once, and ranges that are fetched at once.
-_CALLS, _FETCHES = 16, 16
+# Ranges that are fetched at once.
+_FETCHES = 16
 # Threads that a store may hold up once a read has taken so long: others need them.
 _HELD_UP, _SLOW_SECONDS = 3, 1.0
 
@@ -42,7 +39,6 @@ class Range(NamedTuple):
 _terms = Terms()
 _lock = threading.Lock()
 _store: ObjectStore | None = None
-_calls: ThreadPoolExecutor | None = None
 _fetches: ThreadPoolExecutor | None = None
 # When the reads of threads began that they wait for.
 _waiting: dict[int, float] = {}
@@ -65,18 +61,17 @@ def is_configured() -> bool:
 
 def close() -> None:
     """The next read opens the store again."""
-    global _store, _calls, _fetches
-    for pool in (_calls, _fetches):
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
-    _store = _calls = _fetches = None
+    global _store, _fetches
+    if _fetches is not None:
+        _fetches.shutdown(wait=False, cancel_futures=True)
+    _store = _fetches = None
     _waiting.clear()
 
 
 def _forget_parent() -> None:
     """What belonged to the parent's threads; a lock that one of them held stays held."""
-    global _store, _calls, _fetches, _lock
-    _store = _calls = _fetches = None
+    global _store, _fetches, _lock
+    _store = _fetches = None
     _lock = threading.Lock()
     _waiting.clear()
 
@@ -96,12 +91,9 @@ def opened() -> ObjectStore:
 
 
 def fetched(ranges: Sequence[Range]) -> list[bytes | None]:
-    """The bytes of each range, fewer where the object ends; None where there is no such object. A
-    call on an event loop is suspended meanwhile. Raises ArchiveStoreUnavailable.
+    """The bytes of each range, fewer where the object ends; None where there is no such object.
+    Raises ArchiveStoreUnavailable.
     """
-    call = current_call()
-    if call is not None:
-        return call.in_thread(lambda: _all(ranges), _submit)
     _enter()
     try:
         return _all(ranges)
@@ -150,12 +142,3 @@ def _fetch(store: ObjectStore, wanted: Range) -> "Future[bytes | None]":
         if _fetches is None:
             _fetches = ThreadPoolExecutor(_FETCHES, thread_name_prefix="cold-fetch")
         return _fetches.submit(_one, store, wanted)
-
-
-def _submit(job: Callable[[], None]) -> None:
-    """Threads of their own: a store that hangs holds up no other calls."""
-    global _calls
-    with _lock:
-        if _calls is None:
-            _calls = ThreadPoolExecutor(_CALLS, thread_name_prefix="cold-read")
-        _calls.submit(job)

@@ -1,19 +1,20 @@
-"""Statements of calls on an event loop, with a real server that fails, restarts and hangs."""
+"""Statements on an event loop, with a real server that fails, restarts and hangs."""
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connection
 
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
-from columns.raw_queries import fetch_all, fetch_one
-from eventloop.calls import WouldWait, current_call, require_thread
+from columns.raw_queries import afetch_all, afetch_one, fetch_one
+from eventloop.faces import complete, in_thread, is_on_loop, started, to_loop
 from tests.loop_calls import Loop
 from tests.patience import PATIENCE_SECONDS
 
@@ -40,7 +41,7 @@ class Queries(Loop):
     def connected(self) -> None:
         """Until statements go by the loop's own connections."""
         for _ in range(600):
-            self.run(lambda: fetch_one("SELECT 1"))
+            self.run(lambda: afetch_one("SELECT 1"))
             if any(each.is_open for each in self.queries._pipelines):
                 return
             threading.Event().wait(0.02)
@@ -58,8 +59,14 @@ def loop() -> Iterator[Queries]:
 
 
 def test_calls_are_answered_each_with_its_own(loop):
-    def doubled(number: int) -> Callable[[], Any]:
-        return lambda: [fetch_one("SELECT $1 * 2", number), fetch_one("SELECT $1 + 1", number)]
+    def doubled(number: int) -> Callable[[], Coroutine[Any, Any, Any]]:
+        async def read() -> Any:
+            return [
+                await afetch_one("SELECT $1 * 2", number),
+                await afetch_one("SELECT $1 + 1", number),
+            ]
+
+        return read
 
     found = loop.run(*(doubled(number) for number in range(500)))
     assert found == [[(2 * number,), (number + 1,)] for number in range(500)]
@@ -69,21 +76,21 @@ def test_all_kinds_of_parameters_and_columns(loop):
     sql = "SELECT $1, $2, $3 = ARRAY['\\x01'::bytea], $4, NULL::bigint, 'ß'::text, ARRAY[1, 2]"
     values = (7, b"\0\xff", [b"\x01"], True)
 
-    def read() -> Any:
-        return fetch_one(sql.replace("$4", "true"), *values[:3])
+    async def read() -> Any:
+        return await afetch_one(sql.replace("$4", "true"), *values[:3])
 
-    assert loop.run(read) == [read()] == [(7, b"\0\xff", True, True, None, "ß", [1, 2])]
+    assert loop.run(read) == [complete(read())] == [(7, b"\0\xff", True, True, None, "ß", [1, 2])]
 
 
 def test_a_failing_statement_does_not_affect_others(loop):
-    def fails() -> Any:
-        return fetch_one("SELECT 1 / $1", 0)
+    async def fails() -> Any:
+        return await afetch_one("SELECT 1 / $1", 0)
 
-    def unknown() -> Any:
-        return fetch_one("SELECT * FROM no_such_table")
+    async def unknown() -> Any:
+        return await afetch_one("SELECT * FROM no_such_table")
 
-    def right() -> Any:
-        return fetch_one("SELECT 10 / $1", 5)
+    async def right() -> Any:
+        return await afetch_one("SELECT 10 / $1", 5)
 
     for _ in range(3):
         found = loop.run(right, fails, right, unknown, fails, right)
@@ -94,17 +101,17 @@ def test_a_failing_statement_does_not_affect_others(loop):
 
 
 def test_a_call_goes_on_behind_its_error(loop):
-    def call() -> Any:
+    async def call() -> Any:
         with contextlib.suppress(psycopg.errors.DivisionByZero):
-            fetch_one("SELECT 1 / $1", 0)
-        return fetch_one("SELECT 1 / $1", 1)
+            await afetch_one("SELECT 1 / $1", 0)
+        return await afetch_one("SELECT 1 / $1", 1)
 
     assert loop.run(call, call) == [(1,), (1,)]
 
 
 def test_statements_that_the_server_forgot_are_prepared_again(loop):
-    def read() -> Any:
-        return fetch_all("SELECT n FROM generate_series(1, $1) AS n", 3)
+    async def read() -> Any:
+        return await afetch_all("SELECT n FROM generate_series(1, $1) AS n", 3)
 
     assert loop.run(read) == [[(1,), (2,), (3,)]]
     for _ in range(2):
@@ -112,15 +119,15 @@ def test_statements_that_the_server_forgot_are_prepared_again(loop):
         assert loop.run(read, read, read) == [[(1,), (2,), (3,)]] * 3
 
 
-def _forgets() -> Any:
+async def _forgets() -> Any:
     # DEALLOCATE gives no rows, which is no answer to a query, and is done all the same.
     with contextlib.suppress(psycopg.Error):
-        fetch_all("DEALLOCATE ALL")
+        await afetch_all("DEALLOCATE ALL")
 
 
 def test_more_texts_than_are_kept_prepared(loop):
     found = loop.run(
-        *((lambda n=n: fetch_one(f"SELECT $1 + {n}", 1)) for n in range(200)),
+        *((lambda n=n: afetch_one(f"SELECT $1 + {n}", 1)) for n in range(200)),
     )
     assert found == [(n + 1,) for n in range(200)]
     names = loop.queries._pipelines[0]._names
@@ -129,11 +136,11 @@ def test_more_texts_than_are_kept_prepared(loop):
 
 
 def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):
-    def pid() -> Any:
-        return fetch_one("SELECT pg_backend_pid()::bigint")
+    async def pid() -> Any:
+        return await afetch_one("SELECT pg_backend_pid()::bigint")
 
-    def sleeps() -> Any:
-        return fetch_one("SELECT pg_sleep(60)::text, $1", 1)
+    async def sleeps() -> Any:
+        return await afetch_one("SELECT pg_sleep(60)::text, $1", 1)
 
     before = {row[0] for row in loop.run(*[pid] * 4)}
     waiting = threading.Thread(target=lambda: results.extend(loop.run(sleeps)))
@@ -158,39 +165,55 @@ def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):
 
 
 def test_a_statement_that_takes_too_long_ends_by_the_servers_own_limit(loop):
-    def limited() -> Any:
-        return fetch_one("SELECT set_config('statement_timeout', '50', false)")
+    async def limited() -> Any:
+        return await afetch_one("SELECT set_config('statement_timeout', '50', false)")
 
-    def sleeps() -> Any:
-        return fetch_one("SELECT pg_sleep(30)::text")
+    async def sleeps() -> Any:
+        return await afetch_one("SELECT pg_sleep(30)::text")
 
     loop.run(*[limited] * 2)
     (found,) = loop.run(sleeps)
     assert isinstance(found, psycopg.errors.QueryCanceled)
 
 
-def test_what_would_block_is_begun_again_elsewhere(loop):
-    found = loop.run(require_thread, lambda: raw_queries.raw_connection())
-    assert [type(each) for each in found] == [WouldWait, WouldWait]
-    require_thread()
-    assert current_call() is None
+def test_what_would_block_the_loop_is_refused_there(loop):
+    async def blocks() -> Any:
+        return fetch_one("SELECT 1")
+
+    (found,) = loop.run(blocks)
+    assert isinstance(found, SynchronousOnlyOperation)
+    assert complete(blocks()) == (1,)
 
 
-def test_a_thread_answers_a_call_that_waits(loop):
+def test_a_thread_runs_what_would_block(loop):
     def fails() -> None:
         raise KeyError("in the thread")
 
-    def call() -> Any:
-        found = current_call()
-        assert found is not None
-        return found.in_thread(lambda: (threading.current_thread().name, current_call()))
+    async def call() -> Any:
+        assert is_on_loop()
+        return await in_thread(lambda: (threading.current_thread().name, is_on_loop()))
 
-    def failing_call() -> Any:
-        found = current_call()
-        assert found is not None
-        return found.in_thread(fails)
+    async def failing_call() -> Any:
+        return await in_thread(fails)
 
     (name, inner), error = loop.run(call, failing_call)
     assert name.startswith("web-")
-    assert inner is None
+    assert inner is False
     assert isinstance(error, KeyError)
+
+
+def test_a_coroutine_that_began_in_a_thread_goes_on_on_the_loop(loop):
+    where: list[bool] = []
+
+    async def call() -> Any:
+        where.append(is_on_loop())
+        await to_loop()
+        where.append(is_on_loop())
+        return await afetch_one("SELECT $1", 7)
+
+    begun = call()
+    assert started(begun) is None
+    assert loop.run(lambda: begun) == [(7,)]
+    assert where == [False, True]
+    assert started(in_thread(lambda: 5)) == (5,)
+    assert complete(call()) == (7,)

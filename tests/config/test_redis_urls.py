@@ -135,13 +135,13 @@ def of_loops(_url: str) -> None:
     try:
         generation = command("EVAL", "return {1}", 0)
         for _ in range(200):
-            (found,) = loop.run(lambda: script_socket.ask(generation))
+            (found,) = loop.run(lambda: script_socket.aask(generation))
             assert found == [1]
             if scripts[0]._writer is not None:
                 break
             threading.Event().wait(0.02)
         assert scripts[0]._writer is not None
-        assert len(loop.run(lambda: script_socket.ask(_ADDS))[0]) == 1
+        assert len(loop.run(lambda: script_socket.aask(_ADDS))[0]) == 1
     finally:
         script_socket.on_loop = None
         loop.stop()

@@ -1,16 +1,22 @@
-"""Requests of one connection that repeat their head: the same answers, headers, limits and refusals
-as the first, which goes through Django.
+"""Calls that the event loop answers without Django: the same answers, headers, limits and refusals
+as by Django, also where a connection repeats its head.
 """
 
 import io
 import json
+import socket
+import struct
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
+from gateway import known_heads
 from gateway.known_heads import KnownHead
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker, serving
@@ -30,12 +36,12 @@ def port(tmp_path: Any) -> Iterator[int]:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each request with a head that is known: whether it was answered without Django."""
+    """Of each request that was tried without Django: whether it was answered so."""
     found: list[bool] = []
     answer = KnownHead.answer
 
-    def noting(self: KnownHead, body: bytes) -> Any:
-        response = answer(self, body)
+    async def noting(self: KnownHead, *args: Any, **how: Any) -> Any:
+        response = await answer(self, *args, **how)
         found.append(response is not None)
         return response
 
@@ -62,7 +68,7 @@ def _without(reply: Reply, *names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("accepted", ["", "gzip", "zstd, gzip;q=0.5"])
-def test_a_known_head_is_answered_as_the_first(port, issue, rpc, short, accepted):
+def test_a_known_head_is_answered_as_by_django(port, issue, rpc, short, accepted, monkeypatch):
     key = issue(requests_per_second=10_000, requests_burst=10_000).secret
     block = rpc("/historical", "getBlock", sample.SLOT, {"transactionDetails": "signatures"})
     versions = {"maxSupportedTransactionVersion": 0, "encoding": "base64"}
@@ -71,20 +77,27 @@ def test_a_known_head_is_answered_as_the_first(port, issue, rpc, short, accepted
         ("getSlot",),
         ("getTransaction", block["result"]["signatures"][0], versions),
         ("getTransaction", "no signature"),
-        ("getBlockTime", sample.SLOT + 1),
+        ("getSignatureStatuses", [block["result"]["signatures"][0]]),
+        ("getBlock", sample.SLOT, versions),
+        ("getBlock", sample.SLOT + 1),
+        ("getBlocks", sample.SLOT, sample.SLOT + 5),
+        ("rpc.discover",),
     ]
     _replies(port, _request(key, "getSlot"))
     short.clear()
     for each in calls:
-        first, *others = _replies(port, _request(key, *each, **more))
+        with monkeypatch.context() as patch:
+            patch.setattr(known_heads, "_known", lambda *_: None)
+            (first,) = _replies(port, _request(key, *each, **more), 1)
+        others = _replies(port, _request(key, *each, **more))
         for other in others:
             assert (other.status, other.body) == (first.status, first.body)
             changing = ("date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")
             assert _without(other, *changing) == _without(first, *changing)
             assert other.headers.keys() == first.headers.keys()
             assert int(other.headers["x-ratelimit-remaining"]) < 10_000
-        assert len({each.headers["x-request-id"] for each in (first, *others)}) == 3
-    assert short == [True] * 2 * len(calls)
+        assert len({each.headers["x-request-id"] for each in (first, *others)}) == 4
+    assert short == [True] * 3 * len(calls)
 
 
 def test_the_clients_own_request_id_comes_back_where_it_is_sane(port, api_key, short):
@@ -146,7 +159,6 @@ def test_what_is_not_for_it_is_left_to_the_application(port, api_key, tier, shor
     _replies(port, _request(api_key, "getSlot"))
     short.clear()
     cases: list[tuple[bytes, int]] = [
-        (_request(api_key, "getBlocks", sample.SLOT, sample.SLOT), 200),
         (_request(api_key, "getSlot", Content_Encoding="gzip"), 415),
         (_request(None, "getSlot"), 200),
         (_request("tmk_unknown", "getSlot"), 401),
@@ -188,3 +200,32 @@ def test_answers_keep_their_order_on_a_connection(port, api_key, short):
             client.send(post("/historical", json.dumps(body).encode(), *headers))
             assert answer(client.reply().body) == number
     assert short.count(True) >= 40
+
+
+def test_a_call_whose_client_left_before_its_turn_is_not_run(port, issue, short, settings):
+    from access import usage
+    from access.models import UsageMinute
+    from access.tasks import roll_up_usage
+
+    key = issue(requests_per_second=10_000, requests_burst=10_000)
+    _replies(port, _request(key.secret, "getSlot"), 1)
+    usage.flush()
+    at_once = settings.DEAR_CALLS_OF_KEY
+    with psycopg.connect(**connection.get_connection_params()) as other, ExitStack() as clients:
+        other.execute("LOCK TABLE historical_block IN ACCESS EXCLUSIVE MODE")
+        # As many wait for the lock as may run, and one behind them.
+        waiting = [clients.enter_context(Client(port)) for _ in range(at_once)]
+        for number, client in enumerate(waiting):
+            client.send(_request(key.secret, "getBlock", sample.SLOT + 1 + number))
+        with Client(port) as leaving:
+            leaving.send(_request(key.secret, "getBlock", sample.SLOT + 100))
+            leaving.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with Client(port) as following:  # behind the reset, which the loop has seen by then
+            following.send(_request(key.secret, "getSlot")).reply()
+        other.rollback()
+        assert [client.reply().status for client in waiting] == [200] * at_once
+    assert _replies(port, _request(key.secret, "getBlock", sample.SLOT), 1)[0].status == 200
+    usage.flush()
+    roll_up_usage()
+    rows = UsageMinute.objects.filter(key_id=key.key.id, method="getBlock")
+    assert sum(row.calls for row in rows) == at_once + 1

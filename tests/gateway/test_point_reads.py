@@ -1,7 +1,8 @@
-"""Point reads run on the event loop of the whole service: the same answers, limits and refusals."""
+"""Async methods on the event loop of the whole service: the same answers, limits and refusals."""
 
 import io
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,8 +11,8 @@ import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from solders.signature import Signature
 
-from eventloop.calls import LoopCalls
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker, serving
 from tests.webserver.client import Client, post
@@ -22,21 +23,29 @@ _JSON = "Content-Type: application/json"
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Where calls were begun: `loop` for each on the loop, `thread` for each in a thread."""
+    """Where calls ran: `loop` for each that the loop admitted, and `lane` behind it for a plain
+    method; `thread` for each that the application answered in a thread.
+    """
+    from gateway.known_heads import Turn
     from webserver.worker import Worker
 
     found: list[str] = []
-    on_loop, submit = LoopCalls.begin, Worker._submit
+    on_loop, submit, take = Worker._answer_on_loop, Worker._submit, Turn.take
 
-    def begin(self: Any, *args: Any) -> None:
+    async def answer(self: Any, *args: Any) -> None:
         found.append("loop")
-        on_loop(self, *args)
+        await on_loop(self, *args)
 
     def in_thread(self: Any, *args: Any) -> None:
         found.append("thread")
         submit(self, *args)
 
-    monkeypatch.setattr(LoopCalls, "begin", begin)
+    async def in_lane(self: Any, *args: Any) -> Any:
+        found.append("lane")
+        return await take(self, *args)
+
+    monkeypatch.setattr(Turn, "take", in_lane)
+    monkeypatch.setattr(Worker, "_answer_on_loop", answer)
     monkeypatch.setattr(Worker, "_submit", in_thread)
     return found
 
@@ -85,15 +94,12 @@ def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
     calls: list[tuple[Any, ...]] = [
         ("getSlot",),
         ("getSlot", {"minContextSlot": 2**40}),
-        ("getFirstAvailableBlock",),
-        ("getBlockTime", sample.SLOT),
-        ("getBlockTime", sample.SLOT + 1),
-        ("getBlockTime", 2**70),
         ("getTransaction", signature, {**versions, "encoding": "base64"}),
         ("getTransaction", signature, {**versions, "encoding": "jsonParsed"}),
         ("getTransaction", signature[::-1]),
         ("getTransaction", "no signature"),
         ("getSignatureStatuses", [signature]),
+        ("getSignatureStatuses", [signature, signature[::-1]]),
     ]
     call("getSlot")  # the key is read from its table, which takes a thread
     begun.clear()
@@ -106,18 +112,31 @@ def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
     assert begun == ["loop"] * len(calls)
 
 
-def test_a_blocks_signatures_are_answered_on_the_loop_once_they_are_known(call, rpc, begun):
-    only = ("getBlock", sample.SLOT, {"transactionDetails": "signatures"})
-    whole = ("getBlock", sample.SLOT, {"maxSupportedTransactionVersion": 0})
+def test_lists_blocks_and_accounts_are_read_in_threads(call, rpc, begun):
     call("getSlot")
-    from historical.services.text_caches import recent_texts
-
-    recent_texts.forget()
     begun.clear()
-    for each, where in ((only, ["loop", "thread"]), (only, ["loop"]), (whole, ["loop", "thread"])):
+    calls: list[tuple[Any, ...]] = [
+        ("getBlock", sample.SLOT, {"transactionDetails": "signatures"}),
+        ("getBlocks", sample.SLOT, sample.SLOT),
+        ("getBlockTime", sample.SLOT),
+        ("getFirstAvailableBlock",),
+    ]
+    for each in calls:
         assert call(*each)[1]["result"] == rpc("/historical", *each)["result"]
-        assert begun == where
-        begun.clear()
+    assert begun == ["loop", "lane"] * len(calls)
+
+
+def test_a_method_runs_on_the_loop_though_a_thread_admitted_its_caller(port, rpc, tier, begun):
+    """Without a key limits are counted by address, which blocks; in a batch all is in a thread."""
+    tier("anonymous", 0, requests_per_second=1_000, requests_burst=1_000)
+    one = {"jsonrpc": "2.0", "id": 7, "method": "getSlot", "params": []}
+    with Client(port) as client:
+        for body, expected in ((one, "result"), ([one, one], None)):
+            request = post("/historical", json.dumps(body).encode(), _JSON)
+            found = client.send(request).reply().json
+            first = found if expected else found[1]
+            assert first["result"] == sample.SLOT
+    assert begun == ["thread"] * 2
 
 
 def test_a_key_that_is_not_known_yet_is_read_in_a_thread(call, begun):
@@ -135,11 +154,11 @@ def test_other_methods_are_left_to_threads_whatever_their_body_says(call, begun)
     begun.clear()
     status, answer = call("getTransactionsForAddress", "getSlot", path="/historical")
     assert (status, answer["error"]["code"]) == (200, -32602)
-    assert begun == ["loop", "thread"]
+    assert begun == ["loop", "lane"]
     begun.clear()
     nowhere = "11111111111111111111111111111112"
     assert call("getTransactionsForAddress", nowhere)[1]["result"]["data"] == []
-    assert begun == ["thread"]
+    assert begun == ["loop", "lane"]
 
 
 @pytest.mark.parametrize("keyed", [True, False])
@@ -173,24 +192,20 @@ def test_a_limit_is_exact_however_its_calls_are_answered(port, call, tier, keyed
     assert sorted(statuses) == [200] * 15 + [429] * 45
 
 
-def test_a_call_that_begins_again_in_a_thread_is_counted_once(call, tier, begun, monkeypatch):
+def test_a_call_whose_key_may_have_changed_is_counted_once(call, tier, begun):
     from access.models import Customer
+    from access.prefetched_tokens import SHARE_OF_BURST
     from access.services.keys import issue_key
-    from eventloop.calls import require_thread
-    from historical.services import bounds
 
-    real = bounds.newest_slot
-
-    def blocking() -> Any:
-        require_thread()
-        return real()
-
-    monkeypatch.setattr(bounds, "newest_slot", blocking)
-    limited = tier("limited", 40, requests_per_second=0.001, requests_burst=20)
-    key = issue_key(Customer.objects.create(name="limited"), tier=limited, name="k").secret
-    statuses = [call("getSlot", key=key)[0] for _ in range(25)]
-    assert statuses == [200] * 20 + [429] * 5
-    assert begun.count("thread") >= 20
+    burst = SHARE_OF_BURST - 1
+    limited = tier("limited", 40, requests_per_second=0.001, requests_burst=burst)
+    customer = Customer.objects.create(name="limited")
+    key = issue_key(customer, tier=limited, name="k").secret
+    statuses = []
+    for number in range(burst + 5):
+        issue_key(customer, tier=limited, name=f"other {number}")  # each changes the generation
+        statuses.append(call("getSlot", key=key)[0])
+    assert statuses == [200] * burst + [429] * 5
 
 
 def test_a_removed_block_is_gone_with_the_commit(call):
@@ -215,6 +230,7 @@ def test_a_restarted_database_fails_no_call_that_comes_later(call):
     for _ in range(5):
         assert call("getBlockTime", sample.SLOT + 1)[1]["error"]["data"]["reason"] != "outage"
         assert call("getSlot")[1]["result"] == sample.SLOT
+        assert call("getTransaction", str(Signature(os.urandom(64))))[1]["result"] is None
 
 
 def test_requests_sent_at_once_are_answered_in_their_order(port, api_key):

@@ -17,6 +17,7 @@ from chain.transactions import decode_wire
 from embedded.addresses import embedded_addresses, valkey_folder
 from embedded.servers import Servers, start_servers, stop_servers
 from embedded.valkey import sync_to_disk
+from eventloop.faces import complete
 from gateway.outages import ServiceOutage
 from gateway.transactions import Signed
 from priority.acceptance.accepting import Bounds, Origin, Wishes, accept_transaction
@@ -57,8 +58,8 @@ def test_every_accepted_entry_survives_a_killed_valkey(servers: Servers, setting
         for offered in mine:
             origin = Origin(time.time(), 1, "basic", "edge-1", "request")
             try:
-                receipt = accept_transaction(
-                    offered, origin, wishes=Wishes(), bounds=bounds, at="[0]"
+                receipt = complete(
+                    accept_transaction(offered, origin, wishes=Wishes(), bounds=bounds, at="[0]")
                 )
             except (QueueUnavailable, ServiceOutage):
                 unsure.append(offered)

@@ -1,4 +1,4 @@
-"""Scripts of calls on an event loop, against a real Redis that forgets, hangs and goes away."""
+"""Scripts on an event loop, against a real Redis that forgets, hangs and goes away."""
 
 import contextlib
 import socket
@@ -11,10 +11,9 @@ from uuid import uuid4
 import pytest
 import redis
 
-from eventloop.calls import WouldWait
 from shared_state import script_socket
 from shared_state.loop_scripts import LoopScripts
-from shared_state.redis_client import TIMEOUT_SECONDS, client
+from shared_state.redis_client import TIMEOUT_SECONDS
 from shared_state.script_socket import RedisAway, Script, command
 from tests.loop_calls import Loop
 
@@ -39,7 +38,7 @@ def opened() -> Iterator[Loop]:
     loop = Loop(begin)
     try:
         for _ in range(600):
-            loop.run(lambda: _ECHO.run(0, 1, 2))
+            loop.run(lambda: _ECHO.arun(0, 1, 2))
             if scripts[0]._writer is not None:
                 break
             threading.Event().wait(0.02)
@@ -53,28 +52,31 @@ def opened() -> Iterator[Loop]:
 
 
 def test_calls_are_answered_each_with_its_own(loop):
-    found = loop.run(*((lambda n=n: [_ECHO.run(0, n, 1), _ECHO.run(0, n, 2)]) for n in range(500)))
+    async def twice(n: int) -> Any:
+        return [await _ECHO.arun(0, n, 1), await _ECHO.arun(0, n, 2)]
+
+    found = loop.run(*((lambda n=n: twice(n)) for n in range(500)))
     assert found == [[[n, 1], [n, 2]] for n in range(500)]
 
 
 def test_a_script_that_redis_does_not_have_is_sent_whole(loop):
     new = Script(f"return {{3, 4}} -- {uuid4()}")
-    assert loop.run(*[lambda: new.run(0)] * 5) == [[3, 4]] * 5
+    assert loop.run(*[lambda: new.arun(0)] * 5) == [[3, 4]] * 5
 
 
 def test_an_error_of_redis_says_that_it_cannot(loop):
-    (found,) = loop.run(lambda: script_socket.ask(command("NOSUCHCOMMAND")))
+    (found,) = loop.run(lambda: script_socket.aask(command("NOSUCHCOMMAND")))
     assert isinstance(found, RedisAway)
     assert not found.sent
 
 
 def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, settings):
     name = f"loop-{uuid4()}"
-    loop.run(lambda: script_socket.ask(command("CLIENT", "SETNAME", name)))
+    loop.run(lambda: script_socket.aask(command("CLIENT", "SETNAME", name)))
     results: list[Any] = []
     waits = command("BLPOP", f"{name}:nothing", 0)
     asking = threading.Thread(
-        target=lambda: results.extend(loop.run(lambda: script_socket.ask(waits)))
+        target=lambda: results.extend(loop.run(lambda: script_socket.aask(waits)))
     )
     asking.start()
     with redis.Redis.from_url(settings.REDIS_URL) as other:
@@ -86,11 +88,11 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
     assert results[0].sent
     for _ in range(600):
         script_socket._away_until = 0.0
-        (found,) = loop.run(lambda: _ECHO.run(0, 5, 6))
+        (found,) = loop.run(lambda: _ECHO.arun(0, 5, 6))
         if found == [5, 6] and loop.scripts._writer is not None:
             break
         threading.Event().wait(0.02)
-    assert loop.run(*[lambda: _ECHO.run(0, 7, 8)] * 3) == [[7, 8]] * 3
+    assert loop.run(*[lambda: _ECHO.arun(0, 7, 8)] * 3) == [[7, 8]] * 3
 
 
 def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
@@ -98,7 +100,7 @@ def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
     # Redis replies after 0.2 s, while the loop does something else for longer than it waits.
     waits = command("BLPOP", f"{uuid4()}:nothing", 0.2)
     asking = threading.Thread(
-        target=lambda: results.extend(loop.run(lambda: script_socket.ask(waits)))
+        target=lambda: results.extend(loop.run(lambda: script_socket.aask(waits)))
     )
     asking.start()
     while not loop.scripts._waiting:
@@ -110,7 +112,7 @@ def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
 
 def test_a_redis_that_is_slow_and_replies_is_waited_for(loop):
     waits = command("BLPOP", f"{uuid4()}:nothing", 0.6 * TIMEOUT_SECONDS)
-    assert loop.run(*[lambda: script_socket.ask(waits)] * 4) == [[]] * 4
+    assert loop.run(*[lambda: script_socket.aask(waits)] * 4) == [[]] * 4
 
 
 def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):
@@ -139,7 +141,7 @@ def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):
         try:
             for _ in range(3):
                 script_socket._away_until = 0.0
-                found = loop.run(*[lambda: _ECHO.run(0, 1, 2)] * 3)
+                found = loop.run(*[lambda: _ECHO.arun(0, 1, 2)] * 3)
                 assert all(isinstance(each, RedisAway) for each in found)
         finally:
             script_socket.on_loop = None
@@ -147,9 +149,3 @@ def test_a_redis_that_hangs_is_not_waited_for(settings, nothing_remembered):
             script_socket.forget()
             for each in taken:
                 each.close()
-
-
-def test_the_general_client_would_block(loop):
-    (found,) = loop.run(lambda: client().ping())
-    assert isinstance(found, WouldWait)
-    assert client().ping()

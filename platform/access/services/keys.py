@@ -50,12 +50,16 @@ class IssuedKey:
     secret: str
 
 
-def identify(secret: str, *, now: datetime, digest: bytes | None = None) -> Caller:
-    """The holder of the key, which may be suspended. `digest` is the key's, if the caller has it
-    already. Raises KeyRefused.
-    """
-    digest = digest or key_text.digest_of(secret)
+def identify(secret: str, *, now: datetime) -> Caller:
+    """The holder of the key, which may be suspended. Raises KeyRefused."""
+    digest = key_text.digest_of(secret)
     return _valid(key_cache.find(digest, lambda: _read(secret, digest)), now)
+
+
+async def acached(digest: bytes, *, now: datetime) -> Caller | None:
+    """The same from memory, awaited; None if the key has to be read. Raises KeyRefused."""
+    found = await key_cache.acached(digest)
+    return None if found is None else _valid(found, now)
 
 
 def identify_by_digest(digest: bytes, *, now: datetime) -> Caller:
