@@ -12,9 +12,9 @@ from historical.packed_index import signature_key
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.apart import ListedColumns, ListedRow
-from historical.store.sealed_blocks import ERR
-from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
-from historical.store.sealed_lookup import Place, SealedTransaction
+from historical.store.sealed_blocks import ENTRY, ERR
+from historical.store.sealed_index import CANDIDATES, EVERY, PLACE
+from historical.store.sealed_lookup import Candidate, Place, SealedTransaction
 from historical.store.sealed_state import VERSION_QUERY, Moved, Sealed
 
 _LOOKED_UP_AT_ONCE = 1_000
@@ -123,11 +123,19 @@ _ROWS = (
     " WHERE signature = {} AND (slot, position) <> (${}::int8, ${}::int4)"
 )
 _OF_ONE, _OF_ANY = _ROWS.format("w.signature", 3, 4), _ROWS.format("ANY($1)", 2, 3)
+# Of each signature its row, of one without a row the runs that may have it, {} at most.
 _PLACES = (
-    "SELECT w.number, h.slot, h.position, h.err, p.run, p.removed, p.block"
+    "SELECT w.number, h.slot, h.position, h.err, p.run{}"
     " FROM unnest($1, $2) WITH ORDINALITY AS w(signature, key, number)"
     f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true{CANDIDATES}"
 )
+_OF_ROWS = _PLACES.format("", 1)
+_OF_BOTH = (
+    _PLACES.format(", s.*", 1)
+    + f" LEFT JOIN LATERAL (SELECT w.slot, w.position, s.* FROM ({PLACE}) AS w"
+    f" CROSS JOIN LATERAL ({ENTRY}) AS s) AS s ON true"
+)
+_OF_EVERY_CANDIDATE = _PLACES.format(", p.removed, p.block", EVERY)
 
 
 def _places(
@@ -136,22 +144,42 @@ def _places(
     """All of one moment. Raises Moved."""
     keys = [signature_key(each) for each in signatures]
     found: dict[bytes, Place] = {}
-    for most in NUMBERS_OF_CANDIDATES:
-        rows = fetch_all(_PLACES.format(most), signatures, keys, *but)
-        found = {
-            signatures[number - 1]: Place(slot, position, err)
-            for number, slot, position, err, *_ in rows
-            if slot is not None
-        }
-        candidates = [
-            (signatures[number - 1], *candidate)
-            for number, _, _, _, *candidate in rows
-            if candidate[0] is not None
-        ]
-        found |= sealed_lookup.places_in(candidates, but)
-        if all(signature in found for signature, *_ in candidates):
+    sealed: list[tuple[bytes, Sequence[Any]]] = []
+    for text in sealed_lookup.statements(_OF_ROWS, _OF_BOTH):
+        found, sealed = {}, []
+        for number, slot, position, err, run, *rest in fetch_all(text, signatures, keys, *but):
+            if slot is not None:
+                found[signatures[number - 1]] = Place(slot, position, err)
+            elif run is not None:
+                sealed.append((signatures[number - 1], rest))
+        if not sealed:
             break
+    if found or sealed:
+        sealed_lookup.expect(sealed=bool(sealed))
+    for signature, row in sealed:
+        place = sealed_lookup.place_of(signature, row)
+        if place is None or place[:2] == but:
+            return _places_of_every_candidate(signatures, keys, but)
+        found[signature] = place
     return found
+
+
+def _places_of_every_candidate(
+    signatures: Sequence[bytes], keys: Sequence[bytes], but: tuple[int, int]
+) -> dict[bytes, Place]:
+    """All of one moment. Raises Moved."""
+    found: dict[bytes, Place] = {}
+    candidates: list[Candidate] = []
+    for number, slot, position, err, *candidate in fetch_all(
+        _OF_EVERY_CANDIDATE, signatures, keys, *but
+    ):
+        signature = signatures[number - 1]
+        if slot is not None:
+            found[signature] = Place(slot, position, err)
+        elif candidate[0] is not None:
+            run, removed, block = candidate
+            candidates.append((signature, run, removed, block))
+    return sealed_lookup.places_in(candidates, but) | found
 
 
 def _places_apart(
