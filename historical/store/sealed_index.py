@@ -18,7 +18,7 @@ class IndexBlock(NamedTuple):
 
 _OF_RUNS = (
     f"SELECT v.number, p.* FROM {VERSION} AS v LEFT JOIN LATERAL ("
-    " SELECT w.run, q.first_entry, q.block FROM unnest($1) AS w(run), LATERAL ("
+    " SELECT w.run, q.first_entry, q.block FROM unnest((SELECT $1)) AS w(run), LATERAL ("
     " SELECT first_entry, block FROM historical_packedindex"
     " WHERE run = w.run AND first_entry {} $2 ORDER BY first_entry {} LIMIT 1) AS q"
     ") AS p ON true"

@@ -232,7 +232,7 @@ _LISTED = (
     " FROM (SELECT w.slot, w.position, w.n, t.signature, t.err, t.memo, b.block_time, s.errs,"
     f" substring(s.entries FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry,"
     " s.memos[array_position(s.memo_positions, w.position::int)] AS sealed_memo"
-    " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+    " FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(slot, position, n)"
     " JOIN historical_block b ON b.slot = w.slot"
     " LEFT JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
     " LEFT JOIN historical_sealedblock s ON s.slot = CASE WHEN b.body IS NULL THEN w.slot END"
