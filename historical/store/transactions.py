@@ -124,7 +124,7 @@ _ROWS = (
 )
 _OF_ONE, _OF_ANY = _ROWS.format("w.signature", 3, 4), _ROWS.format("ANY($1)", 2, 3)
 # Of each signature its row, of one without a row the runs that may have it, {} at most. The SELECTs
-# hide the arrays' lengths: of one signature PostgreSQL would plan anew each time, for 300 µs.
+# hide the arrays' lengths: of one signature PostgreSQL would plan again each time, for 300 µs.
 _PLACES = (
     "SELECT w.number, h.slot, h.position, h.err, p.run{}"
     " FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(signature, key, number)"
