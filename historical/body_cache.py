@@ -76,12 +76,3 @@ class BodyCache(Generic[T]):
             with self._lock:
                 del self._making[key]
             made.set()
-
-
-def _is_on_loop() -> bool:
-    """Whether this thread runs an event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

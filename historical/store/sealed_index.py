@@ -18,7 +18,7 @@ class IndexBlock(NamedTuple):
 
 _OF_RUNS = (
     f"SELECT v.number, p.* FROM {VERSION} AS v LEFT JOIN LATERAL ("
-    " SELECT w.run, q.first_entry, q.block FROM unnest($1) AS w(run), LATERAL ("
+    " SELECT w.run, q.first_entry, q.block FROM unnest((SELECT $1)) AS w(run), LATERAL ("
     " SELECT first_entry, block FROM historical_packedindex"
     " WHERE run = w.run AND first_entry {} $2 ORDER BY first_entry {} LIMIT 1) AS q"
     ") AS p ON true"
@@ -35,9 +35,28 @@ CANDIDATES = (
     " ORDER BY first_entry DESC LIMIT 1) AS q"
     " WHERE h.slot IS NULL AND position(w.key IN q.block) > 0 LIMIT {}) AS p ON true"
 )
-# How many at most: another one than the first is needed where that is of a removed block, or of
-# a signature with the same key.
-NUMBERS_OF_CANDIDATES = (1, 1_000_000)
+# All of them: needed where the newest is of a removed block, or of a signature with the same key.
+EVERY = 1_000_000
+
+
+def _number(first: str, width: str) -> str:
+    """Up to eight bytes of the block, the highest first."""
+    part = f"encode(substring(b.block FROM {first} FOR {width}), 'hex')"
+    return f"('x' || lpad({part}, 16, '0'))::bit(64)::bigint"
+
+
+_LOWEST = " + ".join(f"(get_byte(p.block, {8 + at})::bigint << {8 * at})" for at in range(5))
+_AT = "16 + 5 * b.count + (b.at - 17) / 5 * (b.slots + b.positions)"
+# (slot, position) that the candidate `p` has for the key, as SignatureIndex writes them. It may be
+# another signature's, and anything where the block is damaged: what is there has to be compared.
+PLACE = (
+    f"SELECT b.lowest + {_number(f'{_AT} + 1', 'b.slots')} AS slot,"
+    f" {_number(f'{_AT} + b.slots + 1', 'b.positions')} AS position FROM ("
+    "SELECT p.block, position(w.key IN p.block) AS at,"
+    " get_byte(p.block, 4) + 256 * get_byte(p.block, 5) AS count,"
+    " least(get_byte(p.block, 6), 5) AS slots, least(get_byte(p.block, 7), 3) AS positions,"
+    f" {_LOWEST} AS lowest WHERE octet_length(p.block) > 16 OFFSET 0) AS b"
+)
 
 # A cluster's, of one run $1.
 _IN_ONE = (

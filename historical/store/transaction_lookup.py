@@ -15,10 +15,10 @@ from historical.ledger_generations import REMOVALS
 from historical.packed_index import signature_key
 from historical.store import frames, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.sealed_blocks import SealedRow
-from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
-from historical.store.sealed_lookup import SealedTransaction
-from historical.store.sealed_state import Sealed
-from historical.store.transactions import TransactionRow, sealed_row
+from historical.store.sealed_index import CANDIDATES
+from historical.store.sealed_lookup import OF_CANDIDATE, SealedTransaction
+from historical.store.sealed_state import Moved, Sealed
+from historical.store.transactions import TransactionRow, places, sealed_row
 
 
 class Located(NamedTuple):
@@ -91,13 +91,14 @@ async def atransaction(signature: bytes) -> Located | None:
         return Located(found if isinstance(found, TransactionRow) else found[0].row(found[1]))
     if is_clustered():
         return await in_thread(_transaction_now, signature, number, [])
-    key = signature_key(signature)
-    rows = await afetch_all(_BY_SIGNATURE.format(NUMBERS_OF_CANDIDATES[0]), signature, key)
+    if sealed_lookup.expects_sealed():
+        return await in_thread(_transaction_now, signature, number, [])
+    rows = await afetch_all(_OF_ROW, signature, signature_key(signature))
     if rows[0][0] is None:
-        if rows[0][-1] is None:
+        if rows[0][_ROW_COLUMNS] is None:
             return None
         return await in_thread(_transaction_now, signature, number, [rows])
-    located = _located(rows[0][:-3])
+    located = _located(rows[0][:_ROW_COLUMNS])
     if number is not None:
         _places.keep(signature, located.row, number)
         if _is_second(located.row, number):
@@ -113,7 +114,7 @@ def transaction_now(signature: bytes) -> Located | None:
 def _transaction_now(
     signature: bytes, number: int | None, read: list[list[tuple[Any, ...]]]
 ) -> Located | None:
-    """`read` has the rows of the first statement, if they were read since the number."""
+    """`read` has the rows of _OF_ROW, if they were read since the number."""
     located = (
         sealed_state.of_both(lambda: _read_apart(signature))
         if is_clustered()
@@ -126,9 +127,9 @@ def _transaction_now(
     return located
 
 
-# Its row with the frame of its text; of one without a row the candidates.
-_BY_SIGNATURE = (
-    "SELECT h.*, p.run, p.removed, p.block FROM (SELECT $2::bytea AS key) AS w"
+# Its row with the frame of its text; of one without a row a run that may have it.
+_ROW = (
+    "SELECT h.*, p.run{} FROM (SELECT $2::bytea AS key) AS w"
     " LEFT JOIN LATERAL (SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
     " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
     " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
@@ -136,22 +137,34 @@ _BY_SIGNATURE = (
     " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
     f" WHERE t.signature = $1 LIMIT 1) AS h ON true{CANDIDATES}"
 )
+_ROW_COLUMNS = 11
+_OF_ROW = _ROW.format("", 1)
+_OF_BOTH = _ROW.format(", s.*", 1) + f" LEFT JOIN LATERAL ({OF_CANDIDATE}) AS s ON true"
 
 
 def _read(signature: bytes, read: list[list[tuple[Any, ...]]]) -> Located | None:
     """Raises Moved, SealedDataDamaged."""
     key = signature_key(signature)
-    for most in NUMBERS_OF_CANDIDATES:
-        rows = read.pop() if read else fetch_all(_BY_SIGNATURE.format(most), signature, key)
-        if rows[0][0] is not None:
-            return _located(rows[0][:-3])
-        candidates = [(signature, *row[-3:]) for row in rows if row[-1] is not None]
-        sealed = sealed_lookup.transaction_in(candidates)
-        if sealed is not None:
-            return _located_sealed(sealed)
-        if not candidates:
-            break
-    return None
+    sealed: tuple[Any, ...] = (None,)
+    texts = (_OF_ROW, _OF_BOTH) if read else sealed_lookup.statements(_OF_ROW, _OF_BOTH)
+    for text in texts:
+        (found,) = read.pop() if read else fetch_all(text, signature, key)
+        if found[0] is not None:
+            sealed_lookup.expect(sealed=False)
+            return _located(found[:_ROW_COLUMNS])
+        if found[_ROW_COLUMNS] is None:
+            return None
+        sealed = found[_ROW_COLUMNS + 1 :]
+    sealed_lookup.expect(sealed=True)
+    at = None if sealed[0] is None else sealed_lookup.of_row(sealed)
+    if at is None or at.signature != signature:
+        place = places([signature]).get(signature)
+        if place is None:
+            return None
+        at = sealed_lookup.transaction_at(place.slot, place.position)
+        if at is None:
+            raise Moved
+    return _located_sealed(at)
 
 
 def _read_apart(signature: bytes) -> Located | None:

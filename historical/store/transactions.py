@@ -13,8 +13,8 @@ from historical.packed_index import signature_key
 from historical.sealed_entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.store import apart, sealed_blocks, sealed_lookup, sealed_state
 from historical.store.apart import ListedColumns, ListedRow
-from historical.store.sealed_blocks import ERR
-from historical.store.sealed_index import CANDIDATES, NUMBERS_OF_CANDIDATES
+from historical.store.sealed_blocks import ENTRY, ERR
+from historical.store.sealed_index import CANDIDATES, EVERY, PLACE
 from historical.store.sealed_lookup import Candidate, Place, SealedTransaction
 from historical.store.sealed_state import VERSION_QUERY, Moved, Sealed
 
@@ -127,11 +127,20 @@ _ROWS = (
     " WHERE signature = {} AND (slot, position) <> (${}::int8, ${}::int4)"
 )
 _OF_ONE, _OF_ANY = _ROWS.format("w.signature", 3, 4), _ROWS.format("ANY($1)", 2, 3)
+# Of each signature its row, of one without a row the runs that may have it, {} at most. The SELECTs
+# hide the arrays' lengths: of one signature PostgreSQL would plan again each time, for 300 µs.
 _PLACES = (
-    "SELECT w.number, h.slot, h.position, h.err, p.run, p.removed, p.block"
-    " FROM unnest($1, $2) WITH ORDINALITY AS w(signature, key, number)"
+    "SELECT w.number, h.slot, h.position, h.err, p.run{}"
+    " FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(signature, key, number)"
     f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true{CANDIDATES}"
 )
+_OF_ROWS = _PLACES.format("", 1)
+_OF_BOTH = (
+    _PLACES.format(", s.*", 1)
+    + f" LEFT JOIN LATERAL (SELECT w.slot, w.position, s.* FROM ({PLACE}) AS w"
+    f" CROSS JOIN LATERAL ({ENTRY}) AS s) AS s ON true"
+)
+_OF_EVERY_CANDIDATE = _PLACES.format(", p.removed, p.block", EVERY)
 
 
 def _places(
@@ -140,30 +149,42 @@ def _places(
     """All of one moment. Raises Moved."""
     keys = [signature_key(each) for each in signatures]
     found: dict[bytes, Place] = {}
-    for most in NUMBERS_OF_CANDIDATES:
-        rows = fetch_all(_PLACES.format(most), signatures, keys, *but)
-        found, candidates = _of_rows(signatures, rows)
-        found |= sealed_lookup.places_in(candidates, but)
-        if all(signature in found for signature, *_ in candidates):
+    sealed: list[tuple[bytes, Sequence[Any]]] = []
+    for text in sealed_lookup.statements(_OF_ROWS, _OF_BOTH):
+        found, sealed = {}, []
+        for number, slot, position, err, run, *rest in fetch_all(text, signatures, keys, *but):
+            if slot is not None:
+                found[signatures[number - 1]] = Place(slot, position, err)
+            elif run is not None:
+                sealed.append((signatures[number - 1], rest))
+        if not sealed:
             break
+    if found or sealed:
+        sealed_lookup.expect(sealed=bool(sealed))
+    for signature, row in sealed:
+        place = sealed_lookup.place_of(signature, row)
+        if place is None or place[:2] == but:
+            return _places_of_every_candidate(signatures, keys, but)
+        found[signature] = place
     return found
 
 
-def _of_rows(
-    signatures: Sequence[bytes], rows: Sequence[tuple[Any, ...]]
-) -> tuple[dict[bytes, Place], list[Candidate]]:
-    """Those that are not sealed, and of the others the blocks of the index that may have them."""
-    found = {
-        signatures[number - 1]: Place(slot, position, err)
-        for number, slot, position, err, *_ in rows
-        if slot is not None
-    }
-    candidates: list[Candidate] = [
-        (signatures[number - 1], run, removed, block)
-        for number, _, _, _, run, removed, block in rows
-        if run is not None
-    ]
-    return found, candidates
+def _places_of_every_candidate(
+    signatures: Sequence[bytes], keys: Sequence[bytes], but: tuple[int, int]
+) -> dict[bytes, Place]:
+    """All of one moment. Raises Moved."""
+    found: dict[bytes, Place] = {}
+    candidates: list[Candidate] = []
+    for number, slot, position, err, *candidate in fetch_all(
+        _OF_EVERY_CANDIDATE, signatures, keys, *but
+    ):
+        signature = signatures[number - 1]
+        if slot is not None:
+            found[signature] = Place(slot, position, err)
+        elif candidate[0] is not None:
+            run, removed, block = candidate
+            candidates.append((signature, run, removed, block))
+    return sealed_lookup.places_in(candidates, but) | found
 
 
 def _places_apart(
@@ -210,13 +231,16 @@ async def astatuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | Non
 
 
 async def _aplaces(signatures: list[bytes]) -> dict[bytes, Place]:
-    if not is_clustered() and len(signatures) <= _LOOKED_UP_AT_ONCE:
-        sql = _PLACES.format(NUMBERS_OF_CANDIDATES[0])
+    at_once = len(signatures) <= _LOOKED_UP_AT_ONCE and not is_clustered()
+    if at_once and not sealed_lookup.expects_sealed():
         keys = [signature_key(each) for each in signatures]
-        rows = await afetch_all(sql, signatures, keys, *_NOWHERE)
-        found, candidates = _of_rows(signatures, rows)
-        if not candidates:
-            return found
+        rows = await afetch_all(_OF_ROWS, signatures, keys, *_NOWHERE)
+        if all(run is None or slot is not None for _, slot, _, _, run in rows):
+            return {
+                signatures[number - 1]: Place(slot, position, err)
+                for number, slot, position, err, _ in rows
+                if slot is not None
+            }
     return await in_thread(places, signatures)
 
 
@@ -226,7 +250,7 @@ _LISTED = (
     " FROM (SELECT w.slot, w.position, w.n, t.signature, t.err, t.memo, b.block_time, s.errs,"
     f" substring(s.entries FROM w.position::int * {ENTRY_BYTES} + 1 FOR {ENTRY_BYTES}) AS entry,"
     " s.memos[array_position(s.memo_positions, w.position::int)] AS sealed_memo"
-    " FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
+    " FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(slot, position, n)"
     " JOIN historical_block b ON b.slot = w.slot"
     " LEFT JOIN historical_transaction t ON t.slot = w.slot AND t.position = w.position"
     " LEFT JOIN historical_sealedblock s ON s.slot = CASE WHEN b.body IS NULL THEN w.slot END"

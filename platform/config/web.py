@@ -70,7 +70,6 @@ def serving(workers: int) -> Serve:
     get_resolver().url_patterns  # noqa: B018  (loads every area)
     application.load_middleware()
     endpoint_at("/")
-    edge.warm_up()
 
     def serve(sockets: Sequence[socket], place: Place) -> None:
         master = os.getppid()
