@@ -25,6 +25,7 @@ FLOORS = [
     AREAS,
     {"ingest", "subscriptions"},
     {"operations", "portal", "reference", "yellowstone"},
+    {"management"},
     {"config"},
 ]
 STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}
