@@ -53,18 +53,24 @@ class ManagementSchema(AutoSchema):
         return ["management"]
 
     def get_summary(self) -> str:
-        text = " ".join((getattr(self.view, self.view.action).__doc__ or "").split())
-        return text.partition(". ")[0].partition(": ")[0].rstrip(".")
+        return self.get_description().partition(". ")[0].partition(": ")[0].rstrip(".")
 
     def get_description(self) -> str:  # type: ignore[override]  # as the parent does
-        return " ".join((getattr(self.view, self.view.action).__doc__ or "").split())
+        text = getattr(self.view, self.view.action).__doc__
+        if text is None:
+            text = (
+                f"Lists {self.view.plural}, newest first."
+                if self.view.action == "list"
+                else f"Reads {self.view.singular}."
+            )
+        return " ".join(text.split())
 
     def get_extensions(self) -> dict[str, Any]:
         verb = "read" if self.method in ("GET", "HEAD") else "write"
         return {"x-scope": f"{self.view.resource}:{verb}", "x-customers": bool(self.view.owner)}
 
     def get_override_parameters(self) -> list[Any]:
-        found = []
+        found: list[Any] = [self._shape.query] if self._shape.query is not None else []
         if self.method == "POST":
             meaning = "makes the request take effect once: a repeated one gets the same response"
             found.append(_header("Idempotency-Key", meaning))
@@ -78,7 +84,8 @@ class ManagementSchema(AutoSchema):
         return self._shape.body
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        return self.view.action == "list" or self._shape.many
+        many = self._shape.many
+        return self.view.action == "list" if many is None else many
 
     def get_response_serializers(self) -> Any:
         shape = self._shape

@@ -12,15 +12,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 @dataclass(frozen=True, slots=True)
 class Shape:
     """`body` is what a request sends, `answer` what it gets (None: the resource itself), with the
-    `status`. A `partial` body may have any of the fields. With `many` the answer is a page of them;
-    a `content_type` is that of an answer that is not JSON.
+    `status`. A `partial` body may have any of the fields. `many`: the answer is a page of them, by
+    default of the action `list`. `query` reads the parameters. A `content_type` is that of an
+    answer that is not JSON.
     """
 
     body: type[Serializer[Any]] | None = None
     answer: type[Serializer[Any]] | None = None
     status: int = 200
     partial: bool = False
-    many: bool = False
+    many: bool | None = None
+    query: type[Serializer[Any]] | None = None
     content_type: str = ""
 
 

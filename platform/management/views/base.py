@@ -41,7 +41,8 @@ from management.models import ManagementKey
 from management.pages import Pages
 from management.services import repeats
 from management.shapes import shape_of
-from staff import audit
+from staff import audit, changes
+from staff.changes import between
 from staff.errors import ActionRefused
 
 _READS = ("GET", "HEAD")
@@ -167,13 +168,6 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
             if not taken.allowed:
                 raise TooManyRequests(taken, 1)
 
-    def list(self, request: Any) -> Response:
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
-
-    def retrieve(self, request: Any, pk: int) -> Response:
-        return self.answer(self.get_object())
-
     def locked(self, pk: int) -> Any:
         """The row, locked until the transaction ends. Raises Http404, VersionRequired for a PATCH
         without `If-Match`, and VersionChanged.
@@ -191,16 +185,54 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
             raise VersionChanged(found, wanted)
         return row
 
-    def given(self) -> dict[str, Any]:
-        """The body by its shape. Raises DRF's ValidationError."""
+    def given(self, row: Any = None) -> dict[str, Any]:
+        """The body by its shape, for a change of the row. Raises DRF's ValidationError."""
         shape = shape_of(self)
         assert shape.body is not None
-        serializer = shape.body(
-            data=self.request.data, partial=shape.partial, context=self.get_serializer_context()
-        )
+        return self._read(shape.body, self.request.data, row, partial=shape.partial)
+
+    def asked(self) -> dict[str, Any]:
+        """The parameters of the query by its shape. Raises DRF's ValidationError."""
+        shape = shape_of(self)
+        assert shape.query is not None
+        return self._read(shape.query, self.request.query_params)
+
+    def _read(
+        self, kind: Any, data: Any, row: Any = None, *, partial: bool = False
+    ) -> dict[str, Any]:
+        context = self.get_serializer_context()
+        serializer = kind(row, data=data, partial=partial, context=context)
         serializer.is_valid(raise_exception=True)
         values: dict[str, Any] = serializer.validated_data
         return values
+
+    def change(self, row: Any, save: Callable[[Any], Any]) -> Response:
+        """Changes the row's own fields as the body says, by a service that saves it."""
+        given = self.given(row)
+        before = {name: getattr(row, name) for name in given}
+        for name, value in given.items():
+            setattr(row, name, value)
+        save(row)
+        self.record("changed", row, changes=between(before, row))
+        return self.answer(self.get_object())
+
+    def remove(self, pk: int, delete: Callable[[Any], Any]) -> Response:
+        """Deletes the row by a service."""
+        row = self.locked(pk)
+        values = changes.of_row(row)
+        subject = f"{row._meta.label_lower} {pk}: {row}"
+        delete(row)
+        self.record("deleted", subject, changes=values)
+        return Response(status=204)
+
+    def act(self, verb: str, pk: int, run: Callable[[], Any], **details: Any) -> Response:
+        """Runs a service on the row; an entry says so if it changed something."""
+        row = self.locked(pk)
+        run()
+        changed = self.get_object()
+        if self.version_of(changed) != self.version_of(row):
+            self.record(verb, changed, **details)
+        return self.answer(changed)
 
     def answer(self, row: Any, **more: Any) -> Response:
         """The resource with its version, and what its shape has `more`."""
@@ -222,6 +254,20 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
     def record(self, verb: str, subject: Any, **details: Any) -> None:
         """An entry of the audit log on what the actor did."""
         audit.record(self.request, verb, subject, **{"text": "by the management API", **details})
+
+
+class ResourceViewSet(ManagementViewSet):
+    """A resource with a list, and a page of each row. The names are those of the document."""
+
+    singular: ClassVar[str]
+    plural: ClassVar[str]
+
+    def list(self, request: Any) -> Response:
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    def retrieve(self, request: Any, pk: int) -> Response:
+        return self.answer(self.get_object())
 
 
 def refusal_of(error: Exception, view: ManagementViewSet) -> Exception:

@@ -15,7 +15,7 @@ from access.models import ApiKey, Customer, Tier
 from access.services import key_edits, keys, overlaps
 from management.serializers import Body, Camel
 from management.shapes import shape
-from management.views.base import ManagementViewSet
+from management.views.base import ResourceViewSet
 from portal.services import key_actions, key_rights
 from portal.store import keys_of
 from portal.views.keys import ISSUES
@@ -157,21 +157,14 @@ class KeyFilter(filters.FilterSet):  # type: ignore[misc]
         return rows.filter(condition(KeyState(value), now=timezone.now()))
 
 
-class Keys(ManagementViewSet):
+class Keys(ResourceViewSet):
     resource = "keys"
+    singular, plural = "an API key", "API keys"
     owner = "customer"
     volatile = frozenset({"lastUsedAt", "lastUsedAddress", "state"})
     queryset = ApiKey.objects.select_related("tier", "rotated_to").defer("digest")
     serializer_class = KeySerializer
     filterset_class = KeyFilter
-
-    def list(self, request: Any) -> Response:
-        """API keys, newest first."""
-        return super().list(request)
-
-    def retrieve(self, request: Any, pk: int) -> Response:
-        """One API key."""
-        return super().retrieve(request, pk)
 
     @shape(body=NewKey, answer=IssuedKeySerializer, status=201)
     def create(self, request: Any) -> Response:
@@ -275,15 +268,15 @@ class Keys(ManagementViewSet):
     ) -> Response:
         """Runs the service of staff or that of customers, within their rights."""
         pk, member = self.kwargs["pk"], self.actor.member
-        key, now = self.locked(pk), timezone.now()
-        if member is None:
-            of_staff(pk, now=now, **more)
-        else:
-            of_customer(member.customer_id, pk, now=now, **more)
-        changed = self.get_object()
-        if self.version_of(changed) != self.version_of(key):
-            self.record(verb, key, **({"text": text} if text else {}))
-        return self.answer(changed)
+        now = timezone.now()
+
+        def run() -> None:
+            if member is None:
+                of_staff(pk, now=now, **more)
+            else:
+                of_customer(member.customer_id, pk, now=now, **more)
+
+        return self.act(verb, pk, run, **({"text": text} if text else {}))
 
 
 def _ordered(given: dict[str, Any]) -> Any:
