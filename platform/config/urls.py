@@ -48,6 +48,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("manage/v1/", include("management.urls")),
     path("portal", RedirectView.as_view(pattern_name="portal:overview")),
+    path("portal/tokens/", include("management.portal_urls")),
     path("portal/", include("portal.urls")),
     path("", include("reference.urls")),
 ]

@@ -88,7 +88,10 @@ def token(root: Callable[..., Api], member: Callable[..., Any]) -> Callable[...,
     from management.scopes import CUSTOMER_SCOPES
 
     def make(customer: Any, *scopes: str, **options: Any) -> Api:
-        who = options.pop("member", None) or member(customer)
+        from portal.models import Member
+
+        found = Member.objects.filter(customer=customer, role="owner").first()
+        who = options.pop("member", None) or found or member(customer)
         return root(*(scopes or CUSTOMER_SCOPES), member=who, **options)
 
     return make

@@ -33,7 +33,10 @@ def begin(key_id: int, name: str, request: bytes, *, now: datetime) -> Kept | No
     kept = store.kept_response(key_id, name)
     if bytes(kept.request_digest) != digest:
         raise IdempotencyKeyReused(name)
-    return Kept(**json.loads(sealing.unseal(bytes(kept.sealed), purpose=_PURPOSE)))
+    try:
+        return Kept(**json.loads(sealing.unseal(bytes(kept.sealed), purpose=_PURPOSE)))
+    except sealing.SealBroken:  # kept under another SECRET_KEY
+        raise IdempotencyKeyReused(name) from None
 
 
 def keep(key_id: int, name: str, response: Kept) -> None:

@@ -32,12 +32,12 @@ class TtlClassSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
 class TtlClassBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]
     """A TTL class to add, or what to change of one. A new default replaces the old one."""
 
+    # Without the constraint of one default: saving moves it.
+    is_default = serializers.BooleanField(required=False)
+
     class Meta:
         model = TtlClass
         fields = _FIELDS
-
-    def get_validators(self) -> list[Any]:
-        return []  # the service moves the default
 
 
 class TtlClasses(ResourceViewSet):
