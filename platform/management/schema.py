@@ -83,6 +83,10 @@ class ManagementSchema(AutoSchema):
     def get_request_serializer(self) -> Any:
         return self._shape.body
 
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        # Types of the plain GETs have some of the same names.
+        return f"Managed{type(serializer).__name__}"
+
     def _is_list_view(self, serializer: Any = None) -> bool:
         many = self._shape.many
         return self.view.action == "list" if many is None else many

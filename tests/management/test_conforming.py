@@ -59,6 +59,7 @@ def ask(service: str, key: str, examples: int, *, anew: bool = False) -> dict[st
     document = requests.get(f"{service}/openapi.json", timeout=TIMEOUT).json()
     schema = schemathesis.openapi.from_dict(document).include(path_regex="^/manage/")
     found: dict[str, set[int]] = {}
+    wrong: list[str] = []
     example = settings(
         max_examples=examples,
         database=None,
@@ -73,7 +74,11 @@ def ask(service: str, key: str, examples: int, *, anew: bool = False) -> dict[st
             seen = found.setdefault(operation.label, set())
             takes = operation.definition.raw.get("parameters") or operation.body
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)[: 2 if takes else 1]:
-                _each(service, session, operation, mode, example, seen)
+                try:
+                    _each(service, session, operation, mode, example, seen)
+                except BaseExceptionGroup as problem:
+                    wrong.append(f"{operation.label}: {problem.exceptions[0]}")
+    assert not wrong, "\n".join(wrong)
     return found
 
 

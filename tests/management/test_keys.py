@@ -82,7 +82,6 @@ def test_lists_are_paged_and_filtered(root: Root, ada: Any, eve: Any, basic: Any
         "state=odd",
         "cursor=x",
         "cursor=cD14",
-        "tier=9",
     ):
         answer = api.get(f"keys?{query}")
         assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), query
@@ -276,3 +275,50 @@ def test_a_customer_finds_no_other_ones_keys(
     ):
         assert (answer.status_code, answer.data["error"]) == (404, "not_found")
     assert token(ada).get(path).data["state"] == "active"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_repeat_another_at_once_take_effect_once(
+    root: Root, ada: Any, basic: Any
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connections
+
+    from access.models import ApiKey
+
+    api = root()
+    sent = {"customer": ada.pk, "tier": "basic", "name": "once"}
+
+    def issue(_number: int) -> Any:
+        try:
+            return Api(api.secret).post("keys", sent, Idempotency_Key="race")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(issue, range(6)))
+    assert {each.status_code for each in answers} == {201}
+    assert len({each.data["secret"] for each in answers}) == 1
+    assert ApiKey.objects.filter(name="once").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_changes_at_once_one_is_refused(root: Root, ada: Any, basic: Any) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connections
+
+    api = root()
+    made = api.post("keys", {"customer": ada.pk, "tier": "basic", "name": "x"})
+    path, version = f"keys/{made.data['id']}", made.headers["ETag"]
+
+    def change(number: int) -> Any:
+        try:
+            return Api(api.secret).change(path, {"name": f"name {number}"}, If_Match=version)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(change, range(6)))
+    assert sorted(each.status_code for each in answers) == [200, 412, 412, 412, 412, 412]

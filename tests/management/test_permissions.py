@@ -148,3 +148,13 @@ def test_other_methods_and_paths_are_refused_in_the_same_form(root: Callable[...
     )
     assert (torn.status_code, torn.json()["error"]) == (400, "body_malformed")
     assert "no-store" in torn.headers["Cache-Control"]
+
+
+def test_the_page_names_every_call_and_scope() -> None:
+    from django.conf import settings
+
+    text = (settings.ROOT / "docs/management.md").read_text(encoding="utf-8")
+    named = {path.partition("/1")[0] for _method, path, _view in CALLS}
+    named |= {path.partition("/1/")[2] for _method, path, _view in CALLS if "/1/" in path}
+    missing = [each for each in (*named, *SCOPES) if f"`{each}`" not in text]
+    assert not missing, f"docs/management.md does not name {missing}"

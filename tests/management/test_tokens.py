@@ -47,7 +47,7 @@ def test_an_owner_makes_and_revokes_a_token(
     assert portal.post(f"/portal/tokens/{key.pk}/revoke/").status_code == 302
     assert api.get("keys").data["error"] == "key_revoked"
     verbs = list(AuditEntry.objects.order_by("pk").values_list("verb", flat=True))
-    assert verbs == ["issued", "revoked"]
+    assert verbs[-2:] == ["issued", "revoked"]
 
 
 def test_tokens_are_for_owners_and_their_own_customer(

@@ -41,6 +41,7 @@ from management.models import ManagementKey
 from management.pages import Pages
 from management.services import repeats
 from management.shapes import shape_of
+from portal.store import lock_customer
 from staff import audit, changes
 from staff.changes import between
 from staff.errors import ActionRefused
@@ -136,7 +137,7 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
                     return Response(kept.body, status=kept.status, headers=headers)
             response = handler(request, *args, **kwargs)
             if name:
-                headers = {each: response[each] for each in response.headers}
+                headers = {each: response[each] for each in ("ETag",) if each in response.headers}
                 repeats.keep(
                     key.pk, name, repeats.Kept(response.status_code, response.data, headers)
                 )
@@ -172,6 +173,9 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
         """The row, locked until the transaction ends. Raises Http404, VersionRequired for a PATCH
         without `If-Match`, and VersionChanged.
         """
+        if self.actor.customer_id is not None:
+            # Before the row, as the portal's services do: two orders could deadlock.
+            lock_customer(self.actor.customer_id)
         row = self.get_queryset().select_for_update(of=("self",)).filter(pk=pk).first()
         if row is None:
             raise Http404

@@ -18,6 +18,8 @@ class CustomerSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
 
     for_staff: ClassVar[tuple[str, ...]] = ("notes",)
 
+    email = serializers.CharField(help_text="empty: none")
+
     class Meta:
         model = Customer
         fields = ("id", "name", "email", "alert_mails", "notes", "created_at")

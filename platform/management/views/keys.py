@@ -13,6 +13,7 @@ from access.callers import ANONYMOUS, SCOPES
 from access.key_states import KeyState, condition, state_of
 from access.models import ApiKey, Customer, Tier
 from access.services import key_edits, keys, overlaps
+from management.filters import IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -141,8 +142,8 @@ class LongerOverlap(Body):
 class KeyFilter(filters.FilterSet):  # type: ignore[misc]
     """Which keys to list."""
 
-    customer = filters.ModelChoiceFilter(queryset=Customer.objects.all())
-    tier = filters.ModelChoiceFilter(queryset=Tier.objects.all(), to_field_name="name")
+    customer = IdFilter("customer_id")
+    tier = filters.CharFilter(field_name="tier__name")
     state = filters.ChoiceFilter(
         choices=[(each.value, each.value) for each in KeyState], method="in_state"
     )

@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.models import Customer
+from management.filters import IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -27,7 +28,7 @@ class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type
     customer: Any = serializers.PrimaryKeyRelatedField(read_only=True)
     email = serializers.CharField(source="user.username", read_only=True)
     state = serializers.SerializerMethodField()
-    signed_in_at = serializers.DateTimeField(source="user.last_login", read_only=True)
+    signed_in_at = serializers.DateTimeField(source="user.last_login", allow_null=True)
 
     class Meta:
         model = Member
@@ -77,7 +78,7 @@ class MemberChanges(Body):
 class MemberFilter(filters.FilterSet):  # type: ignore[misc]
     """Which members to list."""
 
-    customer = filters.ModelChoiceFilter(queryset=Customer.objects.all())
+    customer = IdFilter("customer_id")
     role = filters.ChoiceFilter(choices=Member.Role.choices)
     email = filters.CharFilter(field_name="user__username", lookup_expr="iexact")
 

@@ -9,7 +9,6 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from access.models import ApiKey
 from gaps.area_gaps import AreaGaps
 from gaps.coverage import CoverageConfig, window_of
 from gaps.slot_gap import IS_STATE, GapState, SlotGap
@@ -17,6 +16,7 @@ from historical.models import Gap as LedgerGap
 from historical.services.coverage import coverage as ledger_coverage
 from historical.services.gaps import ledger_gaps
 from jsonrpc.wire import encode
+from management.filters import IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ManagementViewSet, ResourceViewSet
@@ -65,7 +65,7 @@ class GapFilter(filters.FilterSet):  # type: ignore[misc]
         choices=[(each.value, each.value) for each in GapState], method="in_state"
     )
     cause = filters.CharFilter()
-    slot = filters.NumberFilter(min_value=0, max_value=_MOST_SLOT, method="with_slot")
+    slot = IdFilter(method="with_slot")
 
     def in_state(self, rows: Any, name: str, value: str) -> Any:
         return rows.filter(IS_STATE[GapState(value)])
@@ -246,7 +246,7 @@ class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[
 class SubmissionFilter(filters.FilterSet):  # type: ignore[misc]
     """Which submissions to list."""
 
-    key = filters.ModelChoiceFilter(queryset=ApiKey.objects.all())
+    key = IdFilter("key_id")
     state = filters.ChoiceFilter(choices=[(each, each) for each in State])
     kind = filters.ChoiceFilter(choices=Submission.Kind.choices)
     since = filters.IsoDateTimeFilter(field_name="accepted_at", lookup_expr="gte")

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from access.models import ApiKey
+from management.filters import IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -125,8 +125,8 @@ class TipFilter(filters.FilterSet):  # type: ignore[misc]
     """Which tips to list."""
 
     kind = filters.ChoiceFilter(choices=TipEntry.Kind.choices)
-    key = filters.ModelChoiceFilter(queryset=ApiKey.objects.all())
-    slot = filters.NumberFilter(min_value=0, max_value=2**63 - 1)
+    key = IdFilter("key_id")
+    slot = IdFilter()
 
 
 class Tips(ResourceViewSet):

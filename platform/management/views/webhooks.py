@@ -12,6 +12,7 @@ from access.models import Customer
 from alerts import addresses
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
+from management.filters import IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -75,7 +76,7 @@ class NewWebhook(WebhookChanges):
 class WebhookFilter(filters.FilterSet):  # type: ignore[misc]
     """Which webhooks to list."""
 
-    customer = filters.ModelChoiceFilter(queryset=Customer.objects.all())
+    customer = IdFilter("customer_id")
     enabled = filters.BooleanFilter(field_name="is_enabled")
 
 
@@ -171,7 +172,7 @@ class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
 class DeliveryFilter(filters.FilterSet):  # type: ignore[misc]
     """Which deliveries to list."""
 
-    webhook = filters.ModelChoiceFilter(queryset=Webhook.objects.all())
+    webhook = IdFilter("webhook_id")
     state = filters.ChoiceFilter(choices=Delivery.State.choices)
 
 
