@@ -181,6 +181,17 @@ def test_a_rotation_overlaps(root: Root, client: Any, key: dict[str, Any]) -> No
     ]
 
 
+def test_an_overlap_does_not_pass_the_end_of_the_calendar(root: Root, key: dict[str, Any]) -> None:
+    from access.models import ApiKey
+
+    api, path = root(), f"keys/{key['id']}"
+    api.post(f"{path}/rotate", {"overlapHours": 2})
+    end = timezone.now().replace(year=9999, month=12, day=31)
+    ApiKey.objects.filter(pk=key["id"]).update(expires_at=end)
+    answer = api.post(f"{path}/overlap/extend", {"moreHours": 2_000})
+    assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields")
+
+
 def test_suspending_and_revoking(root: Root, client: Any, key: dict[str, Any]) -> None:
     api, path = root(), f"keys/{key['id']}"
     for verb, state, status in (

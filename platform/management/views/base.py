@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.core.exceptions import ValidationError as ModelInvalid
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.http import Http404
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -288,7 +288,9 @@ def refusal_of(error: Exception, view: ManagementViewSet) -> Exception:
             return NotFound()
         case ActionRefused():
             return ActionImpossible(str(error))
-        case DataError():
+        case IntegrityError():  # of two requests at once, the later one
+            return ActionImpossible("it conflicts with what was stored meanwhile, or is in use")
+        case DataError() | OverflowError():
             return FieldsInvalid({_WHOLE: ["A value is out of its range."]})
         case _:
             return error
