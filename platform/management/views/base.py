@@ -11,12 +11,10 @@ from django.core.exceptions import ValidationError as ModelInvalid
 from django.db import DataError, IntegrityError, transaction
 from django.http import Http404
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import exceptions
 from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
-from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import GenericViewSet
 
 from access import windows
@@ -39,6 +37,7 @@ from management.errors import (
 )
 from management.models import ManagementKey
 from management.pages import Pages
+from management.schema import ManagementSchema
 from management.services import repeats
 from management.shapes import shape_of
 from portal.store import lock_customer
@@ -50,15 +49,6 @@ _READS = ("GET", "HEAD")
 _LONGEST_NAME = 255
 # The name of problems that are of no single field.
 _WHOLE = "request"
-
-
-class LazySchema(ViewInspector):
-    """Loads drf-spectacular when a document is made, and not with the urls."""
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        schema = import_string("management.schema.ManagementSchema")()
-        schema.view = instance
-        return schema
 
 
 class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
@@ -82,7 +72,7 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
     filter_backends = (DjangoFilterBackend,)
     lookup_value_converter = "int"
     http_method_names = ["get", "head", "post", "patch", "delete"]
-    schema = LazySchema()
+    schema = ManagementSchema()
 
     # Read by gateway.exception_handler.
     policy = EndpointPolicy("", error_format=ErrorFormat.WORD)
