@@ -26,6 +26,7 @@ FLOORS = [
     AREAS,
     {"ingest", "subscriptions"},
     {"operations", "portal", "reference", "yellowstone"},
+    {"management"},
     {"config"},
 ]
 STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}

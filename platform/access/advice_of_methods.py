@@ -2,6 +2,7 @@
 
 ADVICE = {
     "accounts_too_large": "Ask for fewer accounts, or for a part of each with `dataSlice`.",
+    "action_refused": "Read what it is now, and act on what the message says.",
     "archive_damaged": "Use another position; give the operator the slot: it can be restored.",
     "archive_store_unavailable": "Try again in a moment; other slots are not affected.",
     "base58_not_supported": "Use `base64`, `base64+zstd` or `jsonParsed`.",
@@ -13,6 +14,7 @@ ADVICE = {
     "bad_position": "Name one position: `slot`, with `transactionIndex` or not, or `anchor`.",
     "bad_query": "Fix the part of the address that the message names.",
     "bad_tip_query": "Use positive integers for `ttl` and `count`, and a base58 address.",
+    "body_malformed": "Send JSON, with `Content-Type: application/json`.",
     "bundle_duplicates": "Leave each transaction in the bundle once.",
     "bundle_empty": "Put one to four transactions into the bundle.",
     "bundle_id_malformed": "Use the id that sendBundle returned: 64 hex digits.",
@@ -36,6 +38,8 @@ ADVICE = {
     "handshake_invalid": "Use a WebSocket client of version 13, and no body.",
     "handshake_malformed": "Use a WebSocket client; a proxy must forward it as HTTP/1.1.",
     "head_moved": "Try again: each answer is of one slot.",
+    "idempotency_key_reused": "Use a new `Idempotency-Key`; the same one only to repeat a request.",
+    "invalid_fields": "Fix the members that `fields` names.",
     "invalid_params": "Fix the params: `data.at` says where, the message what was expected.",
     "job_not_found": "Check the id, and use the key that submitted the job.",
     "landing_stalled": "Follow its fate: it is kept, and sent when a lander is back.",
@@ -48,6 +52,7 @@ ADVICE = {
     "no_accounts": "Name at least one account.",
     "no_upstream_chosen": "Choose another upstream beside `bundle`, or send a bundle.",
     "node_error": "Act on the node's own code and message, as with any Solana node.",
+    "not_found": "Check the id; a customer's token finds only the customer's own things.",
     "override_without_effect": "Leave the override out that the message names.",
     "pre_state_too_new": "Use a `preStateSlot` at or below the position's slot.",
     "queue_full": "Wait a moment, and send the same transaction again: it was not queued.",
@@ -90,5 +95,7 @@ ADVICE = {
     "upstream_timeout": "Check whether it was done before you send a transaction again.",
     "upstream_unreachable": "Try again in a moment; `/historical` and `/rewind` need no node.",
     "upstreams_unread": "Send it again in a moment, or without choosing upstreams.",
+    "version_changed": "Read it again, and send the change with the new `ETag` in `If-Match`.",
+    "version_required": "Send the `ETag` of a GET in the header `If-Match`.",
     "writes_incomplete": "Use the end of the slot as the position, or another slot.",
 }

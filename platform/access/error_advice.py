@@ -5,7 +5,7 @@ from jsonrpc.errors import RpcError
 
 OF_ANY_CALL = {
     "key_required": "Send an API key in the header `Authorization`.",
-    "key_malformed": "Check that the key was copied completely: it begins with `tmk_`.",
+    "key_malformed": "Check that the key was copied completely: an API key begins with `tmk_`.",
     "key_unknown": "Check that the key belongs to this service; else ask for a new one.",
     "key_revoked": "Use another key: this one cannot be restored.",
     "key_expired": "Use its successor, or ask for a new one.",

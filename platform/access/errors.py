@@ -46,7 +46,7 @@ class KeyRevoked(KeyRefused):
 
     reason = "key_revoked"
 
-    def __init__(self, key_id: int) -> None:
+    def __init__(self, key_id: int | None) -> None:
         super().__init__("This API key was revoked", key_id=key_id)
 
 
@@ -55,7 +55,7 @@ class KeyExpired(KeyRefused):
 
     reason = "key_expired"
 
-    def __init__(self, key_id: int, expired_at: datetime) -> None:
+    def __init__(self, key_id: int | None, expired_at: datetime) -> None:
         super().__init__(
             "This API key has expired", key_id=key_id, expiredAt=int(expired_at.timestamp())
         )

@@ -22,10 +22,11 @@ class NewKey:
     digest: bytes
 
 
-def new_key() -> NewKey:
+def new_key(prefix: str = PREFIX) -> NewKey:
+    """A key with another prefix, which has as many characters, is of another kind."""
     random = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
-    secret = PREFIX + random + _checksum(random)
-    return NewKey(secret, secret[: len(PREFIX) + 4], secret[-4:], digest_of(secret))
+    secret = prefix + random + _checksum(random)
+    return NewKey(secret, secret[: len(prefix) + 4], secret[-4:], digest_of(secret))
 
 
 def digest_of(secret: str) -> bytes:
@@ -33,11 +34,11 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
-def is_well_formed(text: str) -> bool:
+def is_well_formed(text: str, prefix: str = PREFIX) -> bool:
     """Whether the text may be a key of this service, without a query: finds typos."""
-    if len(text) != LENGTH or not text.startswith(PREFIX) or not text.isascii():
+    if len(text) != LENGTH or not text.startswith(prefix) or not text.isascii():
         return False
-    random = text[len(PREFIX) : -_CHECKSUM_LENGTH]
+    random = text[len(prefix) : -_CHECKSUM_LENGTH]
     return text[-_CHECKSUM_LENGTH:] == _checksum(random)
 
 

@@ -106,6 +106,11 @@ def tiers() -> QuerySet[Tier]:
     return Tier.objects.all()
 
 
+def ranks() -> list[tuple[int, str, int]]:
+    """(pk, name, rank) of every tier."""
+    return list(Tier.objects.values_list("pk", "name", "rank"))
+
+
 def customer_by_name(name: str) -> Customer:
     return Customer.objects.get_or_create(name=name)[0]
 

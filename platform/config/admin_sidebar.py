@@ -93,6 +93,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
         "Staff",
         (
             _list("Users", "auth", "user", "person"),
+            _list("Management keys", "management", "managementkey", "passkey"),
             _list("Audit log", "staff", "auditentry", "history_edu"),
         ),
     ),

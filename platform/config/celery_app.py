@@ -143,6 +143,11 @@ app.conf.beat_schedule = {
         "schedule": 300.0,
         "options": {"expires": 300.0},
     },
+    "forget-management-responses": {
+        "task": "management.tasks.forget_responses",
+        "schedule": 3_600.0,
+        "options": {"expires": 3_600.0},
+    },
     "forget-sessions": {
         "task": "staff.tasks.forget_sessions",
         "schedule": 3_600.0,

@@ -25,8 +25,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "OAS_VERSION": "3.1.0",
     "TITLE": "Tidemark",
     "DESCRIPTION": (
-        "What answers plain GET, beside JSON-RPC (`/openrpc.json`). Answers are JSON unless it says"
-        " otherwise."
+        "What answers plain GET, and the management API, beside JSON-RPC (`/openrpc.json`). Answers"
+        " are JSON unless it says otherwise."
     ),
     "VERSION": "1",
     "DEFAULT_GENERATOR_CLASS": "reference.openapi.TypedGenerator",

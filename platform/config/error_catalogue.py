@@ -11,7 +11,9 @@ _HEAD = """\
 Made from the code by `manage.py error_catalogue`. Every error is a JSON-RPC error object
 `{code, message, data}`; `data.reason` is the stable word to act on, and the other members of `data`
 say what was required and what was found. Numbers mean different things in different areas, as they
-do on the standard node: prefer the reason.
+do on the standard node: prefer the reason. Plain GETs and the [management API](management.md)
+answer `{error, message, …}` and the HTTP status instead: `error` is the reason, and the members of
+`data` are beside it.
 
 | reason | code | HTTP | where | when | what to do |
 |---|---|---|---|---|---|

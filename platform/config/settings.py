@@ -185,6 +185,7 @@ INSTALLED_APPS = [
     "tipping",
     "operations",
     "portal",
+    "management",
     "reference",
     "config",  # last of those with models: after a migration it finds every permission made
     "django.contrib.staticfiles",  # behind config, whose commands replace its own

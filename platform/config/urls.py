@@ -46,7 +46,9 @@ urlpatterns = [
     path("admin/fix/", admin.site.admin_view(fix_now), name="admin_fix"),
     path("admin/find/", admin.site.admin_view(find), name="admin_find"),
     path("admin/", admin.site.urls),
+    path("manage/v1/", include("management.urls")),
     path("portal", RedirectView.as_view(pattern_name="portal:overview")),
+    path("portal/tokens/", include("management.portal_urls")),
     path("portal/", include("portal.urls")),
     path("", include("reference.urls")),
 ]

@@ -21,7 +21,6 @@ from gateway.addresses import client_address
 from gateway.answers import Answer
 from gateway.authentication import caller_of
 from gateway.bodies import larger_of, may_send_large, read_calls
-from gateway.endpoint_policy import ErrorFormat
 from gateway.health_views import CORS
 from gateway.hosts import ALL_IN_ONE
 from gateway.permissions import require_standing, right_missing
@@ -38,6 +37,7 @@ from gateway.refusals import (
     TooManyAtOnce,
     TooManyConnections,
     body_of,
+    format_of,
     headers_of,
 )
 from gateway.request_ids import request_id
@@ -82,8 +82,8 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
         error: Refusal = _too_large(request)
     else:
         error = _REFUSALS[why]()
-    is_post = request is not None and request.method == "POST"
-    content_type, body = body_of(error, ErrorFormat.JSON_RPC if is_post else ErrorFormat.WORD)
+    method, path = ("", "") if request is None else (request.method, request.path)
+    content_type, body = body_of(error, format_of(method, path))
     sent_id = None if request is None else request.header(b"x-request-id")
     answer = Answer(
         [body],

@@ -11,7 +11,6 @@ from django.urls import Resolver404, ResolverMatch, get_resolver
 from gateway.addresses import came_in_clear, client_address
 from gateway.answers import Answer
 from gateway.authentication import key_of
-from gateway.endpoint_policy import ErrorFormat
 from gateway.hosts import ALL_IN_ONE, Host, host_of
 from gateway.refusals import (
     ForwardedAddressUnreadable,
@@ -20,6 +19,7 @@ from gateway.refusals import (
     Refusal,
     TlsRequired,
     body_of,
+    format_of,
     headers_of,
 )
 from gateway.request_ids import request_id
@@ -101,8 +101,7 @@ def _is_the_admins(path: str) -> bool:
 
 
 def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
-    error_format = ErrorFormat.JSON_RPC if request.method == "POST" else ErrorFormat.WORD
-    content_type, body = body_of(error, error_format)
+    content_type, body = body_of(error, format_of(request.method or "", request.path_info))
     return Answer(
         [body],
         request_id=identity,

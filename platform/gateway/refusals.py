@@ -364,6 +364,12 @@ _PLAIN = {401, 403, 429, 500}
 RPC_CONTENT_TYPE = "application/json; charset=utf-8"
 
 
+def format_of(method: str, path: str) -> ErrorFormat:
+    """The error format of a request that no endpoint was found for, or before it is looked for."""
+    is_call = method == "POST" and not path.startswith("/manage/")
+    return ErrorFormat.JSON_RPC if is_call else ErrorFormat.WORD
+
+
 def status_of(error: RpcError) -> int:
     """The refusal's own HTTP status, else 500 for internal errors and 200 for JSON-RPC errors."""
     return getattr(error, "status", 500 if error.code == -32603 else 200)

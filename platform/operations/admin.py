@@ -121,7 +121,9 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
         if alarm.acknowledged_at is None:
             return "not yet" if alarm.closed_at is None else "-"
         when = ago(alarm.acknowledged_at)
-        return format_html("<span>{}, {}</span>", alarm.acknowledged_by or "a former user", when)
+        return format_html(
+            "<span>{}, {}</span>", alarm.acknowledged_by or "a former user or a root key", when
+        )
 
 
 def _fixes(request: HttpRequest, alarm: Alarm) -> dict[str, Any]:

@@ -32,6 +32,10 @@ class Member(models.Model):
     def is_owner(self) -> bool:
         return self.role == self.Role.OWNER
 
+    @property
+    def is_active_owner(self) -> bool:
+        return self.is_owner and self.user.is_active
+
 
 class KeyTerms(models.Model):
     """The rights that staff gave a key (`given_…`), from the customer's first change on: the limits

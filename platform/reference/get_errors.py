@@ -21,7 +21,7 @@ from jsonrpc.errors import InternalError, RpcError
 from reference.catalogue import common_errors, http_status
 
 # Raised before a view is called, or when it fails.
-_OF_ANY = (
+OF_ANY = (
     *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
     *(ForwardedAddressUnreadable, TlsRequired),
     *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
@@ -45,7 +45,7 @@ def errors_of_get(view: Any) -> list[type[RpcError]]:
     """All errors of the view, its own first."""
     own = list(view.errors)
     if isinstance(view, OpenView) or not view.authentication_classes:
-        return own + [kind for kind in _OF_ANY if kind not in own]
+        return own + [kind for kind in OF_ANY if kind not in own]
     return own + [
         kind
         for kind in common_errors()

@@ -37,7 +37,10 @@ GROUPS = (
     ),
     Group(
         "Operation",
-        ("operators", "alarms", "deployment", "settings", "following", "localnet", "metrics"),
+        (
+            *("operators", "management", "alarms", "deployment", "settings", "following"),
+            *("localnet", "metrics"),
+        ),
     ),
     Group(
         "Development",

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
@@ -20,25 +19,15 @@ from priority.admin.upstream_activity import upstream_activity
 from priority.landing_formats import percent
 from priority.models import Upstream
 from priority.reports.landing import all_figures
-from priority.submissions import BUNDLE_NAME
 from priority.upstreams import actions as orders
+from priority.upstreams import editing
 from staff import audit
 from staff.actions import AdminAction
 from staff.columns import column
 from staff.formatting import badge, duration, utc
 from staff.pages import StaffAdmin
-from upstream.block_engine import GRPC_URLS
 
 Kind = Upstream.Kind
-
-
-def derived_url(kind: str) -> str:
-    """The URL of an upstream without one of its own; empty if there is none."""
-    if kind != Kind.BLOCK_ENGINE:
-        return settings.UPSTREAM_RPC_URL
-    if not settings.LOCALNET:
-        return ""
-    return f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
 
 
 class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -69,48 +58,21 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
         }
 
     def clean_name(self) -> str:
-        # Callers choose by it in either case.
-        name: str = self.cleaned_data["name"].lower()
-        if name == BUNDLE_NAME:
-            raise forms.ValidationError(
-                f"“{BUNDLE_NAME}” stands for every block engine in a caller's selection:"
-                " choose another name"
-            )
-        if Upstream.objects.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError(f"There is an upstream named “{name}” already")
-        return name
+        return editing.checked_name(self.cleaned_data["name"], but=self.instance.pk)
 
     def clean_url(self) -> str:
-        url: str = self.cleaned_data["url"].strip().rstrip("/")
-        if not url:
-            return url
-        try:
-            parts = urlsplit(url)
-            is_good = parts.scheme in {"http", "https", "grpc", "grpcs"} and bool(parts.hostname)
-            is_good = is_good and (parts.port is None or parts.port > 0)
-            if url.startswith(GRPC_URLS):
-                is_good = is_good and not (parts.path or parts.query or parts.username)
-        except ValueError:
-            is_good = False
-        if not is_good:
-            raise forms.ValidationError(
-                "Expected http://host:port or https://host/path; grpc://host:port or"
-                " grpcs://host:port for a block engine's gRPC"
-            )
-        return url
+        return editing.checked_url(self.cleaned_data["url"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        kind = cleaned.get("kind")
-        if kind and "url" in cleaned and not cleaned["url"] and not derived_url(kind):
-            self.add_error("url", _missing(kind))
-        if kind and kind != Kind.BLOCK_ENGINE and cleaned.get("url", "").startswith(GRPC_URLS):
-            self.add_error(
-                "url", "Only block engines are called by gRPC: enter http:// or https://"
+        if cleaned.get("kind"):
+            found = editing.problems(
+                kind=cleaned["kind"],
+                url=cleaned.get("url"),
+                own_tip_lamports=cleaned.get("own_tip_lamports"),
             )
-        tip = cleaned.get("own_tip_lamports")
-        if kind and kind != Kind.BLOCK_ENGINE and tip:
-            self.add_error("own_tip_lamports", "Only block engines are tipped: set it to 0")
+            for field, text in found.items():
+                self.add_error(field, text)
         return cleaned
 
 
@@ -183,12 +145,6 @@ def _list_action(each: AdminAction) -> Any:
     return act
 
 
-def _missing(kind: str) -> str:
-    if kind == Kind.BLOCK_ENGINE:
-        return "The followed chain has no block engine: enter the engine's URL"
-    return "No node is followed (UPSTREAM_RPC_URL is empty): enter the node's URL"
-
-
 @admin.register(Upstream)
 class UpstreamAdmin(StaffAdmin):
     form = UpstreamForm
@@ -257,9 +213,9 @@ class UpstreamAdmin(StaffAdmin):
 
     @admin.display(description="leads to")
     def leads_to(self, upstream: Upstream) -> SafeString:
-        url = upstream.url or derived_url(upstream.kind)
+        url = upstream.url or editing.derived_url(upstream.kind)
         if not url:
-            return badge("nowhere", "bad", _missing(upstream.kind))
+            return badge("nowhere", "bad", editing.why_no_url(upstream.kind))
         # Only the host: a URL may hold a key in its path or query.
         own = "" if upstream.url else " (followed chain)"
         return format_html("<code>{}</code>{}", urlsplit(url).netloc.rpartition("@")[2], own)

@@ -88,6 +88,12 @@ def unsettled_since_before(moment: datetime, *, most: int) -> int:
     return waiting.order_by()[:most].count()
 
 
+def is_taken(name: str, *, but: int | None) -> bool:
+    """Whether another upstream has the name, in either case."""
+    others = Upstream.objects.all() if but is None else Upstream.objects.exclude(pk=but)
+    return others.filter(name__iexact=name).exists()
+
+
 def locked(upstream_id: int) -> Upstream | None:
     """The row, kept as it is until the transaction ends."""
     return Upstream.objects.select_for_update().filter(pk=upstream_id).first()

@@ -32,6 +32,8 @@ FIELDS = {
     "alerts.Webhook.sealed_secret": _SEALED,
     "alerts.Webhook.url": _CLEAR,
     "auth.User.password": _DIGEST,
+    "management.KeptResponse.sealed": _SEALED,
+    "management.ManagementKey.digest": _DIGEST,
     "otp_static.StaticToken.token": _DIGEST,
     "otp_totp.TOTPDevice.key": _SEALED,
     "priority.Upstream.url": _CLEAR,
@@ -42,6 +44,7 @@ FIELDS = {
 NO_SECRETS = {
     "auth.Permission.codename",
     "historical.SealedRange.keys",
+    "management.KeptResponse.request_digest",
     "priority.Submission.nonce",
     "priority.Submission.nonce_signers",
     "rewind.ProgramBuild.code",
@@ -99,6 +102,7 @@ def planted(transactional_db: None, empty_redis: None, tmp_path: Path) -> dict[s
     from access.models import Customer, Tier
     from access.services.keys import issue_key
     from alerts.services import webhooks
+    from management.services import management_keys, repeats
     from portal.services import mails, members
     from portal.services.links import Purpose
     from priority.models import Upstream
@@ -122,6 +126,10 @@ def planted(transactional_db: None, empty_redis: None, tmp_path: Path) -> dict[s
     Upstream.objects.create(
         name="engine-by-name", kind="block_engine", url="https://u:engine-pass@e.example"
     )
+    now = timezone.now()
+    root = management_keys.issue(name="robot", scopes=["keys:write"], created_by="grace", now=now)
+    repeats.begin(root.key.pk, "once", b"a request", now=now)
+    repeats.keep(root.key.pk, "once", repeats.Kept(201, {"secret": "shown-only-once"}, {}))
     run_dir = tmp_path / "made-in"
     run_dir.mkdir(mode=0o700)
     (run_dir / "credentials.json").write_text(json.dumps({"admin": {"password": "the-demo-login"}}))
@@ -131,6 +139,8 @@ def planted(transactional_db: None, empty_redis: None, tmp_path: Path) -> dict[s
         "alerts.Webhook.sealed_secret": after.encode(),
         "alerts.Webhook.url": b"url-with-a-secret",
         "auth.User.password": b"a password of the portal",
+        "management.KeptResponse.sealed": b"shown-only-once",
+        "management.ManagementKey.digest": root.secret.encode(),
         "otp_static.StaticToken.token": codes[0].replace("-", "").encode(),
         "otp_totp.TOTPDevice.key": device.bin_key,
         "priority.Upstream.url": b"engine-pass",

@@ -22,6 +22,7 @@ from reference.catalogue import common_errors, errors
 from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED
 from reference.get_errors import errors_of_get
 from reference.paths import COMMON_METHODS, gets, rpc_paths
+from tests.reference.plain_gets import MANAGEMENT, of_management, of_plain_gets
 
 BASE = "http://tidemark.example"
 HOST = "localhost"
@@ -34,7 +35,7 @@ def rpc_document() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def get_document() -> dict[str, Any]:
-    return openapi.document(BASE)
+    return of_plain_gets(openapi.document(BASE))
 
 
 class Words(HTMLParser):
@@ -164,7 +165,7 @@ def test_no_docstring_describes_a_field_that_does_not_exist() -> None:
     schemas = Schemas()
     for at in rpc_paths():
         rpc_documents.method_objects(at, schemas)
-    schemas.components.update(openapi.document(BASE)["components"]["schemas"])
+    schemas.components.update(of_plain_gets(openapi.document(BASE))["components"]["schemas"])
     texts = {name: each.get("description", "") for name, each in schemas.components.items()}
     texts |= {m.name: m.function.__doc__ or "" for at in rpc_paths() for m in at.methods}
     for name, text in texts.items():
@@ -193,7 +194,7 @@ def test_every_error_is_documented_where_it_can_occur(rpc_document: dict[str, An
         )
         documented |= {reason for each in method["errors"] for reason in _reasons(each)}
     documented |= {kind.reason for get in gets() for kind in errors_of_get(get.view)}
-    documented |= _documented_of_sockets()
+    documented |= _documented_of_sockets() | _documented_of_management()
     never = sorted({kind.reason for kind in errors()} - documented)
     assert not never, f"no method declares {never}: add the class to `errors=` of @methods.add"
     unknown = sorted(documented - {kind.reason for kind in errors()})
@@ -209,6 +210,21 @@ def _documented_of_sockets() -> set[str]:
     return {kind.reason for kind in kinds if f"`{kind.reason}`" in text}
 
 
+def _documented_of_management() -> set[str]:
+    """The reasons of management.errors that its part of the document names."""
+    text = json.dumps(of_management(openapi.document(BASE)))
+    kinds = [kind for kind in errors() if kind.__module__ == "management.errors"]
+    return {kind.reason for kind in kinds if f"`{kind.reason}`" in text}
+
+
+def test_the_management_api_is_described() -> None:
+    for path, item in of_management(openapi.document(BASE)).items():
+        for verb, operation in item.items():
+            assert operation["summary"] and operation["description"], f"{verb} {path}"
+            assert re.fullmatch(r"[a-z]+:(read|write)", operation["x-scope"]), f"{verb} {path}"
+            assert {"400", "401", "403", "429"} <= operation["responses"].keys(), f"{verb} {path}"
+
+
 def _reasons(error: dict[str, Any]) -> list[str]:
     found: list[str] = error["data"]["reasons"]
     return found
@@ -219,7 +235,7 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
     there = set()
     for path, view in endpoints():
         is_page = not issubclass(getattr(view, "cls", object), TypedGet)
-        if hasattr(view, "methods") or path.startswith(settings.ADMIN_PATHS):
+        if hasattr(view, "methods") or path.startswith((*settings.ADMIN_PATHS, MANAGEMENT)):
             continue
         pages_elsewhere = ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json")
         if is_page and path in (*pages_elsewhere, "/front/live/"):

@@ -93,6 +93,7 @@ def typed() -> dict[str, dict[str, str]]:
             "alerts/webhook": {"name": "another", "url": "https://example.com/hook"},
             "auth/user": {"username": "another", "role": "viewer"},
             "ingest/rangeorder": {"first_slot": "5", "last_slot": "9"},
+            "management/managementkey": {"name": "robot", "scopes": "keys:read"},
             "portal/member": {"customer": customer, "email": "c@d.example", "role": "reader"},
             "priority/upstream": {"name": "another", "kind": "node", "weight": "7"},
             "rewind/filteredpubkey": {"key": str(Pubkey([7] * 32)), "confirmed": "1"},

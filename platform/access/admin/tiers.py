@@ -8,10 +8,10 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from access.admin import tier_preview
-from access.admin.tier_ranks import rank_problems
 from access.callers import ANONYMOUS, QUOTAS
 from access.models import Tier
 from access.services import tier_edits
+from access.tier_ranks import rank_problems
 from staff.columns import column
 from staff.formatting import grouped, link
 from staff.pages import StaffAdmin
@@ -72,11 +72,10 @@ class TierForm(ListedTierForm):
         cleaned = super().clean()
         name, rank = cleaned.get("name"), cleaned.get("rank")
         if name is not None and rank is not None:
-            others = Tier.objects.exclude(pk=self.instance.pk)
-            ranks = dict(others.values_list("name", "rank"))
-            problem = rank_problems({**ranks, name: rank}).get(name)
-            if problem is not None:
-                self.add_error("rank", problem)
+            try:
+                tier_edits.require_rank(Tier(pk=self.instance.pk, name=name, rank=rank))
+            except forms.ValidationError as problem:
+                self.add_error(None, problem)
         return cleaned
 
 

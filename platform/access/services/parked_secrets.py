@@ -7,12 +7,11 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Protocol, cast
 
 import redis
 
 from access.errors import ActionRefused
-from access.services.keys import IssuedKey
 from shared_state.redis_client import NAMESPACE, client
 
 KEEP_SECONDS = 120
@@ -23,6 +22,16 @@ class NowhereToPark(ActionRefused):
 
     def __init__(self) -> None:
         super().__init__("Redis cannot be reached to hand the new secret over: nothing was issued")
+
+
+class Issued(Protocol):
+    """A new key of any kind with its secret."""
+
+    @property
+    def key(self) -> Any: ...
+
+    @property
+    def secret(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ def check() -> None:
         raise NowhereToPark from None
 
 
-def park(issued: Sequence[IssuedKey], *, owner: str) -> str:
+def park(issued: Sequence[Issued], *, owner: str) -> str:
     """The token with which the owner (a user's id) gets the secrets, once. Call it inside the
     transaction that issues the keys. Raises NowhereToPark.
     """

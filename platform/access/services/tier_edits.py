@@ -1,11 +1,13 @@
 """Saving and deleting tiers."""
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from access import store
 from access.callers import ANONYMOUS
 from access.errors import ActionRefused
 from access.models import Tier
+from access.tier_ranks import rank_problems
 
 
 class TierInUse(ActionRefused):
@@ -20,6 +22,14 @@ def save_tier(tier: Tier) -> None:
     if tier.pk is not None and store.tier_name(tier.pk) == ANONYMOUS and tier.name != ANONYMOUS:
         raise ActionRefused(f"`{ANONYMOUS}` is the tier of callers without a key: keep its name")
     tier.save()
+
+
+def require_rank(tier: Tier) -> None:
+    """Raises ValidationError for a rank that does not fit those of the stored other tiers."""
+    ranks = {name: rank for pk, name, rank in store.ranks() if pk != tier.pk}
+    problem = rank_problems({**ranks, tier.name: tier.rank}).get(tier.name)
+    if problem is not None:
+        raise ValidationError({"rank": problem})
 
 
 def why_tier_stays(tier: Tier) -> str | None:

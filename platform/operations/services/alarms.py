@@ -100,8 +100,10 @@ def once_of(kind: str, alarm: Alarm) -> str:
     return f"{kind}:{alarm.pk}"
 
 
-def acknowledge(alarm_id: int, *, user_id: int, now: datetime) -> bool:
-    """False if it was acknowledged before, or is closed."""
+def acknowledge(alarm_id: int, *, user_id: int | None, now: datetime) -> bool:
+    """By a user, or (None) by a program with a root key. False if it was acknowledged before, or is
+    closed.
+    """
     waiting = store.open_alarms().filter(pk=alarm_id, acknowledged_at__isnull=True)
     return waiting.update(acknowledged_at=now, acknowledged_by=user_id) == 1
 

@@ -108,7 +108,7 @@ class MemberAdmin(InvitingAdmin):
 
     def save_model(self, request: HttpRequest, obj: Member, form: Any, change: bool) -> None:
         if change:
-            obj.save(update_fields=["role"])
+            members.set_role(obj, form.cleaned_data["role"])
             return
         given = form.cleaned_data
         new = members.invite(given["customer"], email=given["email"], role=given["role"])

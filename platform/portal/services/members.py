@@ -69,6 +69,12 @@ def set_active(member: Member, *, active: bool, now: datetime) -> None:
         sessions.sign_out_everywhere(member.user, now)
 
 
+def set_role(member: Member, role: str) -> None:
+    """The role that staff gives."""
+    member.role = role
+    member.save(update_fields=["role"])
+
+
 @transaction.atomic
 def change_role(actor: Member, member_id: int, *, role: str) -> tuple[Member, str]:
     """The colleague with the new role, and the old one. Raises Member.DoesNotExist and MayNot."""

@@ -44,7 +44,7 @@ from staff.formatting import ago, grouped, utc
 from staff.sparklines import sparkline
 
 # Each makes rows that are never deleted.
-_ISSUES = Quota(rate=30 / 3600, burst=30)
+ISSUES = Quota(rate=30 / 3600, burst=30)
 _SHOWN = 200
 
 
@@ -117,7 +117,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     }
     form = IssueForm(request.POST or None, models=models, scopes=tuple(scopes), initial=initial)
     if request.method == "POST" and form.is_valid():
-        count(request, "issue", f"customer {member.customer_id}", _ISSUES)
+        count(request, "issue", f"customer {member.customer_id}", ISSUES)
         like = next(key for key in models if key.pk == form.cleaned_data["like"])
         wish = _wish(form, key_rights.given(like).expires_at)
 
@@ -203,7 +203,7 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
             request, f"Overlap in hours: {' '.join(map(str, form.errors['overlap_hours']))}"
         )
         return back
-    count(request, "issue", f"customer {member.customer_id}", _ISSUES)
+    count(request, "issue", f"customer {member.customer_id}", ISSUES)
     overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
 
     def run() -> IssuedKey:

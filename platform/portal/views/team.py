@@ -18,7 +18,7 @@ from staff.formatting import ago
 from staff.inviting import sign_in_badge
 
 # Each may send a mail to an address that a user entered.
-_INVITATIONS = Quota(rate=20 / 3600, burst=20)
+INVITATIONS = Quota(rate=20 / 3600, burst=20)
 
 
 @changed_by_owners
@@ -104,7 +104,7 @@ def _invited(request: HttpRequest, new: Member) -> HttpResponse:
 
 
 def _count_invitation(request: HttpRequest, member: Member) -> None:
-    count(request, "invite", f"customer {member.customer_id}", _INVITATIONS)
+    count(request, "invite", f"customer {member.customer_id}", INVITATIONS)
 
 
 def _back() -> HttpResponse:

@@ -37,7 +37,7 @@ from staff.changes import between
 from staff.formatting import ago
 
 # Each posts to a URL that a user entered.
-_TESTS = Quota(rate=10 / 60, burst=10)
+TESTS = Quota(rate=10 / 60, burst=10)
 _DELIVERIES = 50
 
 
@@ -185,7 +185,7 @@ def mails(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _count_test(request: HttpRequest, member: Member) -> None:
-    count(request, "webhook-test", f"customer {member.customer_id}", _TESTS)
+    count(request, "webhook-test", f"customer {member.customer_id}", TESTS)
 
 
 def _own(member: Member, pk: int) -> Webhook:

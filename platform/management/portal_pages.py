@@ -1,0 +1,86 @@
+"""Tokens of customers: the page of the portal that makes and revokes them."""
+
+from functools import partial
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+
+from access import secret_cookies
+from access.key_fields import NetworksField
+from access.services import parked_secrets
+from management import store
+from management.scopes import CUSTOMER_SCOPES
+from management.services import management_keys
+from portal.models import Member
+from portal.views.keys import ISSUES
+from portal.views.pages import action_of_owners, attempt, carry_out, count, for_owners, page
+from staff import audit
+from staff.formatting import ago
+
+
+class TokenForm(forms.Form):
+    """A new token."""
+
+    name = forms.CharField(max_length=100, help_text="What the token is for; no secret")
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in CUSTOMER_SCOPES],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="What programs may do with it; a write scope includes reading",
+    )
+    networks = NetworksField(
+        most=100,
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
+        ),
+    )
+    expires_at = forms.DateTimeField(
+        label="Expires",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        help_text="UTC; empty: never",
+    )
+
+
+@for_owners
+def tokens(request: HttpRequest, member: Member) -> HttpResponse:
+    """All tokens of the customer, and the form of a new one, whose secret is shown once."""
+    form = TokenForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        count(request, "issue", f"customer {member.customer_id}", ISSUES)
+        with attempt(request, form) as attempted:
+            issued = management_keys.issue(
+                **form.cleaned_data,
+                member=member,
+                created_by=str(member),
+                now=timezone.now(),
+            )
+            audit.record(request, "issued", issued.key, text="in the portal")
+            # In one transaction with the parking, so that no secret is lost.
+            parked = parked_secrets.park([issued], owner=str(request.user.pk))
+        if attempted.done:
+            return secret_cookies.lead_to(reverse("tokens:tokens"), parked)
+    now = timezone.now()
+    rows = [
+        {
+            "row": each,
+            "scopes": ", ".join(each.scopes),
+            "networks": ", ".join(each.networks) or "any address",
+            "used": ago(each.last_used_at, now),
+            "expires": ago(each.expires_at, now),
+        }
+        for each in store.tokens_of_customer(member.customer_id)
+    ]
+    secrets = secret_cookies.taken(request)
+    context = {"rows": rows, "form": form, "secret": secrets[0].secret if secrets else ""}
+    return secret_cookies.forget(request, page(request, "portal/tokens.html", context))
+
+
+@action_of_owners
+def revoke(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+    found = get_object_or_404(store.tokens_of_customer(member.customer_id), pk=pk)
+    run = partial(management_keys.revoke, pk, now=timezone.now())
+    carry_out(request, found, "revoked", run, said=f"{found} is revoked")
+    return HttpResponseRedirect(reverse("tokens:tokens"))

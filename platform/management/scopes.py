@@ -1,0 +1,33 @@
+"""Scopes of management keys: what each resource's calls need."""
+
+# Resource → whether it has calls that write. A write scope includes reading.
+_RESOURCES = {
+    "customers": True,
+    "keys": True,
+    "tiers": True,
+    "members": True,
+    "usage": False,
+    "tips": True,
+    "upstreams": True,
+    "webhooks": True,
+    "gaps": True,
+    "alarms": True,
+    "audit": False,
+    "submissions": False,
+}
+SCOPES = tuple(
+    f"{resource}:{verb}"
+    for resource, writes in _RESOURCES.items()
+    for verb in (("read", "write") if writes else ("read",))
+)
+# What the token of a customer's owner may have: their own things, as in the portal.
+CUSTOMER_SCOPES = (
+    *("customers:read", "keys:read", "keys:write", "members:read", "members:write"),
+    *("usage:read", "webhooks:read", "webhooks:write", "submissions:read"),
+)
+
+
+def allows(held: list[str], needed: str) -> bool:
+    """Whether scopes include the needed one; `keys:write` includes `keys:read`."""
+    resource, _, verb = needed.partition(":")
+    return needed in held or (verb == "read" and f"{resource}:write" in held)

@@ -1,0 +1,46 @@
+"""Bases of the serializers: camelCase on the wire, and no unknown members in a body."""
+
+from typing import Any, ClassVar
+
+from rest_framework import serializers
+
+from jsonrpc.wire import to_camel
+
+
+class Camel(serializers.Serializer):  # type: ignore[type-arg]
+    """snake_case in code, camelCase on the wire. `for_staff` are fields that only root keys see
+    and send, `for_customers` those of tokens alone.
+    """
+
+    for_staff: ClassVar[tuple[str, ...]] = ()
+    for_customers: ClassVar[tuple[str, ...]] = ()
+
+    def get_fields(self) -> dict[str, serializers.Field]:  # type: ignore[type-arg]
+        actor = self.context.get("actor")
+        hidden: tuple[str, ...] = ()
+        if actor is not None:
+            hidden = self.for_staff if actor.member is not None else self.for_customers
+        found = {}
+        for name, field in super().get_fields().items():
+            if name in hidden:
+                continue
+            wire = to_camel(name)
+            if isinstance(field, serializers.SerializerMethodField):
+                field.method_name = field.method_name or f"get_{name}"
+            elif wire != name and field.source is None:
+                field.source = name
+            found[wire] = field
+        return found
+
+
+class Body(Camel):
+    """What a request sends. A member that is none of the fields is refused, not ignored: it would
+    be a misspelled one.
+    """
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = [str(name)[:100] for name in data if name not in self.fields]
+            if unknown:
+                raise serializers.ValidationError({name: ["Unknown field."] for name in unknown})
+        return super().to_internal_value(data)

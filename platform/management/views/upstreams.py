@@ -1,0 +1,114 @@
+"""Upstreams and their circuit breakers."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.response import Response
+
+from access.models import Tier
+from management.serializers import Body, Camel
+from management.shapes import shape
+from management.views.base import ResourceViewSet
+from priority.models import Upstream
+from priority.upstreams import actions, editing
+from staff.changes import between, host_of
+
+_FIELDS = ("name", "kind", "url", "weight", "is_enabled", "own_tip_lamports", "timeout_ms")
+
+
+class UpstreamSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """A service that sends to the leaders; only its host is shown, its URL may hold a key."""
+
+    host = serializers.SerializerMethodField()
+    tiers: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
+
+    class Meta:
+        model = Upstream
+        fields = (
+            *("id", "name", "kind", "host", "tiers", "weight", "is_enabled", "own_tip_lamports"),
+            *("timeout_ms", "draining_since", "broken_until", "broken_reason"),
+        )
+        read_only_fields = fields
+
+    def get_host(self, upstream: Upstream) -> str | None:
+        """null: those of the followed chain"""
+        return host_of(upstream.url)
+
+
+class UpstreamBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """An upstream to add, or what to change of one. Without tiers it serves all of them."""
+
+    tiers: Any = serializers.SlugRelatedField(
+        slug_field="name", many=True, queryset=Tier.objects.all(), required=False
+    )
+
+    class Meta:
+        model = Upstream
+        fields = (*_FIELDS, "tiers")
+
+
+class Upstreams(ResourceViewSet):
+    resource = "upstreams"
+    singular, plural = "an upstream", "upstreams"
+    volatile = frozenset({"brokenUntil", "brokenReason"})
+    queryset = Upstream.objects.prefetch_related("tiers")
+    serializer_class = UpstreamSerializer
+
+    @shape(body=UpstreamBody, status=201)
+    def create(self, request: Any) -> Response:
+        """Adds an upstream."""
+        given = self.given()
+        tiers = given.pop("tiers", [])
+        upstream = Upstream(**given)
+        editing.save_upstream(upstream, tiers)
+        self.record("added", upstream)
+        return self.answer(upstream)
+
+    @shape(body=UpstreamBody, partial=True)
+    def partial_update(self, request: Any, pk: int) -> Response:
+        """Changes an upstream. Landers follow within two seconds."""
+        upstream = self.locked(pk)
+        given = self.given(upstream)
+        tiers = given.pop("tiers", None)
+        before = {name: getattr(upstream, name) for name in given}
+        for name, value in given.items():
+            setattr(upstream, name, value)
+        if "is_enabled" in given and given["is_enabled"] != before["is_enabled"]:
+            upstream.draining_since = None
+        editing.save_upstream(upstream, tiers)
+        self.record("changed", upstream, changes=between(before, upstream))
+        return self.answer(self.get_object())
+
+    @shape(status=204)
+    def destroy(self, request: Any, pk: int) -> Response:
+        """Deletes an upstream."""
+        return self.remove(pk, lambda upstream: upstream.delete())
+
+    @action(detail=True, methods=["post"])
+    @shape()
+    def enable(self, request: Any, pk: int) -> Response:
+        """Enables an upstream: it takes new submissions."""
+        return self.act("enabled", pk, lambda: actions.enable(pk))
+
+    @action(detail=True, methods=["post"])
+    @shape()
+    def drain(self, request: Any, pk: int) -> Response:
+        """Drains an upstream: new submissions go elsewhere, earlier ones continue."""
+        return self.act("drained", pk, lambda: actions.drain(pk, now=timezone.now()))
+
+    @action(detail=True, methods=["post"])
+    @shape()
+    def disable(self, request: Any, pk: int) -> Response:
+        """Disables an upstream: nothing more is sent to it."""
+        return self.act("disabled", pk, lambda: actions.disable(pk))
+
+    @action(detail=True, methods=["post"], url_path="breaker/reset")
+    @shape()
+    def reset_breaker(self, request: Any, pk: int) -> Response:
+        """Resets the circuit breaker: the upstream is tried again at once."""
+        upstream = self.locked(pk)
+        if actions.reset_breaker(pk, now=timezone.now()):
+            self.record("reset the breaker of", upstream)
+        return self.answer(self.get_object())
