@@ -61,10 +61,10 @@ def explained_of(
         "shortfall": shortfall_text(found.short, tip_address=tip_address),
         "technical": escaped(found.technical),
         "failed": shown_failure(found.failed),
-        "fee": with_sol(found.fee, "not recorded"),
+        "fee": with_sol(found.fees.total, "not recorded"),
         "tip": _tip(tip_lamports, failed=bool(found.technical)) if is_submission else "",
         "units": _units(found),
-        "settings": found.settings,
+        "settings": found.settings_in_words,
         "balances": [_balance(each) for each in found.balances],
         "tokens": [_token(each) for each in found.tokens],
     }

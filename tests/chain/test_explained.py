@@ -20,6 +20,11 @@ from tests.chain.test_parsed_anything import rest
 from tests.examples import examples
 
 OTHER = str(Pubkey(bytes([7]) * 32))
+HEADER = {
+    "numRequiredSignatures": 1,
+    "numReadonlySignedAccounts": 0,
+    "numReadonlyUnsignedAccounts": 2,
+}
 KEYS = [OTHER, *sorted(NAMES), "Ed25519SigVerify111111111111111111111111111"]
 
 
@@ -85,7 +90,7 @@ in_line = st.fixed_dictionaries(
 entries = st.builds(
     lambda instructions, config, meta: {
         "transaction": {
-            "message": {"accountKeys": KEYS, "instructions": instructions}
+            "message": {"accountKeys": KEYS, "header": HEADER, "instructions": instructions}
             | ({} if config is None else {"transactionConfig": config})
         },
         "meta": meta,
@@ -130,7 +135,11 @@ def test_any_transaction_with_any_error_is_explained(entry: dict[str, Any]) -> N
 
 
 def _entry(instructions: list[dict[str, Any]], **meta: Any) -> dict[str, Any]:
-    message = {"accountKeys": [OTHER, SYSTEM, TOKEN, COMPUTE_BUDGET], "instructions": instructions}
+    message = {
+        "accountKeys": [OTHER, SYSTEM, TOKEN, COMPUTE_BUDGET],
+        "header": HEADER,
+        "instructions": instructions,
+    }
     return {"transaction": {"message": message}, "meta": meta}
 
 
@@ -224,7 +233,7 @@ def test_a_version_1_that_asked_for_too_little_is_told_so(
     entry["transaction"]["message"]["transactionConfig"] = NOTHING | config
     found = explain(entry)
     assert found.sentence.startswith(words)
-    assert list(found.settings) == asked
+    assert list(found.settings_in_words) == asked
     assert found.units_asked == config.get("computeUnitLimit")
 
 
@@ -263,7 +272,7 @@ def test_settings_are_those_of_the_instructions_in_older_versions() -> None:
     found = explain(_entry(instructions, err="MaxLoadedAccountsDataSizeExceeded"))
     assert found.sentence.startswith("Its accounts hold more data than the 2,000 bytes")
     assert found.units_asked == 90_000
-    assert list(found.settings) == [
+    assert list(found.settings_in_words) == [
         ("Compute unit price", "50,000 micro-lamports"),
         ("Priority fee", "4,500 lamports (0.0000045 SOL)"),
         ("Loaded data limit", "2,000 bytes"),
