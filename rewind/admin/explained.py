@@ -44,17 +44,18 @@ def explained_of(
     if not in_block:
         return None
     try:
-        found = explained(signature)
+        read = explained(signature)
         why = _NOT_IN_LEDGER
     except RpcError as refusal:  # the rest of the page does not depend on it
-        found = None
+        read = None
         why = f"The ledger could not be read: {refusal}"
-    if found is None:
+    if read is None or read.entry["meta"] is None:
         return {
             "missing": why,
             "sentence": "" if err is None else explain_error(err),
             "tip": _tip(tip_lamports, failed=err is not None) if is_submission else "",
         }
+    found = read.explanation
     return {
         "missing": "",
         "sentence": escaped(found.sentence),

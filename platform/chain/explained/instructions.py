@@ -26,11 +26,11 @@ IdlSource: TypeAlias = Literal["uploaded", "anchor", "programMetadata"]
 
 
 class KnownIdl(NamedTuple):
-    """An IDL of a program and where it is from; `slot` is the one that it is known from."""
+    """An IDL of a program and where it is from; `slot` is the first one of an uploaded one."""
 
     idl: Idl
     source: IdlSource
-    slot: int
+    slot: int | None
 
 
 Idls: TypeAlias = Mapping[str, KnownIdl]
