@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from socket import socket
 
 from django.conf import settings
@@ -59,7 +60,10 @@ def _uploads() -> edge.Uploads:
     """The pages that take a file; each checks the session again, and the permission."""
     return {
         reverse("portal:replay_build"): member_sending,
-        reverse("admin:rewind_replay_upload"): staff_sending,
+        reverse("admin:rewind_replay_upload"): partial(staff_sending, "rewind.run_replay"),
+        reverse("admin:rewind_programidl_upload"): partial(
+            staff_sending, "rewind.change_programidl"
+        ),
     }
 
 

@@ -7,28 +7,45 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('rewind', '0001_squashed_0021_stake_turns'),
+        ("rewind", "0001_squashed_0021_stake_turns"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ProgramIdl',
+            name="ProgramIdl",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('program', columns.keys.PubkeyColumn(max_length=32)),
-                ('from_slot', columns.numbers.SlotColumn(default=0, help_text='Of transactions from this slot on, until that of the next IDL')),
-                ('name', models.TextField(blank=True)),
-                ('version', models.TextField(blank=True)),
-                ('text', columns.packed_data.PackedDataColumn(help_text='JSON, as it was uploaded')),
-                ('uploaded_by', models.TextField()),
-                ('uploaded_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("program", columns.keys.PubkeyColumn(max_length=32)),
+                (
+                    "from_slot",
+                    columns.numbers.SlotColumn(
+                        default=0,
+                        help_text="Of transactions from this slot on, until that of the next IDL",
+                    ),
+                ),
+                ("name", models.TextField(blank=True)),
+                ("version", models.TextField(blank=True)),
+                (
+                    "text",
+                    columns.packed_data.PackedDataColumn(help_text="JSON, as it was uploaded"),
+                ),
+                ("uploaded_by", models.TextField()),
+                ("uploaded_at", models.DateTimeField()),
             ],
             options={
-                'verbose_name': 'IDL',
-                'ordering': ['program', '-from_slot'],
-                'constraints': [models.UniqueConstraint(fields=('program', 'from_slot'), name='one_idl_per_program_and_first_slot')],
+                "verbose_name": "IDL",
+                "ordering": ["program", "-from_slot"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("program", "from_slot"), name="one_idl_per_program_and_first_slot"
+                    )
+                ],
             },
         ),
     ]

@@ -52,6 +52,7 @@ class ExplainedInstruction(Result, frozen=True, kw_only=True):
         IDL above 32 bits are decimal text, bytes base64. Null if they could not be read
     accounts: the accounts that it is given, in order
     data: its bytes in base58
+    ran: whether it ran: none does after one that failed
     failed: whether the transaction failed here first
     inner: the calls that it made itself, in order
     """
@@ -66,6 +67,7 @@ class ExplainedInstruction(Result, frozen=True, kw_only=True):
     info: dict[str, Any] | None
     accounts: list[InstructionAccount]
     data: str
+    ran: bool
     failed: bool
     inner: list["ExplainedInstruction"]
 
@@ -168,7 +170,6 @@ class ComputeUse(Result, frozen=True, kw_only=True):
 
     used: units that were used
     limit: units that were asked for
-    granted: units that were granted: the limit, or the default for the instructions
     unit_price: micro-lamports for each unit
     heap_size: bytes
     loaded_accounts_data_size_limit: bytes
@@ -176,7 +177,6 @@ class ComputeUse(Result, frozen=True, kw_only=True):
 
     used: int | None
     limit: int | None
-    granted: int | None
     unit_price: int | None
     heap_size: int | None
     loaded_accounts_data_size_limit: int | None
@@ -244,8 +244,8 @@ class ExplainedTransaction(Result, frozen=True, kw_only=True):
     failure: the same in words; null when it succeeded
     instructions: its instructions, decoded, with the calls that they made
     accounts: the accounts that it names and looks up, in their order
-    transfers: what its instructions moved, in the order in which they ran. Of a failed transaction
-        all of it was rolled back
+    transfers: what its instructions moved, in the order in which they ran, up to a failure, which
+        rolls all of it back
     balances: SOL of each account, in lamports, in the order of `accounts`
     token_balances: tokens of each token account
     fees: what it paid to be processed

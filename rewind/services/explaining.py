@@ -87,7 +87,10 @@ def result_of(found: Explained) -> ExplainedTransaction:
         version=entry.get("version", "legacy"),
         err=(entry["meta"] or {}).get("err"),
         failure=_failure(explanation),
-        instructions=[_instruction(each, failed_at) for each in explanation.calls],
+        instructions=[
+            _instruction(each, failed_at, ran=index < explanation.ran)
+            for index, each in enumerate(explanation.calls)
+        ],
         accounts=same_fields(explanation.accounts, list[ExplainedAccount]),
         transfers=same_fields(explanation.transfers, list[ExplainedTransfer]),
         balances=same_fields(explanation.balances, list[BalanceChange]),
@@ -120,7 +123,7 @@ def _failure(found: Explanation) -> Failure | None:
     )
 
 
-def _instruction(call: Call, failed_at: str | None) -> ExplainedInstruction:
+def _instruction(call: Call, failed_at: str | None, *, ran: bool) -> ExplainedInstruction:
     decoded = call.decoded
     return ExplainedInstruction(
         number=call.number,
@@ -133,18 +136,17 @@ def _instruction(call: Call, failed_at: str | None) -> ExplainedInstruction:
         info=None if decoded.info is None else dict(decoded.info),
         accounts=same_fields(call.accounts, list[InstructionAccount]),
         data=call.data,
+        ran=ran,
         failed=call.number == failed_at,
-        inner=[_instruction(each, failed_at) for each in call.inner],
+        inner=[_instruction(each, failed_at, ran=ran) for each in call.inner],
     )
 
 
 def _compute(found: Explanation) -> ComputeUse:
-    settings = found.settings
-    asked = None if settings is None else settings.asked
+    asked = None if found.settings is None else found.settings.asked
     return ComputeUse(
         used=found.units_used,
         limit=found.units_asked,
-        granted=None if settings is None else settings.units,
         unit_price=None if asked is None else asked.unit_price,
         heap_size=None if asked is None else asked.heap_size,
         loaded_accounts_data_size_limit=(

@@ -103,19 +103,19 @@ class TokenBalance:
     def change(self) -> str | None:
         """None where a record has no number."""
         try:
-            return f"{Decimal(self.after) - Decimal(self.before):f}"
+            return f"{(Decimal(self.after) - Decimal(self.before)).normalize():f}"
         except InvalidOperation:
             return None
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a transaction came to. `sentence` and `technical` are empty where it succeeded; lamports
-    in `fees`, compute units in `units_used` and `units_asked` (None: not recorded, or none asked).
-    `short` has the figures of an error for want of lamports, where they are known; `error` is a
-    program's own. `settings` say what it asked for and was given, None where today's rules cannot
-    read that. What `transfers` of a failed one moved was rolled back. `idls` are those that had a
-    word for one of its programs.
+    """What a transaction came to. `sentence` and `technical` are empty where it succeeded; compute
+    units in `units_used` and `units_asked` (None: not recorded, or none asked). `short` has the
+    figures of an error for want of lamports, where they are known; `error` is a program's own.
+    Of `calls` the first `ran` ran, the failed one included; `transfers` are those of calls that
+    ran, rolled back if it failed. `settings` are None where today's rules cannot read them. `idls`
+    are those of its programs.
     """
 
     sentence: str
@@ -123,6 +123,7 @@ class Explanation:
     failed: FailedInstruction | None
     error: ProgramError | None
     calls: tuple[Call, ...]
+    ran: int
     accounts: tuple[NamedAccount, ...]
     transfers: tuple[Transfer, ...]
     balances: tuple[Balance, ...]
@@ -153,6 +154,11 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
     settings = settings_of_entry(entry)
     calls = calls_of(entry, idls)
     error = None if call is None else _program_error(err, call, idls)
+    failed = None if call is None else _failed(call, idls)
+    ran = _ran(err, len(calls), meta)
+    did = (
+        each for each in flat(calls[:ran]) if failed is None or each.number != failed.instruction
+    )
     return Explanation(
         sentence=""
         if err is None
@@ -160,9 +166,10 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
         or _of_tokens(call, keys, meta)
         or _sentence(err, call, keys, error),
         technical="" if err is None else transaction_error_text(err),
-        failed=None if call is None else _failed(call, idls),
+        failed=failed,
         error=error,
         calls=calls,
+        ran=ran,
         accounts=tuple(
             NamedAccount(
                 pubkey=each["pubkey"],
@@ -173,7 +180,7 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
             )
             for each in parsed_accounts({**entry, "meta": meta}, CURRENT_FORM)
         ),
-        transfers=tuple(transfers_of(flat(calls), keys, meta)),
+        transfers=tuple(transfers_of(did, keys, meta)),
         balances=tuple(
             Balance(key, before, after)
             for key, before, after in zip(
@@ -203,6 +210,15 @@ def _short(
     rent = err.get("InsufficientFundsForRent") if isinstance(err, dict) else None
     index = None if rent is None else rent.get("account_index")
     return None if index is None else rent_shortfall(index, instructions, keys, meta)
+
+
+def _ran(err: Any, count: int, meta: Entry) -> int:
+    """How many instructions ran: none follows one that fails, and none runs where only the fee was
+    taken; such a transaction has no log.
+    """
+    if isinstance(err, dict) and "InstructionError" in err:
+        return min(int(err["InstructionError"][0]) + 1, count)
+    return count if err is None or meta.get("logMessages") else 0
 
 
 def _name(pubkey: str, idls: Idls) -> str | None:
