@@ -53,7 +53,11 @@ def idl_text(kind: OnChain, program: Pubkey, owner: Pubkey, data: bytes) -> byte
 
 def _inflated(packed: bytes) -> bytes:
     """Of zlib or gzip, up to one byte more than an IDL may have."""
+    unpacker = zlib.decompressobj(wbits=47)
     try:
-        return zlib.decompressobj(wbits=47).decompress(packed, MOST_BYTES + 1)
+        text = unpacker.decompress(packed, MOST_BYTES + 1)
     except zlib.error:
         raise BadIdl("its compressed text is damaged") from None
+    if not unpacker.eof and len(text) <= MOST_BYTES:
+        raise BadIdl("its compressed text is cut off")
+    return text
