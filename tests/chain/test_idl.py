@@ -121,6 +121,152 @@ def test_shank_and_own_discriminators_of_any_length() -> None:
     assert [call and call.name for call in calls] == ["one", "one", "two"], "the longest that fits"
 
 
+U8: dict[str, Any] = {"kind": "numberTypeNode", "format": "u8", "endian": "le"}
+U32 = {**U8, "format": "u32"}
+
+
+def codama(*arguments: Any, types: Any = (), **program: Any) -> dict[str, Any]:
+    """With the instruction `go` of 7 and 2^8."""
+    tags = [
+        {"name": "tag", "type": U8, "defaultValue": {"kind": "numberValueNode", "number": 7}},
+        {
+            "name": "more",
+            "type": {"kind": "fixedSizeTypeNode", "size": 2, "type": {"kind": "bytesTypeNode"}},
+            "defaultValue": {"kind": "bytesValueNode", "data": "0001", "encoding": "base16"},
+        },
+    ]
+    named = [{"name": f"a{number}", "type": each} for number, each in enumerate(arguments)]
+    go = {
+        "name": "go",
+        "accounts": [{"name": "buyer", "isSigner": True}],
+        "arguments": [*tags, *named],
+        "discriminators": [
+            {"kind": "fieldDiscriminatorNode", "name": "tag", "offset": 0},
+            {"kind": "fieldDiscriminatorNode", "name": "more", "offset": 1},
+        ],
+    }
+    size = {"name": "bySize", "discriminators": [{"kind": "sizeDiscriminatorNode", "size": 1}]}
+    return {
+        "kind": "rootNode",
+        "standard": "codama",
+        "program": {
+            "name": "shop",
+            "publicKey": str(PROGRAM),
+            "version": "1.2.0",
+            "instructions": [go, size],
+            "definedTypes": [{"name": name, "type": kind} for name, kind in types],
+            "errors": [{"code": 1, "name": "soldOut", "message": "Nothing is left"}],
+            **program,
+        },
+    }
+
+
+_PAIR = {
+    "kind": "structTypeNode",
+    "fields": [
+        {"name": "left", "type": U8},
+        {"name": "right", "type": {"kind": "booleanTypeNode", "size": U8}},
+    ],
+}
+_CHOICE = {
+    "kind": "enumTypeNode",
+    "size": U8,
+    "variants": [
+        {"kind": "enumEmptyVariantTypeNode", "name": "none"},
+        {
+            "kind": "enumTupleVariantTypeNode",
+            "name": "one",
+            "tuple": {"kind": "tupleTypeNode", "items": [U8]},
+        },
+        {"kind": "enumStructVariantTypeNode", "name": "both", "struct": _PAIR},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "value"),
+    [
+        ({"kind": "dateTimeTypeNode", "number": {**U8, "format": "i64"}}, b"\5" + bytes(7), "5"),
+        ({"kind": "publicKeyTypeNode"}, bytes(MINT), str(MINT)),
+        (
+            {"kind": "sizePrefixTypeNode", "prefix": U32, "type": {"kind": "stringTypeNode"}},
+            b"\2\0\0\0hi",
+            "hi",
+        ),
+        (
+            {"kind": "fixedSizeTypeNode", "size": 2, "type": {"kind": "bytesTypeNode"}},
+            b"\0\1",
+            "AAE=",
+        ),
+        ({"kind": "optionTypeNode", "prefix": U8, "item": U8}, b"\1\5", 5),
+        ({"kind": "optionTypeNode", "prefix": U32, "fixed": True, "item": U8}, bytes(5), None),
+        (
+            {
+                "kind": "arrayTypeNode",
+                "item": _PAIR,
+                "count": {"kind": "fixedCountNode", "value": 1},
+            },
+            b"\5\1",
+            [{"left": 5, "right": True}],
+        ),
+        (
+            {
+                "kind": "arrayTypeNode",
+                "item": {"kind": "tupleTypeNode", "items": [U8, U8]},
+                "count": {"kind": "prefixedCountNode", "prefix": U32},
+            },
+            b"\1\0\0\0\5\6",
+            [[5, 6]],
+        ),
+        ({"kind": "definedTypeLinkNode", "name": "Choice"}, b"\0", "none"),
+        ({"kind": "definedTypeLinkNode", "name": "Choice"}, b"\1\5", {"one": [5]}),
+        (
+            {"kind": "definedTypeLinkNode", "name": "Choice"},
+            b"\2\5\0",
+            {"both": {"left": 5, "right": False}},
+        ),
+    ],
+    ids=lambda each: str(each)[:50],
+)
+def test_codamas_nodes_are_the_same_types(kind: Any, data: bytes, value: Any) -> None:
+    text = json.dumps(codama(kind, U8, types=[("Choice", _CHOICE)])).encode()
+    found = read_idl(text)
+    assert (found.name, found.version, found.address) == ("shop", "1.2.0", PROGRAM)
+    assert found.errors == {1: IdlError("soldOut", "Nothing is left")}
+    call = found.call(b"\7\0\1" + data + b"\x09")
+    assert call is not None and call.arguments == {"a0": value, "a1": 9}
+    assert (call.name, call.accounts) == ("go", ("buyer",))
+    assert found.call(b"\7\0\2") is None
+
+
+def test_codamas_other_layouts_are_called_unreadable() -> None:
+    for kind in (
+        {"kind": "mapTypeNode"},
+        {"kind": "optionTypeNode", "prefix": U32, "item": U8},
+        {**U8, "format": "u16", "endian": "be"},
+        {"kind": "sizePrefixTypeNode", "prefix": U8, "type": {"kind": "stringTypeNode"}},
+    ):
+        call = read_idl(json.dumps(codama(kind)).encode()).call(b"\7\0\1" + bytes(40))
+        assert call is not None and (call.name, call.is_whole) == ("go", False), kind
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"kind": "rootNode"},
+        {"kind": "rootNode", "program": 1},
+        codama(1),
+        codama(types=[("T", {"kind": "enumTypeNode"})]),
+        codama(instructions=[1]),
+        codama(publicKey="nothing"),
+        codama(errors=[{}]),
+    ],
+    ids=lambda each: str(each)[:60],
+)
+def test_incomplete_nodes_are_refused(broken: Any) -> None:
+    refused(broken)
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "value"),
     [
@@ -196,7 +342,7 @@ GO = {"name": "go", "discriminator": [1]}
         (b"\xff", "invalid"),
         (b'{"instructions": [], "types": [{"name": "T", "type": ' + b"[" * 100_000, "recursion"),
         ([], "Expected `object`"),
-        ({"kind": "rootNode", "standard": "codama"}, "missing required field `instructions`"),
+        ({"kind": "rootNode", "standard": "codama"}, "not complete"),
         ({"instructions": [{"name": "x" * 129}]}, "length <= 128"),
         ({"instructions": [{"name": "go", "discriminator": [256]}]}, "<= 255"),
         ({"instructions": [{"name": "go", "discriminator": []}]}, "empty discriminator"),
@@ -275,6 +421,7 @@ json_values: Any = st.recursive(
                     *("name", "type", "kind", "fields", "variants", "alias", "generics", "value"),
                     *("vec", "array", "option", "defined", "generic", "instructions", "types"),
                     *("args", "accounts", "discriminator", "discriminant", "events", "errors"),
+                    *("item", "prefix", "count", "size", "items", "struct", "tuple", "format"),
                 ]
             ),
             inner,
@@ -295,6 +442,15 @@ def test_any_json_is_read_or_refused(arguments: Any, types: Any, whole: Any) -> 
         except BadIdl:
             continue
         found.call(b"\7" + bytes(range(40)))
+
+
+@given(json_values, json_values, json_values)
+def test_any_nodes_are_read_or_refused(kind: Any, types: Any, whole: Any) -> None:
+    for idl in (codama(kind, types=[("T", types)]), {"kind": "rootNode", "program": whole}):
+        try:
+            read_idl(json.dumps(idl).encode()).call(b"\7\0\1" + bytes(range(40)))
+        except BadIdl:
+            continue
 
 
 # --- on chain -------------------------------------------------------------------------------------

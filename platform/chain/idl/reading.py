@@ -1,4 +1,6 @@
-"""read_idl: an IDL of Anchor's, of today's form (0.30 and newer) or an older one, or of Shank's."""
+"""read_idl: an IDL of Anchor's, of today's form (0.30 and newer) or an older one, or of Shank's or
+Codama's.
+"""
 
 import re
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 from solders.pubkey import Pubkey
 
+from chain.idl.codama import as_anchor, is_codama
 from chain.idl.types import BadIdl, Reader, Types, Values
 from chain.parsed.cursor import UnreadableError
 
@@ -147,7 +150,10 @@ def read_idl(text: bytes) -> Idl:
     if len(text) > MOST_BYTES:
         raise BadIdl(f"it has more than {MOST_BYTES:,} bytes")
     try:
-        found = msgspec.json.decode(text, type=_Idl)
+        document = msgspec.json.decode(text)
+        if is_codama(document):
+            document = as_anchor(document)
+        found = msgspec.convert(document, _Idl)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadIdl(str(error)) from None
     types = Types(

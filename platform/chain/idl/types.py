@@ -82,6 +82,10 @@ class Types:
                 return _several(self.reader(inner, generics, depth + 1), count)
             case {"tuple": [*inner]}:
                 return _in_order([self.reader(each, generics, depth + 1) for each in inner])
+            case {"struct": [*fields]}:
+                return self.fields(fields, generics, depth + 1)
+            case {"unreadable": _}:
+                return _unreadable
             case {"generic": str(name)} if callable(known := generics.get(name)):
                 return known
             case {"defined": str(name)}:
