@@ -14,7 +14,7 @@ class ExplainedAccount(Result, frozen=True, kw_only=True):
 
     pubkey: the account
     name: what it is, if it is a known program, sysvar, mint or tip account, or a program with an
-        IDL; else null
+        uploaded IDL; else null
     signer: whether it signed
     writable: whether the transaction could change it
     source: `transaction`, or `lookupTable` if it was looked up
@@ -44,7 +44,7 @@ class ExplainedInstruction(Result, frozen=True, kw_only=True):
     number: `2` is the transaction's second instruction, `2.1` the first call that ran in it
     depth: how deep in calls of programs it ran, from 1
     program_id: the program
-    program: its name; null if it is not known
+    program: its name; null if it is not known. An IDL on chain does not name its program
     decoded_by: what reads it: `program` for programs that this service knows, `idl`, or null
     type: what the instruction is called; null if it is not known
     event: whether the program called itself to log an event

@@ -41,9 +41,8 @@ def idl(name: str, program: Pubkey = FAILS, **more: Any) -> bytes:
         "args": [{"name": "count", "type": "u8"}],
     }
     errors = [{"code": 6000, "name": "SoldOut", "msg": "<script>Nothing</script> is left"}]
-    return json.dumps(
-        {"address": str(program), "instructions": [go], "errors": errors, **more}
-    ).encode()
+    text = {"address": str(program), "instructions": [go], "errors": errors}
+    return json.dumps({**text, "metadata": {"name": "shop"}, **more}).encode()
 
 
 @pytest.fixture
@@ -89,7 +88,8 @@ def test_an_idl_on_chain_reads_as_it_was_in_the_slot(chain: LittleChain, rpc: Rp
         assert each["accounts"] == [{"pubkey": str(WORKS), "name": "<b>first</b>"}]
         assert found["failure"]["error"]["name"] == "SoldOut"
         assert "is left” (SoldOut, 6000)" in found["failure"]["sentence"]
-        assert [each["source"] for each in found["idls"]] == ["anchor"]
+        assert [(each["source"], each["name"]) for each in found["idls"]] == [("anchor", "shop")]
+        assert each["program"] is None, "any program could call itself by another's name"
     assert names == ["third", "second", "third"], "slot 1 had none: the newest one reads it"
 
 
@@ -174,6 +174,7 @@ def test_an_uploaded_idl_counts_before_one_on_chain_from_its_slot_on(
     assert AuditEntry.objects.filter(subject_type="rewind.programidl").count() == 3
     page = admin_client.get(f"{IDLS}/").content.decode()
     assert str(WORKS) in page and f'data-upload="{IDLS}/upload/"' in page
+    assert [each["instructions"][0]["program"] for each in found] == [None, "shop", "shop", "shop"]
     row = ProgramIdl.objects.get(program=WORKS)
     assert admin_client.get(f"{IDLS}/{row.pk}/change/").status_code == 200
     admin_client.post(f"{IDLS}/{row.pk}/delete/", {"post": "yes"})

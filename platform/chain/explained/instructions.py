@@ -137,9 +137,12 @@ def decode(program_id: str, accounts: list[str], data: str, idl: Idl | None = No
 
 
 def known_name(program_id: str, idls: Idls) -> str | None:
-    """Of a program; an IDL's word counts only where this service has none."""
-    idl = idls.get(program_id)
-    return programs.NAMES.get(program_id) or (None if idl is None else idl.idl.name) or None
+    """Of a program: this service's, or else that of an uploaded IDL. On chain any program may call
+    itself by another's name.
+    """
+    known = idls.get(program_id)
+    uploaded = known.idl.name if known is not None and known.source == "uploaded" else ""
+    return programs.NAMES.get(program_id) or uploaded or None
 
 
 def program_name(program_id: str) -> str:
