@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 
 from chain.encodings import b58encode
 from chain.explained.funding import RentShortfall, Shortfall
+from chain.explained.instructions import flat
 from chain.explained.programs import COMPUTE_BUDGET, NAMES, SYSTEM, TOKEN
 from chain.explained.transactions import explain, explain_error, sol
 from chain.transaction_errors import (
@@ -59,7 +60,8 @@ instruction = st.fixed_dictionaries(
         "programIdIndex": index,
         "accounts": st.lists(index, max_size=6),
         "data": rest.map(b58encode),
-    }
+    },
+    optional={"stackHeight": st.none() | st.integers(0, 2**32 - 1)},
 )
 line = st.one_of(
     st.builds("Program {} invoke [{}]".format, st.sampled_from(KEYS), st.integers(1, 4)),
@@ -132,6 +134,20 @@ def test_any_transaction_with_any_error_is_explained(entry: dict[str, Any]) -> N
     assert bool(found.sentence) == bool(found.technical) == (err is not None)
     if err is not None:
         assert explain_error(err)
+
+
+def test_calls_of_a_file_that_nest_without_end_are_explained() -> None:
+    inner = [
+        {"programIdIndex": 1, "accounts": [], "data": "", "stackHeight": depth}
+        for depth in range(2, 5_000)
+    ]
+    entry = _entry(
+        [{"programIdIndex": 0, "accounts": [], "data": ""}],
+        err=None,
+        innerInstructions=[{"index": 0, "instructions": inner}],
+    )
+    calls = [*flat(explain(entry).calls)]
+    assert len(calls) == 4_999 and max(each.depth for each in calls) == 16
 
 
 def _entry(instructions: list[dict[str, Any]], **meta: Any) -> dict[str, Any]:

@@ -20,6 +20,8 @@ _BUDGET = {
     3: ("setComputeUnitPrice", "microLamports", 8),
     4: ("setLoadedAccountsDataSizeLimit", "bytes", 4),
 }
+# No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
+_DEEPEST = 16
 # Who says what an instruction means: this service, or an IDL.
 DecodedBy: TypeAlias = Literal["program", "idl"]
 IdlSource: TypeAlias = Literal["uploaded", "anchor", "programMetadata"]
@@ -104,7 +106,8 @@ def calls_of(entry: Entry, idls: Idls | None = None) -> tuple[Call, ...]:
             depths = [*(depths_by_log(index, instructions, inner, keys, meta) or [2] * len(inner))]
         calls = [_call(str(index + 1), 1, instruction, keys, idls or {})]
         for number, (each, depth) in enumerate(zip(inner, depths, strict=True), 1):
-            calls.append(_call(f"{index + 1}.{number}", depth or 2, each, keys, idls or {}))
+            depth = min(depth or 2, _DEEPEST)
+            calls.append(_call(f"{index + 1}.{number}", depth, each, keys, idls or {}))
         found.append(_nested(calls))
     return tuple(found)
 
