@@ -198,6 +198,32 @@ class ProgramBuild(models.Model):
         return f"build of {self.program} from slot {self.from_slot}"
 
 
+class ProgramIdl(models.Model):
+    """An IDL that staff uploaded: how a program's instructions are read from a slot on."""
+
+    program = PubkeyColumn(max_length=32)
+    from_slot = SlotColumn(
+        default=0, help_text="Of transactions from this slot on, until that of the next IDL"
+    )
+    name = models.TextField(blank=True)
+    version = models.TextField(blank=True)
+    text = PackedDataColumn(help_text="JSON, as it was uploaded")
+    uploaded_by = models.TextField()
+    uploaded_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["program", "-from_slot"]
+        verbose_name = "IDL"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["program", "from_slot"], name="one_idl_per_program_and_first_slot"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"IDL of {self.program} from slot {self.from_slot}"
+
+
 class ArchiveState(models.Model):
     """The one row of what the archive as a whole remembers."""
 

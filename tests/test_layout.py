@@ -29,7 +29,12 @@ FLOORS = [
     {"management"},
     {"config"},
 ]
-STEPS = {("priority", "tipping"), ("priority", "rewind"), ("rewind", "historical")}
+STEPS = {
+    ("priority", "tipping"),
+    ("priority", "rewind"),
+    ("rewind", "historical"),
+    ("rewind", "tipping"),
+}
 
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {

@@ -46,6 +46,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Proof of slots", "rewind", "proofrun", "verified"),
             _list("Baselines", "rewind", "baseline", "photo_camera"),
             _list("Program builds", "rewind", "programbuild", "memory"),
+            _list("IDLs", "rewind", "programidl", "data_object"),
             _list("Filtered owners", "rewind", "owner", "filter_alt"),
             _list("Filtered accounts", "rewind", "filteredpubkey", "filter_list"),
             _list("Simulation jobs", "rewind", "simulationjob", "science"),

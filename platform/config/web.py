@@ -61,7 +61,10 @@ def _uploads() -> edge.Uploads:
     """The pages that take a file; each checks the session again, and the permission."""
     return {
         reverse("portal:replay_build"): member_sending,
-        reverse("admin:rewind_replay_upload"): staff_sending,
+        reverse("admin:rewind_replay_upload"): partial(staff_sending, "rewind.run_replay"),
+        reverse("admin:rewind_programidl_upload"): partial(
+            staff_sending, "rewind.change_programidl"
+        ),
     }
 
 

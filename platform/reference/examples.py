@@ -49,6 +49,7 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
     ("/bundle/bundles", "sendBundle"): [["{signed_alone}"], _WRITTEN],
     ("/bundle/transactions", "sendTransaction"): ["{signed_plain}", _WRITTEN],
     ("/historical", "getTransaction"): ["{signature}", _VERSIONS],
+    ("/historical", "explainTransaction"): ["{signature}"],
     ("/historical", "getSignatureStatuses"): [["{signature}"]],
     ("/historical", "getBlock"): [
         "{slot}",

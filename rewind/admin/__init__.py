@@ -8,6 +8,7 @@ from rewind.admin import (  # noqa: F401
     damage,
     filters,
     find,
+    idls,
     jobs,
     proofs,
     replay_pages,

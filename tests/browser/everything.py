@@ -45,6 +45,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     )
     _operations(now)
     _builds(now)
+    _idls(now)
     landed = Submission.objects.filter(key=key, state="landed")[0].signature
     return {
         "pk": key.pk,
@@ -71,6 +72,25 @@ def _builds(now: datetime) -> None:
             from_slot=first,
             to_slot=last,
             source="a-program-whose-file-has-a-long-name-mainnet-3.5.0.so",
+            now=now,
+        )
+
+
+def _idls(now: datetime) -> None:
+    """IDLs of two programs, with and without a version."""
+    from solders.pubkey import Pubkey
+
+    from rewind.services.idls import upload_idl
+
+    for number, more in (
+        (201, b'"name": "a_program_with_a_long_name", "version": "1.20.3",'),
+        (202, b""),
+    ):
+        upload_idl(
+            b"{" + more + b'"instructions": []}',
+            program=Pubkey(bytes([number]) * 32),
+            from_slot=300_000_000 * (number - 201),
+            by="ada",
             now=now,
         )
 

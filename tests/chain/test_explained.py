@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 
 from chain.encodings import b58encode
 from chain.explained.funding import RentShortfall, Shortfall
+from chain.explained.instructions import flat
 from chain.explained.programs import COMPUTE_BUDGET, NAMES, SYSTEM, TOKEN
 from chain.explained.transactions import explain, explain_error, sol
 from chain.transaction_errors import (
@@ -20,6 +21,11 @@ from tests.chain.test_parsed_anything import rest
 from tests.examples import examples
 
 OTHER = str(Pubkey(bytes([7]) * 32))
+HEADER = {
+    "numRequiredSignatures": 1,
+    "numReadonlySignedAccounts": 0,
+    "numReadonlyUnsignedAccounts": 2,
+}
 KEYS = [OTHER, *sorted(NAMES), "Ed25519SigVerify111111111111111111111111111"]
 
 
@@ -54,7 +60,8 @@ instruction = st.fixed_dictionaries(
         "programIdIndex": index,
         "accounts": st.lists(index, max_size=6),
         "data": rest.map(b58encode),
-    }
+    },
+    optional={"stackHeight": st.none() | st.integers(0, 2**32 - 1)},
 )
 line = st.one_of(
     st.builds("Program {} invoke [{}]".format, st.sampled_from(KEYS), st.integers(1, 4)),
@@ -85,7 +92,7 @@ in_line = st.fixed_dictionaries(
 entries = st.builds(
     lambda instructions, config, meta: {
         "transaction": {
-            "message": {"accountKeys": KEYS, "instructions": instructions}
+            "message": {"accountKeys": KEYS, "header": HEADER, "instructions": instructions}
             | ({} if config is None else {"transactionConfig": config})
         },
         "meta": meta,
@@ -129,8 +136,26 @@ def test_any_transaction_with_any_error_is_explained(entry: dict[str, Any]) -> N
         assert explain_error(err)
 
 
+def test_calls_of_a_file_that_nest_without_end_are_explained() -> None:
+    inner = [
+        {"programIdIndex": 1, "accounts": [], "data": "", "stackHeight": depth}
+        for depth in range(2, 5_000)
+    ]
+    entry = _entry(
+        [{"programIdIndex": 0, "accounts": [], "data": ""}],
+        err=None,
+        innerInstructions=[{"index": 0, "instructions": inner}],
+    )
+    calls = [*flat(explain(entry).calls)]
+    assert len(calls) == 4_999 and max(each.depth for each in calls) == 16
+
+
 def _entry(instructions: list[dict[str, Any]], **meta: Any) -> dict[str, Any]:
-    message = {"accountKeys": [OTHER, SYSTEM, TOKEN, COMPUTE_BUDGET], "instructions": instructions}
+    message = {
+        "accountKeys": [OTHER, SYSTEM, TOKEN, COMPUTE_BUDGET],
+        "header": HEADER,
+        "instructions": instructions,
+    }
     return {"transaction": {"message": message}, "meta": meta}
 
 
@@ -224,7 +249,7 @@ def test_a_version_1_that_asked_for_too_little_is_told_so(
     entry["transaction"]["message"]["transactionConfig"] = NOTHING | config
     found = explain(entry)
     assert found.sentence.startswith(words)
-    assert list(found.settings) == asked
+    assert list(found.settings_in_words) == asked
     assert found.units_asked == config.get("computeUnitLimit")
 
 
@@ -263,7 +288,7 @@ def test_settings_are_those_of_the_instructions_in_older_versions() -> None:
     found = explain(_entry(instructions, err="MaxLoadedAccountsDataSizeExceeded"))
     assert found.sentence.startswith("Its accounts hold more data than the 2,000 bytes")
     assert found.units_asked == 90_000
-    assert list(found.settings) == [
+    assert list(found.settings_in_words) == [
         ("Compute unit price", "50,000 micro-lamports"),
         ("Priority fee", "4,500 lamports (0.0000045 SOL)"),
         ("Loaded data limit", "2,000 bytes"),

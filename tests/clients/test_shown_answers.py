@@ -274,6 +274,7 @@ def ledger_questions(history: History) -> Iterator[Question]:
     for signature in history.signatures[::20]:
         for encoding in ("json", "jsonParsed", "base64"):
             yield "getTransaction", signature, {"encoding": encoding, **VERSION_0}
+        yield "explainTransaction", signature
     yield "getSignatureStatuses", [*history.signatures[:200], str(history.lost[0].signature)]
     for wallet in wallets:
         yield "getSignaturesForAddress", wallet

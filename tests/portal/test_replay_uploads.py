@@ -9,6 +9,7 @@ from django.conf import settings
 from django.test import Client as Browser
 from django.urls import reverse
 
+from rewind.models import ProgramIdl
 from rewind.replay_models import ReplayBuild
 from tests.portal.conftest import People
 from tests.rewind.test_large_overrides import program
@@ -60,3 +61,17 @@ def test_owners_and_staff_upload_large_builds_and_others_do_not(
     too_large = bytes(settings.MAX_LARGE_BODY + 1)
     assert sent(port, of_staff, too_large, admin_client).status == 413
     assert ReplayBuild.objects.count() == 3
+
+
+def test_staff_uploads_idls_larger_than_other_bodies(
+    port: int, eve: Any, person: People, admin_client: Browser, browser: Any
+) -> None:
+    docs = {"docs": ["n" * 1_000] * (settings.MAX_BODY // 1_000)}
+    idl = {"address": "1" * 32, "instructions": [], "metadata": {"name": "large"}, **docs}
+    path, body = reverse("admin:rewind_programidl_upload"), json.dumps(idl).encode()
+    assert len(body) > settings.MAX_BODY
+    assert sent(port, path, body, browser(person(eve, "owner"))).status == 413
+    assert not ProgramIdl.objects.exists()
+    reply = sent(port, path, body, admin_client)
+    assert reply.status == 200, reply.body
+    assert ProgramIdl.objects.get().name == "large"

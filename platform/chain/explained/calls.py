@@ -65,6 +65,20 @@ def failed_call(instructions: list[Entry], keys: list[str], meta: Entry) -> Fail
     )
 
 
+def depths_by_log(
+    index: int, instructions: list[Entry], inner: list[Entry], keys: list[str], meta: Entry
+) -> list[int] | None:
+    """How deep each inner call ran, by the log, where nodes recorded no heights; None if the log
+    does not have the same calls.
+    """
+    lines = map(_INVOKE.match, _lines_of(index, instructions, keys, meta.get("logMessages") or []))
+    found = [(each["program"], int(each["depth"])) for each in lines if each is not None][1:]
+    programs = [each for each in (_program(one, keys) for one in inner) if each not in PRECOMPILES]
+    if len(programs) < len(inner) or [program for program, _ in found] != programs:
+        return None
+    return [depth for _, depth in found]
+
+
 def _lines_of(
     index: int, instructions: list[Entry], keys: list[str], lines: list[str]
 ) -> list[str]:

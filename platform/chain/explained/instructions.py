@@ -1,11 +1,15 @@
-"""An instruction in words: its program, its kind and its decoded members."""
+"""A transaction's instructions and inner calls, decoded and nested."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from chain.encodings import b58decode
 from chain.explained import programs
+from chain.explained.calls import depths_by_log
+from chain.idl.reading import Idl
 from chain.parsed.instructions import parse_instruction
 
 Entry = dict[str, Any]
@@ -16,30 +20,65 @@ _BUDGET = {
     3: ("setComputeUnitPrice", "microLamports", 8),
     4: ("setLoadedAccountsDataSizeLimit", "bytes", 4),
 }
+# No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
+_DEEPEST = 16
+# Who says what an instruction means: this service, or an IDL.
+DecodedBy: TypeAlias = Literal["program", "idl"]
+IdlSource: TypeAlias = Literal["uploaded", "anchor", "programMetadata"]
+
+
+class KnownIdl(NamedTuple):
+    """An IDL of a program and where it is from; `slot` is the first one of an uploaded one."""
+
+    idl: Idl
+    source: IdlSource
+    slot: int | None
+
+
+Idls: TypeAlias = Mapping[str, KnownIdl]
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The kind of an instruction and its members; empty where its program is not known, and then
-    `data` is its data in base58.
+    """The kind of an instruction and its members as JSON; empty where its program is not known.
+    `names` are those of its accounts in order, as far as an IDL has them.
     """
 
-    kind: str
-    details: tuple[tuple[str, str], ...]
-    data: str
+    kind: str = ""
+    info: Mapping[str, Any] | None = None
+    names: tuple[str, ...] = ()
+    by: DecodedBy | None = None
+    is_event: bool = False
+
+    @property
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """The members in words."""
+        return tuple((name, _member(name, value)) for name, value in (self.info or {}).items())
 
 
 @dataclass(frozen=True, slots=True)
-class CalledProgram:
-    """One call of a transaction, in the order in which they ran. `number` is that of the
-    transaction's instruction, from 1, and of its inner call: 2 or 2.1.
+class CallAccount:
+    """An account of an instruction, and what an IDL calls it there."""
+
+    pubkey: str
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An instruction, or an inner call. `number` is that of the transaction's instruction, from 1,
+    and of its call in the order in which they ran: 2 or 2.1. `data` is base58. `inner` are the
+    calls that it made itself.
     """
 
     number: str
     depth: int
     program_id: str
-    program: str
-    kind: str
+    program: str | None
+    decoded: Decoded
+    accounts: tuple[CallAccount, ...]
+    data: str
+    inner: tuple["Call", ...] = ()
 
 
 def all_keys(entry: Entry) -> list[str]:
@@ -54,20 +93,33 @@ def all_keys(entry: Entry) -> list[str]:
     ]
 
 
-def calls_of(entry: Entry) -> Iterator[CalledProgram]:
-    """Every call that was recorded of the transaction, instructions and inner calls."""
-    keys = all_keys(entry)
-    inner = {
-        group["index"]: group["instructions"]
-        for group in (entry.get("meta") or {}).get("innerInstructions") or ()
-    }
-    for index, instruction in enumerate(entry["transaction"]["message"]["instructions"]):
-        yield _call(str(index + 1), 1, instruction, keys)
-        for number, each in enumerate(inner.get(index, ()), 1):
-            yield _call(f"{index + 1}.{number}", each.get("stackHeight") or 2, each, keys)
+def calls_of(entry: Entry, idls: Idls | None = None) -> tuple[Call, ...]:
+    """The transaction's instructions, with every call that was recorded of them."""
+    keys, meta = all_keys(entry), entry.get("meta") or {}
+    groups = {each["index"]: each["instructions"] for each in meta.get("innerInstructions") or ()}
+    instructions = entry["transaction"]["message"]["instructions"]
+    found = []
+    for index, instruction in enumerate(instructions):
+        inner = groups.get(index, [])
+        depths: list[int | None] = [each.get("stackHeight") for each in inner]
+        if None in depths:
+            depths = [*(depths_by_log(index, instructions, inner, keys, meta) or [2] * len(inner))]
+        calls = [_call(str(index + 1), 1, instruction, keys, idls or {})]
+        for number, (each, depth) in enumerate(zip(inner, depths, strict=True), 1):
+            depth = min(depth or 2, _DEEPEST)
+            calls.append(_call(f"{index + 1}.{number}", depth, each, keys, idls or {}))
+        found.append(_nested(calls))
+    return tuple(found)
 
 
-def decode(program_id: str, accounts: list[str], data: str) -> Decoded:
+def flat(calls: Iterable[Call]) -> Iterator[Call]:
+    """Each call and those that it made, in the order in which they ran."""
+    for each in calls:
+        yield each
+        yield from flat(each.inner)
+
+
+def decode(program_id: str, accounts: list[str], data: str, idl: Idl | None = None) -> Decoded:
     """`data` is base58. Never raises for an instruction that the ledger has."""
     raw = b58decode(data)
     parsed = (
@@ -75,13 +127,25 @@ def decode(program_id: str, accounts: list[str], data: str) -> Decoded:
         if program_id == programs.COMPUTE_BUDGET
         else parse_instruction(program_id, accounts, raw)
     )
-    if parsed is None:
-        return Decoded("", (), data)
-    body = parsed["parsed"]
-    if isinstance(body, str):
-        return Decoded("memo", (("text", body),), "")
-    members = (body.get("info") or {}).items()
-    return Decoded(body["type"], tuple((name, _member(name, value)) for name, value in members), "")
+    if parsed is not None:
+        body = parsed["parsed"]
+        if isinstance(body, str):
+            return Decoded("memo", {"text": body}, by="program")
+        return Decoded(body["type"], body.get("info") or {}, by="program")
+    found = None if idl is None else idl.call(raw)
+    if found is None:
+        return Decoded()
+    info = found.arguments if found.is_whole else None
+    return Decoded(found.name, info, found.accounts, "idl", found.is_event)
+
+
+def known_name(program_id: str, idls: Idls) -> str | None:
+    """Of a program: this service's, or else that of an uploaded IDL. On chain any program may call
+    itself by another's name.
+    """
+    known = idls.get(program_id)
+    uploaded = known.idl.name if known is not None and known.source == "uploaded" else ""
+    return programs.NAMES.get(program_id) or uploaded or None
 
 
 def program_name(program_id: str) -> str:
@@ -90,22 +154,49 @@ def program_name(program_id: str) -> str:
 
 def sol(lamports: int) -> str:
     """Lamports as SOL, exact: 1,000 or 1.099995."""
-    whole, rest = divmod(abs(lamports), _LAMPORTS_PER_SOL)
-    digits = f"{rest:09d}".rstrip("0")
-    return f"{'-' if lamports < 0 else ''}{whole:,}{'.' if digits else ''}{digits}"
+    return units(lamports, 9, group=True)
 
 
-def _call(number: str, depth: int, instruction: Entry, keys: list[str]) -> CalledProgram:
+def units(amount: int, decimals: int, *, group: bool = False) -> str:
+    """An amount of the smallest unit with its point: exact, without zeros at the end."""
+    text = str(abs(amount)).rjust(decimals + 1, "0")
+    whole, rest = text[: len(text) - decimals], text[len(text) - decimals :].rstrip("0")
+    if group:
+        whole = f"{int(whole):,}"
+    return f"{'-' if amount < 0 else ''}{whole}{'.' if rest else ''}{rest}"
+
+
+def _call(number: str, depth: int, instruction: Entry, keys: list[str], idls: Idls) -> Call:
     at = instruction["programIdIndex"]
     program_id = keys[at] if at < len(keys) else ""
     accounts = [keys[index] for index in instruction["accounts"] if index < len(keys)]
-    return CalledProgram(
+    known = idls.get(program_id)
+    decoded = decode(program_id, accounts, instruction["data"], known.idl if known else None)
+    names = dict(enumerate(decoded.names))
+    return Call(
         number=number,
         depth=depth,
         program_id=program_id,
-        program=program_name(program_id),
-        kind=decode(program_id, accounts, instruction["data"]).kind,
+        program=known_name(program_id, idls),
+        decoded=decoded,
+        accounts=tuple(CallAccount(key, names.get(n)) for n, key in enumerate(accounts)),
+        data=instruction["data"],
     )
+
+
+def _nested(calls: list[Call]) -> Call:
+    """The first one, with those behind it where their depths put them."""
+    first, rest = calls[0], calls[1:]
+    inner: list[Call] = []
+    at = 0
+    while at < len(rest):
+        # A call's own are those behind it that run deeper.
+        end = at + 1
+        while end < len(rest) and rest[end].depth > rest[at].depth:
+            end += 1
+        inner.append(_nested(rest[at:end]))
+        at = end
+    return replace(first, inner=tuple(inner))
 
 
 def _member(name: str, value: Any) -> str:
@@ -113,8 +204,10 @@ def _member(name: str, value: Any) -> str:
         return f"{value:,} ({sol(value)} SOL)"
     if isinstance(value, dict) and "uiAmountString" in value:
         return str(value["uiAmountString"])
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    if isinstance(value, (dict, list)):
+        return msgspec.json.encode(value).decode()
     return str(value)
 
 

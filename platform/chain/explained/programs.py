@@ -36,7 +36,61 @@ NAMES = {
     "AddressLookupTab1e1111111111111111111111111": "Address lookup table program",
     "BPFLoader2111111111111111111111111111111111": "BPF loader",
     "BPFLoaderUpgradeab1e11111111111111111111111": "Upgradeable BPF loader",
+    "Config1111111111111111111111111111111111111": "Config program",
+    "Ed25519SigVerify111111111111111111111111111": "Ed25519 precompile",
+    "KeccakSecp256k11111111111111111111111111111": "Secp256k1 precompile",
+    "Secp256r1SigVerify1111111111111111111111111": "Secp256r1 precompile",
+    "ZkE1Gama1Proof11111111111111111111111111111": "ZK ElGamal proof program",
+    "ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S": "Program metadata program",
+    "metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s": "Metaplex token metadata",
+    "T1pyyaTNZsKv2WcRAB8oVnk93mLJw2XzjtVYqCsaHqt": "Jito tip payment",
+    "JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4": "Jupiter v6",
+    "DCA265Vj8a9CEuX1eb1LWRnDT7uK6q1xMipnNyatn23M": "Jupiter DCA",
+    "675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8": "Raydium AMM v4",
+    "CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK": "Raydium CLMM",
+    "CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C": "Raydium CPMM",
+    "LanMV9sAd7wArD4vJFi2qDdfnVhFxYSUg6eADduJ3uj": "Raydium LaunchLab",
+    "whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc": "Orca Whirlpools",
+    "LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo": "Meteora DLMM",
+    "PhoeNiXZ8ByJGLkxNfZRnkUfjvmuYqLR89jjFHGqdXY": "Phoenix",
+    "6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P": "Pump.fun",
+    "pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA": "Pump.fun AMM",
 }
+
+# Accounts of everybody that are no programs.
+KNOWN_ACCOUNTS = {
+    "SysvarC1ock11111111111111111111111111111111": "Clock sysvar",
+    "SysvarEpochRewards1111111111111111111111111": "Epoch rewards sysvar",
+    "SysvarEpochSchedu1e111111111111111111111111": "Epoch schedule sysvar",
+    "SysvarFees111111111111111111111111111111111": "Fees sysvar",
+    "Sysvar1nstructions1111111111111111111111111": "Instructions sysvar",
+    "SysvarLastRestartS1ot1111111111111111111111": "Last restart slot sysvar",
+    "SysvarRecentB1ockHashes11111111111111111111": "Recent blockhashes sysvar",
+    "SysvarRent111111111111111111111111111111111": "Rent sysvar",
+    "SysvarS1otHashes111111111111111111111111111": "Slot hashes sysvar",
+    "SysvarS1otHistory11111111111111111111111111": "Slot history sysvar",
+    "SysvarStakeHistory1111111111111111111111111": "Stake history sysvar",
+    "StakeConfig11111111111111111111111111111111": "Stake config",
+    "1nc1nerator11111111111111111111111111111111": "Incinerator",
+    "So11111111111111111111111111111111111111112": "Wrapped SOL mint",
+    "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": "USDC mint",
+    "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB": "USDT mint",
+}
+
+JITO_TIP_ACCOUNTS = frozenset(
+    {
+        "3AVi9Tg9Uo68tJfuvoKvqKNWKkC5wPdSSdeBnizKZ6jT",
+        "96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5",
+        "ADaUMid9yfUytqMBgopwjb2DTLSokTSzL1zt6iGPaS49",
+        "ADuUkR4vqLUMWXxW9gh6D6L8pMSawimctcNZ5pGwDcEt",
+        "Cw8CFyM9FkoMi7K7Crf6HNQqf4uEMzpKw6QNghXLvLkY",
+        "DfXygSm4jCyNCybVYYK6DwvWqjKee8pbDmJGcLWNDXjh",
+        "DttWaMuVvTiduZRnguLF7jNxTgiMBZ1hyAumKUiL2KRL",
+        "HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe",
+    }
+)
+
+WRAPPED_SOL = "So11111111111111111111111111111111111111112"
 
 
 class LogWords(NamedTuple):
@@ -67,6 +121,13 @@ LOG_LINES = (
         ),
         "The account {key} exists already.",
     ),
+)
+
+# What a program made with Anchor logs of its own error.
+ANCHOR_ERROR = re.compile(
+    r"^Program log: AnchorError (?:caused by account: (?P<account>\w{1,128})\. |.*?)"
+    r"Error Code: (?P<name>\w{1,128})\. Error Number: (?P<code>\d{1,10})\."
+    r" Error Message: (?P<message>.{0,500}?)\.?$"
 )
 
 TOO_FEW_TOKENS = 1

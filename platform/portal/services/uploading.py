@@ -14,8 +14,8 @@ def member_sending(environ: Mapping[str, Any]) -> bytes | None:
     return b"user-%d" % user.pk if member is not None and member.is_owner else None
 
 
-def staff_sending(environ: Mapping[str, Any]) -> bytes | None:
-    """Staff who may run replays; None for anyone else."""
+def staff_sending(permission: str, environ: Mapping[str, Any]) -> bytes | None:
+    """Staff who have the permission; None for anyone else."""
     user = user_of(environ)
-    may = user.is_authenticated and user.is_staff and user.has_perm("rewind.run_replay")
+    may = user.is_authenticated and user.is_staff and user.has_perm(permission)
     return b"user-%d" % user.pk if may else None

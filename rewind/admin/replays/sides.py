@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from chain.encodings import b64decode
-from chain.explained.instructions import CalledProgram, all_keys, calls_of, sol
+from chain.explained.instructions import Call, all_keys, flat, sol
 from chain.explained.transactions import Explanation, explain
 from chain.shown_text import escaped, escaped_lines
 from rewind.services.replays.results import Json, ReplayedTransaction
@@ -158,13 +158,13 @@ def call_lines(then: Side, now: Side) -> list[Line]:
     )
 
 
-def _calls(side: Side) -> Iterator[CalledProgram]:
-    return iter(()) if side.found is None else calls_of(side.entry)
+def _calls(side: Side) -> Iterator[Call]:
+    return iter(()) if side.found is None else flat(side.found.calls)
 
 
-def _called(each: CalledProgram) -> str:
-    name = each.program if each.program != "Program" else f"Program {each.program_id}"
-    kind = f": {each.kind}" if each.kind else ""
+def _called(each: Call) -> str:
+    name = each.program or f"Program {each.program_id}"
+    kind = f": {each.decoded.kind}" if each.decoded.kind else ""
     return f"{'  ' * (each.depth - 1)}{each.number} {name}{kind}"
 
 

@@ -31,9 +31,10 @@ def take_upload(
     return JsonResponse({"value": f"own-{build.pk}", "label": label}), build
 
 
-def _build(request: HttpRequest, customer_id: int | None, by: str) -> ReplayBuild:
+def uploaded_file(request: HttpRequest, *, most_bytes: int) -> tuple[str, bytes]:
+    """Its name and content. Raises ActionRefused for anything else, and for a longer one."""
     length = int(request.META.get("CONTENT_LENGTH") or 0)
-    most: int = settings.MAX_LARGE_BODY
+    most = min(most_bytes, settings.MAX_LARGE_BODY)
     if request.content_type != TYPE:
         raise ActionRefused(f"the file alone is expected, as {TYPE}")
     if not 0 < length <= most:
@@ -42,9 +43,14 @@ def _build(request: HttpRequest, customer_id: int | None, by: str) -> ReplayBuil
     code = request.META["wsgi.input"].read(length)
     if len(code) < length:
         raise ActionRefused("the file was cut off: upload it again")
+    return unquote(request.headers.get("X-File-Name", ""))[:_LONGEST_NAME], code
+
+
+def _build(request: HttpRequest, customer_id: int | None, by: str) -> ReplayBuild:
+    name, code = uploaded_file(request, most_bytes=settings.MAX_LARGE_BODY)
     return uploads.upload(
         code,
-        name=unquote(request.headers.get("X-File-Name", ""))[:_LONGEST_NAME],
+        name=name,
         customer_id=customer_id,
         by=by,
         most_bytes=settings.REPLAY_BUILD_BYTES,

@@ -1,4 +1,5 @@
 // Uploads a file as it is chosen: data-upload is where, data-into the select that gets the choice.
+// Without a select the form's other fields go into the address, and the page is loaded again.
 "use strict";
 document.addEventListener("change", async (event) => {
   const input = event.target.closest("input[type=file][data-upload]");
@@ -6,10 +7,13 @@ document.addEventListener("change", async (event) => {
   const file = input.files[0];
   const said = input.parentElement.querySelector("[data-said]");
   const select = document.getElementById(input.dataset.into);
-  const token = input.closest("form").querySelector("[name=csrfmiddlewaretoken]").value;
+  const form = input.closest("form");
+  const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
+  const fields = new URLSearchParams(new FormData(form));
+  fields.delete("csrfmiddlewaretoken");
   said.textContent = "Uploading…";
   try {
-    const response = await fetch(input.dataset.upload, {
+    const response = await fetch(select ? input.dataset.upload : `${input.dataset.upload}?${fields}`, {
       method: "POST",
       headers: {
         "Content-Type": "application/octet-stream",
@@ -21,6 +25,10 @@ document.addEventListener("change", async (event) => {
     const answer = await response.json();
     if (!response.ok) {
       said.textContent = typeof answer.error === "string" ? answer.error : "The file is too large, or you are signed out.";
+      return;
+    }
+    if (!select) {
+      location.reload();
       return;
     }
     select.add(new Option(answer.label, answer.value, true, true));

@@ -1,0 +1,1 @@
+"""Anchor IDLs: what a program's instructions, accounts, events and errors are called."""
