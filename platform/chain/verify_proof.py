@@ -88,7 +88,7 @@ def _lines(verdict: Verdict) -> list[str]:
             lines.append(
                 f"stake: {votes.stake} of {votes.total} lamports voted for it, {share:.2%}"
             )
-    lines += [f"believed: {each}" for each in verdict.believed]
+    lines += [f"trusted: {each}" for each in verdict.believed]
     lines.append(
         "not shown here: whether the votes' transactions landed and succeeded: their signatures"
         " count"

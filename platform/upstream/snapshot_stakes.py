@@ -52,7 +52,7 @@ def snapshot_stakes(path: Path, epoch: int | None = None) -> Found:
         raise NoStakes(f"{path}: it has the stakes of other epochs: {known}")
     epochs = ", ".join(str(each.epoch) for each in chosen)
     several = "epoch" if len(chosen) == 1 else "epochs"
-    lines.append(f"believed: the stakes and voters of {several} {epochs}, as the snapshot has them")
+    lines.append(f"trusted: the stakes and voters of {several} {epochs}, as the snapshot has them")
     return Found(write_electorates([_electorate(each, bank) for each in chosen]), lines)
 
 

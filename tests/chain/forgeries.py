@@ -402,7 +402,7 @@ SLOTS = [
             "parentSlot": 3,
             "votes": [vote(number, 5, OWN, data=tower_sync([5], OWN)) for number in range(4)],
         },
-        says="believed: that slot 3 is the parent of slot 5: no hash covers it",
+        says="trusted: that slot 3 is the parent of slot 5: no hash covers it",
     ),
     Forgery("parent renumbered to the slot", {**ONE, "parentSlot": 5}),
     Forgery("parent above the slot", {**ONE, "parentSlot": 6}),
@@ -451,7 +451,7 @@ CHAINS = [
     Forgery(
         "a slot without votes renumbered",
         renumbered(2, 8),
-        says="believed: the number of slots 5, 6, 8: no hash and no vote covers it",
+        says="trusted: the number of slots 5, 6, 8: no hash and no vote covers it",
     ),
     Forgery(
         "a slot without votes renumbered, votes above name its number",

@@ -45,7 +45,7 @@ def test_a_slot_that_the_stake_voted_for(tmp_path, stakes):
         "checked: the checksum of each lattice hash, and each bank's hash from its parts",
         "checked: 4 votes for the bank of slot 5, each signed, of an account of its own",
         "stake: 100 of 100 lamports voted for it, 100.00%",
-        "believed: that the stakes and voters given are those of epoch 0",
+        "trusted: that the stakes and voters given are those of epoch 0",
         "not shown here: whether the votes' transactions landed and succeeded: their signatures"
         " count",
         "not shown here: that an archive has these accounts. All of them, summed up, make the"
@@ -57,9 +57,9 @@ def test_the_documents_own_word_has_an_exit_code_of_its_own(tmp_path, stakes):
     code, said = run(tmp_path, ONE)
     assert code == 4
     assert said.splitlines()[4:7] == [
-        "believed: the stakes of epoch 0, as the document has them: give your own with --stakes",
-        "believed: that the voters named may vote for their accounts in that epoch",
-        "believed: the epoch of slot 5: no hash covers it",
+        "trusted: the stakes of epoch 0, as the document has them: give your own with --stakes",
+        "trusted: that the voters named may vote for their accounts in that epoch",
+        "trusted: the epoch of slot 5: no hash covers it",
     ]
     assert said.endswith(
         "all holds, by the document's own word: it names the stakes and voters itself; give those"

@@ -33,7 +33,7 @@ def test_a_real_slot_is_proven_by_the_stakes_of_a_real_snapshot(fixtures, tmp_pa
         stakes.write_bytes(printed)
         outcome = verify(proof, stakes)
         assert outcome.code == 0, outcome
-        assert "believed: that the stakes and voters given are those of epoch 4" in outcome.lines
+        assert "trusted: that the stakes and voters given are those of epoch 4" in outcome.lines
         assert "checked: the bank's hash from the manifest's parts" in said
     printed, _ = run(snapshot_path(fixtures), "--epoch", "3")
     stakes.write_bytes(printed)
@@ -60,7 +60,7 @@ def test_voters_and_the_epochs_slots_come_with_the_stakes(tmp_path):
     assert (found.epoch, found.slots) == (3, (224, 479))
     assert set(found.stakes) == set(KEYS[:3])
     assert found.voters is not None and set(found.voters) == set(KEYS[:2])
-    assert "believed: the stakes and voters of epoch 3, as the snapshot has them" in said
+    assert "trusted: the stakes and voters of epoch 3, as the snapshot has them" in said
 
 
 def test_a_snapshot_that_is_still_being_downloaded_will_do(fixtures, tmp_path):
