@@ -8,10 +8,10 @@ from reference.catalogue import errors, http_status
 _HEAD = """\
 # Errors
 
-Made from the code by `manage.py error_catalogue`. Every error is a JSON-RPC error object
-`{code, message, data}`; `data.reason` is the stable word to act on, and the other members of `data`
-say what was required and what was found. Numbers mean different things in different areas, as they
-do on the standard node: prefer the reason.
+`manage.py error_catalogue` generates this page from the code. Every error is a JSON-RPC error
+object `{code, message, data}`. Act on `data.reason`, which is stable; the other fields of `data`
+have the required and the found value. Codes mean different things in different areas, as on the
+standard node, so prefer the reason.
 
 | reason | code | HTTP | where | when | what to do |
 |---|---|---|---|---|---|
