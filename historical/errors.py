@@ -14,7 +14,7 @@ _NAMED = 3
 
 
 class BlockCleanedUp(RpcError):
-    """The slot lies below the first stored block."""
+    """The slot is below the first stored block."""
 
     code = -32001
     reason = "block_cleaned_up"
@@ -28,7 +28,7 @@ class BlockCleanedUp(RpcError):
 
 
 class BlockNotAvailable(RpcError):
-    """The slot lies above the newest stored block."""
+    """The slot is above the newest stored block."""
 
     code = -32004
     reason = "block_not_available"
@@ -40,7 +40,7 @@ class BlockNotAvailable(RpcError):
 
 
 class SlotSkipped(RpcError):
-    """The leader made no block: a later block's parent link proves it."""
+    """The leader produced no block: the parent link of a later block proves it."""
 
     code = -32007
     reason = "slot_skipped"
@@ -53,7 +53,7 @@ class SlotSkipped(RpcError):
 
 
 class SlotMissing(RpcError):
-    """The ledger has no block for the slot, and nothing proves that there was none."""
+    """The ledger has no block for the slot, and no proof that the slot was skipped."""
 
     code = -32009
     reason = "slot_missing"
@@ -65,8 +65,8 @@ class SlotMissing(RpcError):
 
 
 class RangeHasGaps(RpcError):
-    """Slots of the range are missing in the ledger, and the caller asked for an error then. `gaps`
-    are at most 100 runs of them, lowest first; `truncated` where there are more.
+    """Slots of the range are missing in the ledger, and the call requested an error in that case.
+    `gaps` lists at most 100 runs of them, lowest first; `truncated` is true if there are more.
     """
 
     code = -32009
@@ -95,7 +95,9 @@ class LedgerEmpty(RpcError):
 
 
 class UnsupportedTransactionVersion(RpcError):
-    """A versioned transaction was met, and the caller did not say that it can read one."""
+    """The response contains a versioned transaction, and the caller did not say that it can read
+    one.
+    """
 
     code = -32015
     reason = "unsupported_transaction_version"
@@ -136,7 +138,7 @@ class FilterTransactionNotFound(RpcError):
 
 
 class CommitmentUnsupported(InvalidParams):
-    """The ledger holds finalized blocks: a commitment below `confirmed` is refused."""
+    """The ledger has finalized blocks only: it does not support a commitment below `confirmed`."""
 
     reason = "commitment_unsupported"
 
@@ -149,7 +151,7 @@ class CommitmentUnsupported(InvalidParams):
 
 
 class Base58Unsupported(InvalidParams):
-    """base58 is wanted by a caller that reads version 1, whose transactions are too long for it."""
+    """The caller accepts version 1 transactions, which are too long for base58."""
 
     reason = "base58_unsupported"
 
@@ -158,7 +160,7 @@ class Base58Unsupported(InvalidParams):
 
 
 class LimitInvalid(InvalidParams):
-    """A limit outside its range."""
+    """The limit is outside its range."""
 
     reason = "limit_invalid"
 
@@ -167,7 +169,7 @@ class LimitInvalid(InvalidParams):
 
 
 class RangeTooLarge(InvalidParams):
-    """A range of slots, or a count of them, above the maximum."""
+    """The range, or the count, of slots is above the maximum."""
 
     reason = "range_too_large"
 
@@ -176,7 +178,7 @@ class RangeTooLarge(InvalidParams):
 
 
 class TooManySignatures(InvalidParams):
-    """More signatures in one call than are answered."""
+    """The call names too many signatures."""
 
     reason = "too_many_signatures"
 
@@ -185,7 +187,7 @@ class TooManySignatures(InvalidParams):
 
 
 class BadPaginationToken(InvalidParams):
-    """A token that this method did not give, or that belongs to other filters."""
+    """The token does not come from this method, or belongs to other filters."""
 
     reason = "bad_pagination_token"
 
@@ -194,7 +196,7 @@ class BadPaginationToken(InvalidParams):
 
 
 class FilterUnsupported(InvalidParams):
-    """A value that the standard has but this method does not serve."""
+    """The standard node supports this value, but this method does not."""
 
     reason = "filter_unsupported"
 
@@ -207,7 +209,7 @@ class FilterUnsupported(InvalidParams):
 
 
 class RemoteHistoryUnavailable(RpcError):
-    """The archive that has what the ledger does not store cannot be read at the moment."""
+    """The archive of remote history cannot be read at the moment."""
 
     code = -32019
     reason = "remote_history_unavailable"
@@ -220,34 +222,33 @@ class RemoteHistoryUnavailable(RpcError):
 
 
 class RemoteHistoryDamaged(RpcError):
-    """What the archive has there is not what its hashes and indexes say or what was signed, or not
-    this chain's."""
+    """The archive's data does not match its hashes and indexes, the signatures, or this chain."""
 
     code = -32019
     reason = "remote_history_damaged"
 
     def __init__(self, slot: int | None) -> None:
         super().__init__(
-            "Failed to query long-term storage: what it has there is damaged",
+            "Failed to query long-term storage: its data is damaged",
             data=None if slot is None else {"slot": slot},
         )
 
 
 class RemoteHistoryBusy(RpcError):
-    """Too many calls wait for the archive already, of this caller or of all."""
+    """Too many calls, of this caller or of all, already wait for the archive of remote history."""
 
     code = -32005
     reason = "remote_history_busy"
 
     def __init__(self) -> None:
         super().__init__(
-            "Too many calls wait for long-term storage: try again", data={"retryAfterSeconds": 2}
+            "Too many calls wait for long-term storage. Try again", data={"retryAfterSeconds": 2}
         )
 
 
 class SealedDataDamaged(RpcError):
-    """Something that was sealed is not what was written: its checksum differs, or it is gone. It is
-    named in the response and in the log; fetch the slots again, or restore them.
+    """Some sealed data failed its checksum, or is gone. The response and the log name it; the
+    operator can fetch the slots again, or restore them.
     """
 
     code = -32603
@@ -269,7 +270,7 @@ class BlockConflict(Exception):
     """A block to be recorded differs from the one that the ledger has for its slot."""
 
     def __init__(self, slot: Slot, stored: str, found: str) -> None:
-        super().__init__(f"slot {slot} holds {stored} already; the file has {found}")
+        super().__init__(f"slot {slot} already has {stored}; the file has {found}")
         self.slot = slot
 
 

@@ -9,15 +9,13 @@ from jsonrpc.errors import InvalidParams, RpcError
 
 
 class NodeError(RpcError):
-    """What the upstream node answered in place of a result, passed on as it is: code, message and
-    data are the node's own.
-    """
+    """The upstream node responded with this error: code, message and data are the node's own."""
 
     code = 0
     reason = "node_error"
 
     def __init__(self, error: bytes) -> None:
-        super().__init__("The node answered with an error")
+        super().__init__("The node responded with an error")
         self._error = error
 
     def as_object(self) -> Any:
@@ -25,7 +23,9 @@ class NodeError(RpcError):
 
 
 class NodeBehind(RpcError):
-    """The node's own health check fails: it is behind the chain by so many slots, or null."""
+    """The node's own health check fails: it is `numSlotsBehind` slots behind the chain, or null if
+    unknown.
+    """
 
     code = -32005
     reason = "node_behind"
@@ -44,7 +44,7 @@ class UpstreamFailed(RpcError):
 
 
 class NoUpstreamNode(UpstreamFailed):
-    """This installation follows no node that calls could be passed on to."""
+    """This installation has no node to pass the call on to."""
 
     reason = "no_upstream_node"
 
@@ -58,62 +58,62 @@ class UpstreamUnreachable(UpstreamFailed):
     reason = "upstream_unreachable"
 
     def __init__(self) -> None:
-        super().__init__("The upstream node cannot be reached")
+        super().__init__("The upstream node is unreachable")
 
 
 class UpstreamTimeout(UpstreamFailed):
-    """The upstream node took too long. Whether it did what was asked is not known."""
+    """The upstream node took too long. It may or may not have done what the call asks."""
 
     reason = "upstream_timeout"
 
     def __init__(self, seconds: int) -> None:
         super().__init__(
-            f"The upstream node did not answer within {seconds} s", data={"maximum": seconds}
+            f"The upstream node did not respond within {seconds} s", data={"maximum": seconds}
         )
 
 
 class UpstreamBusy(UpstreamFailed):
-    """As many calls as may wait for the upstream node do so already; nothing was passed on."""
+    """Too many calls already wait for the upstream node; nothing was passed on."""
 
     reason = "upstream_busy"
 
     def __init__(self) -> None:
-        super().__init__("Too many calls wait for the upstream node: try again")
+        super().__init__("Too many calls wait for the upstream node. Try again")
 
 
 class UpstreamAnswerUnreadable(UpstreamFailed):
-    """What the upstream node answered is not JSON-RPC; `found` is its HTTP status."""
+    """The upstream node's response is not JSON-RPC; `found` is its HTTP status."""
 
     reason = "upstream_answer_unreadable"
 
     def __init__(self, status: int) -> None:
         super().__init__(
-            f"The upstream node answered HTTP {status} without a JSON-RPC answer",
+            f"The upstream node returned HTTP {status} without a JSON-RPC response",
             data={"found": status},
         )
 
 
 class UpstreamAnswerTooLarge(UpstreamFailed):
-    """The upstream node's answer is above what is passed on: ask for less."""
+    """The upstream node's response is too large to pass on: request less."""
 
     reason = "upstream_answer_too_large"
 
     def __init__(self) -> None:
-        super().__init__("The upstream node's answer is too large to be passed on: ask for less")
+        super().__init__("The upstream node's response is too large to pass on. Request less")
 
 
 class HeadMoved(RpcError):
-    """The chain went on whenever its state was being read: no two answers were of one slot."""
+    """The chain advanced during every read: no two responses were from the same slot."""
 
     code = -32005
     reason = "head_moved"
 
     def __init__(self) -> None:
-        super().__init__("The chain moved on while its newest state was read: try again")
+        super().__init__("The chain advanced during every read. Try again")
 
 
 class BundleEmpty(InvalidParams):
-    """A bundle without transactions."""
+    """The bundle has no transactions."""
 
     reason = "bundle_empty"
 
@@ -122,7 +122,7 @@ class BundleEmpty(InvalidParams):
 
 
 class BundleTooLarge(InvalidParams):
-    """More transactions than a bundle may have."""
+    """The bundle has too many transactions."""
 
     reason = "bundle_too_large"
 
@@ -133,7 +133,7 @@ class BundleTooLarge(InvalidParams):
 
 
 class ConfigsMismatch(InvalidParams):
-    """A list of which accounts to show that is not as long as the bundle."""
+    """The list of accounts to return is not as long as the bundle."""
 
     reason = "configs_mismatch"
 
@@ -147,7 +147,7 @@ class ConfigsMismatch(InvalidParams):
 
 
 class TooManySnapshots(InvalidParams):
-    """More accounts to show of one transaction than it could have."""
+    """The call requests more accounts of one transaction than it can have."""
 
     reason = "too_many_snapshots"
 
@@ -158,21 +158,21 @@ class TooManySnapshots(InvalidParams):
 
 
 class SnapshotsTooLarge(InvalidParams):
-    """The accounts that are asked for hold more data than one answer may: ask for fewer."""
+    """The requested accounts have more data than one response may have."""
 
     reason = "snapshots_too_large"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            f"The accounts to be shown have {found} bytes; at most {maximum} are answered",
+            f"The requested accounts have {found} bytes; the maximum is {maximum}",
             found=found,
             maximum=maximum,
         )
 
 
 class SignatureUnknown(InvalidParams):
-    """The caller submitted no transaction of this signature here, or so long ago that its fate is
-    not kept any more.
+    """The caller did not submit a transaction with this signature here, or its fate is not kept any
+    more.
     """
 
     reason = "signature_unknown"
@@ -180,29 +180,27 @@ class SignatureUnknown(InvalidParams):
 
     def __init__(self, signature: object, kept_days: int) -> None:
         super().__init__(
-            f"No transaction of this signature was accepted from you here within {kept_days} days",
+            f"You submitted no transaction with this signature here within {kept_days} days",
             signature=str(signature),
             keptDays=kept_days,
         )
 
 
 class BundleUnknown(InvalidParams):
-    """The caller submitted no such bundle here, or so long ago that its fate is not kept any
-    more.
-    """
+    """The caller did not submit such a bundle here, or its fate is not kept any more."""
 
     reason = "bundle_unknown"
     status: ClassVar[int] = 404  # where it is asked for by GET
 
     def __init__(self, kept_days: int) -> None:
         super().__init__(
-            f"No such bundle was accepted from you here within {kept_days} days",
+            f"You submitted no such bundle here within {kept_days} days",
             keptDays=kept_days,
         )
 
 
 class BundleIdMalformed(InvalidParams):
-    """Neither a bundle's id nor signatures of transactions."""
+    """The value is neither a bundle's id nor a list of signatures."""
 
     reason = "bundle_id_malformed"
     status: ClassVar[int] = 400
@@ -210,13 +208,13 @@ class BundleIdMalformed(InvalidParams):
     def __init__(self, found: str) -> None:
         super().__init__(
             "Not the id of a bundle",
-            required="64 digits of lower-case hex, or the signatures that sendBundle answered",
+            required="64 lower-case hex digits, or the signatures that sendBundle returned",
             found=found[:100],
         )
 
 
 class TooManyBundles(InvalidParams):
-    """More bundles than one call may ask about."""
+    """The call names too many bundles."""
 
     reason = "too_many_bundles"
 
@@ -227,7 +225,7 @@ class TooManyBundles(InvalidParams):
 
 
 class TooManyFates(InvalidParams):
-    """More signatures than one call may ask about."""
+    """The call names too many signatures."""
 
     reason = "too_many_fates"
 
@@ -238,8 +236,8 @@ class TooManyFates(InvalidParams):
 
 
 class FatesUnavailable(RpcError):
-    """What was accepted a moment ago is in Redis alone, and Redis does not answer: the fate
-    may be there, and cannot be read now.
+    """Redis, which has the newest submissions, does not respond: the fate may exist, but cannot be
+    read now.
     """
 
     code = -32005
@@ -247,11 +245,11 @@ class FatesUnavailable(RpcError):
     status: ClassVar[int] = 503
 
     def __init__(self) -> None:
-        super().__init__("What was accepted last cannot be read now: try again")
+        super().__init__("The newest submissions cannot be read now. Try again")
 
 
 class BadQuery(InvalidParams):
-    """A part of the path or of the query that is not what it should be."""
+    """A part of the path or of the query is invalid."""
 
     reason = "bad_query"
     status: ClassVar[int] = 400
@@ -263,28 +261,30 @@ class BadQuery(InvalidParams):
 
 
 class TooManyStreams(Refusal):
-    """So many streams of fates are open already: of the key, or in all."""
+    """Too many streams of fates are open, of the key or in total."""
 
     status = 429
     code = -32005
     reason = "too_many_streams"
 
     def __init__(self, maximum: int) -> None:
-        super().__init__(f"Too many streams are open: at most {maximum}", data={"maximum": maximum})
+        super().__init__(
+            f"Too many open streams: the maximum is {maximum}", data={"maximum": maximum}
+        )
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "5"}
 
 
 class StreamUnavailable(Refusal):
-    """The database or Redis cannot be reached: no fate can be read."""
+    """The database or Redis is down: fates cannot be read."""
 
     status = 503
     code = -32005
     reason = "stream_unavailable"
 
     def __init__(self) -> None:
-        super().__init__("Fates cannot be streamed now: try again")
+        super().__init__("Fates cannot be streamed now. Try again")
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "2"}

@@ -13,13 +13,13 @@ _RETRY_SECONDS = 2
 
 
 class SkipPreflightRequired(InvalidParams):
-    """`skipPreflight` must be true: nothing is simulated before it is sent."""
+    """`skipPreflight` must be true: the service does not simulate before sending."""
 
     reason = "skip_preflight_required"
 
     def __init__(self, found: bool | None) -> None:
         super().__init__(
-            "Invalid params: `skipPreflight` must be true: nothing is simulated here",
+            "Invalid params: `skipPreflight` must be true: the service does not simulate",
             at="[1].skipPreflight",
             required=True,
             found=found,
@@ -27,7 +27,7 @@ class SkipPreflightRequired(InvalidParams):
 
 
 class TipRefused(InvalidParams):
-    """No transfer of it is a tip that counts."""
+    """No transfer of the transaction is a valid tip."""
 
     reason = "tip_refused"
     abstract: ClassVar[bool] = True
@@ -37,14 +37,16 @@ class TipRefused(InvalidParams):
 
 
 class TipMissing(TipRefused):
-    """No top-level system transfer of the least tip to any address. `addresses` are always good."""
+    """The transaction has no top-level system transfer of at least the minimum tip. `addresses` are
+    always valid.
+    """
 
     reason = "tip_missing"
 
     def __init__(self, at: str, required: int, addresses: Sequence[bytes]) -> None:
         super().__init__(
-            f"no tip: expected a top-level system transfer of at least {required} lamports to a"
-            " tip address",
+            f"no tip: the transaction needs a top-level system transfer of at least {required}"
+            " lamports to a tip address",
             at,
             required=required,
             found=0,
@@ -53,21 +55,22 @@ class TipMissing(TipRefused):
 
 
 class TipTooSmall(TipRefused):
-    """The transfer to a good tip address is below the least; several are not added up."""
+    """The transfer to a valid tip address is below the minimum. Transfers are not added up."""
 
     reason = "tip_too_small"
 
     def __init__(self, at: str, place: int, pubkey: bytes, found: int, required: int) -> None:
         super().__init__(
-            f"the tip is too small: {found} lamports, expected at least {required} in one transfer",
+            f"the tip is {found:,} {'lamport' if found == 1 else 'lamports'}; at least {required:,}"
+            f" lamports ({required / 10**9:.9g} SOL) are required in one transfer",
             at,
             **_transfer(place, pubkey, required, found),
         )
 
 
 class TipAddressUnknown(TipRefused):
-    """Transfers that are large enough, to addresses that were never issued as tip addresses; all
-    of them are in `unknownAddresses`.
+    """Transfers are large enough, but go to addresses that were never issued as tip addresses;
+    `unknownAddresses` lists all of them.
     """
 
     reason = "tip_address_unknown"
@@ -76,7 +79,7 @@ class TipAddressUnknown(TipRefused):
         self, at: str, place: int, pubkey: bytes, found: int, required: int, all_: Sequence[bytes]
     ) -> None:
         super().__init__(
-            f"{Pubkey(pubkey)} is no tip address: /priority/fetchtipaddress gives one",
+            f"{Pubkey(pubkey)} is not a tip address: GET /priority/fetchtipaddress returns one",
             at,
             **_transfer(place, pubkey, required, found),
             # `addresses` are good ones in other refusals.
@@ -85,7 +88,7 @@ class TipAddressUnknown(TipRefused):
 
 
 class TipAddressExpired(TipRefused):
-    """The tip goes to an address that was good until `expiresAt`."""
+    """The tip goes to an address that was valid until `expiresAt`."""
 
     reason = "tip_address_expired"
 
@@ -93,7 +96,7 @@ class TipAddressExpired(TipRefused):
         self, at: str, place: int, pubkey: bytes, found: int, required: int, expires_at: int
     ) -> None:
         super().__init__(
-            f"the tip address {Pubkey(pubkey)} has expired: fetch another",
+            f"the tip address {Pubkey(pubkey)} has expired: fetch a new one",
             at,
             **_transfer(place, pubkey, required, found),
             expiresAt=expires_at,
@@ -101,16 +104,15 @@ class TipAddressExpired(TipRefused):
 
 
 class TipBehindLookupTable(TipRefused):
-    """A transfer that is large enough goes to an address in a lookup table: tip one of the
-    message's own account keys.
+    """A sufficient transfer goes to an address in a lookup table: tip one of the message's own
+    account keys.
     """
 
     reason = "tip_behind_lookup_table"
 
     def __init__(self, at: str, place: int, found: int, required: int) -> None:
         super().__init__(
-            "the tip address must stand among the message's own account keys, not in a lookup"
-            " table",
+            "the tip address must be among the message's own account keys, not in a lookup table",
             at,
             instructionIndex=place,
             required=required,
@@ -128,13 +130,13 @@ def _transfer(place: int, pubkey: bytes, required: int, found: int) -> dict[str,
 
 
 class BlockhashExpired(InvalidParams):
-    """The blockhash is known, and too old to land: no block above `required` may use it."""
+    """The blockhash is too old: no block above `required` may use it."""
 
     reason = "blockhash_expired"
 
     def __init__(self, at: str, last_valid: int, found: int) -> None:
         super().__init__(
-            f"the blockhash has expired: it was good up to block height {last_valid}, the chain"
+            f"the blockhash has expired: its last valid block height is {last_valid}, and the chain"
             f" is at {found}",
             at=at,
             required=last_valid,
@@ -143,10 +145,9 @@ class BlockhashExpired(InvalidParams):
 
 
 class NonceUnusable(InvalidParams):
-    """The finalized state of the nonce account cannot take the transaction: it can never land.
+    """The finalized state of the nonce account rules the transaction out: it can never land.
     `cause` is `nonce_moved` (another hash), `nonce_closed`, `nonce_invalid` (not a nonce) or
-    `nonce_authority` (another authority); `movedInSlot` and `movedBy` say what changed it, where
-    that is known.
+    `nonce_authority` (another authority); `movedInSlot` and `movedBy` name the change, if known.
     """
 
     reason = "nonce_unusable"
@@ -176,8 +177,8 @@ class NonceUnusable(InvalidParams):
 
 
 class BlockhashNotFound(InvalidParams):
-    """No block that could still count has the transaction's blockhash: it can never land. `why`
-    stands in the text where it advances a nonce too late.
+    """No recent block has the transaction's blockhash, so it can never land. If it advances a nonce
+    too late in the transaction, the message says so.
     """
 
     reason = "blockhash_not_found"
@@ -202,8 +203,8 @@ class NotAccepted(RpcError):
 
 
 class QueueUnavailable(NotAccepted):
-    """It may be queued (`mayBeQueued`): Redis was sent it, and no answer came. Send the same again,
-    it is not queued twice. Where nothing was queued, the error is the outage: `disk_full`,
+    """Redis did not confirm the transaction: it may be queued (`mayBeQueued`). Send it again; it is
+    not queued twice. If nothing was queued, the error is the outage instead: `disk_full`,
     `redis_full` or `redis_unavailable`, with `mayBeQueued` false.
     """
 
@@ -211,7 +212,7 @@ class QueueUnavailable(NotAccepted):
 
     def __init__(self) -> None:
         super().__init__(
-            "It is not known whether it was accepted: send the same again",
+            "The transaction may be queued. Send the same one again: it is not queued twice",
             data={"mayBeQueued": True, "retryAfterSeconds": _RETRY_SECONDS},
         )
 
@@ -229,21 +230,22 @@ def not_queued(error: Exception) -> RpcError:
 
 
 class QueueFull(NotAccepted):
-    """As many as may wait to be sent do so already."""
+    """The queue of unsent transactions is full."""
 
     reason = "queue_full"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            "Too many accepted transactions wait to be sent: try again",
+            "Too many accepted transactions wait to be sent. Try again",
             data={"found": found, "maximum": maximum},
         )
 
 
 class LandingBehind(Refusal):
-    """It would be sent too late: what was accepted before is not sent yet. Nothing was queued, and
-    the same transaction may come again in `retryAfterSeconds`. `found` is the age of the oldest
-    unsent submission and `maximum` the limit, in milliseconds; `unsent` is how many wait.
+    """The service would send the transaction too late, because earlier ones are not sent yet.
+    Nothing was queued: send the same transaction again in `retryAfterSeconds`. `found` is the age
+    of the oldest unsent submission and `maximum` the limit, in milliseconds; `unsent` is the number
+    of waiting ones.
     """
 
     status = 503
@@ -253,7 +255,7 @@ class LandingBehind(Refusal):
     def __init__(self, found: int, maximum: int, *, unsent: int, retry_seconds: int) -> None:
         super().__init__(
             f"Landing is behind: {unsent} accepted submissions wait to be sent, the oldest for"
-            f" {found} ms. Nothing was queued: send the same again in {retry_seconds} s",
+            f" {found} ms. Nothing was queued: send the same one again in {retry_seconds} s",
             data={
                 "found": found,
                 "maximum": maximum,
@@ -271,25 +273,27 @@ class LandingBehind(Refusal):
 
 
 class TipAddressesUnread(NotAccepted):
-    """The tip's address cannot be checked while the database is away."""
+    """The tip address cannot be checked while the database is down."""
 
     reason = "tip_addresses_unread"
 
     def __init__(self) -> None:
-        super().__init__("The tip's address cannot be looked up at the moment: try again")
+        super().__init__("The tip address cannot be checked at the moment. Try again")
 
 
 class UpstreamsUnread(NotAccepted):
-    """The selectable upstreams cannot be read while the database is away."""
+    """The selectable upstreams cannot be read while the database is down."""
 
     reason = "upstreams_unread"
 
     def __init__(self) -> None:
-        super().__init__("The upstreams cannot be looked up at the moment: try again")
+        super().__init__("The upstreams cannot be read at the moment. Try again")
 
 
 class LandingStalled(RpcError):
-    """What was accepted waits to be sent: no process takes it. It is kept, and sent by the next."""
+    """The submission is accepted, but no lander is running. It is kept, and sent once a lander
+    runs.
+    """
 
     code = -32005
     reason = "landing_stalled"
@@ -311,7 +315,7 @@ class BadSelection(Refusal):
 
 
 class UnknownUpstream(BadSelection):
-    """A name that is no upstream of the caller's tier."""
+    """The caller's tier has no upstream with this name."""
 
     reason = "unknown_upstream"
 
@@ -324,13 +328,15 @@ class UnknownUpstream(BadSelection):
 
 
 class NoUpstreamChosen(BadSelection):
-    """`bundle` alone: block engines take bundles, so the transaction would have no upstream."""
+    """Only `bundle` is selected, but block engines accept only bundles, so the transaction has no
+    upstream.
+    """
 
     reason = "no_upstream_chosen"
 
     def __init__(self, selectable: Sequence[str]) -> None:
         super().__init__(
-            "Choose an upstream beside `bundle`: it alone does not send a transaction",
+            "Choose an upstream besides `bundle`: block engines accept only bundles",
             data={"selectable": list(selectable)},
         )
 
@@ -343,20 +349,22 @@ class BundlesOff(Refusal):
     reason = "bundles_off"
 
     def __init__(self) -> None:
-        super().__init__("Bundles are switched off here: no block engine is enabled")
+        super().__init__("Bundles are turned off here: no block engine is enabled")
 
 
 class BundleOnlyNotServed(InvalidParams):
-    """A transaction that may only land unharmed goes as a bundle of one."""
+    """`bundleOnly` is not supported: send the transaction as a bundle of one."""
 
     reason = "bundle_only_not_served"
 
     def __init__(self) -> None:
-        super().__init__("`bundleOnly` is not served here: send it by sendBundle", at="bundleOnly")
+        super().__init__(
+            "`bundleOnly` is not supported: send a bundle of one with sendBundle", at="bundleOnly"
+        )
 
 
 class BundleDuplicates(InvalidParams):
-    """A bundle that has a transaction twice; it cannot land."""
+    """The bundle contains a transaction twice, so it cannot land."""
 
     reason = "bundle_duplicates"
 
@@ -365,8 +373,9 @@ class BundleDuplicates(InvalidParams):
 
 
 class BundleSimulationFailed(InvalidParams):
-    """The bundle fails on the newest state: `err` of the transaction at `transactionIndex`. `why`
-    stands in the text where the transaction asks for too little to succeed anywhere.
+    """The bundle fails on the newest state: `err` is the error of the transaction at
+    `transactionIndex`. If the transaction requests too few resources to succeed anywhere, the
+    message says so.
     """
 
     reason = "bundle_simulation_failed"

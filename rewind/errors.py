@@ -10,7 +10,7 @@ from jsonrpc.errors import InvalidParams, RpcError
 
 
 class BadPosition(InvalidParams):
-    """A position named in no way, or in more than one."""
+    """The params name no position, or more than one."""
 
     reason = "bad_position"
 
@@ -19,7 +19,7 @@ class BadPosition(InvalidParams):
 
 
 class PreStateTooNew(InvalidParams):
-    """Accounts asked for from a slot above the one that the transaction is to run in."""
+    """`preStateSlot` is above the slot in which the transaction is to run."""
 
     reason = "pre_state_too_new"
 
@@ -28,7 +28,7 @@ class PreStateTooNew(InvalidParams):
 
 
 class BadOverride(InvalidParams):
-    """An override that no account can have; the text says which and why."""
+    """No account can have the state in the override; the message names it and says why."""
 
     reason = "bad_override"
 
@@ -37,15 +37,15 @@ class BadOverride(InvalidParams):
 
 
 class OverrideWithoutEffect(InvalidParams):
-    """An override, or an entry of `overrideLoads`, that the simulation cannot take notice of; the
-    text says which and why.
+    """An override, or an entry of `overrideLoads`, has no effect on the simulation; the message
+    names it and says why.
     """
 
     reason = "override_without_effect"
 
     def __init__(self, pubkey: Pubkey, why: str, at: str) -> None:
         super().__init__(
-            f"Invalid params: the override of {pubkey} can have no effect: {why}",
+            f"Invalid params: the override of {pubkey} has no effect: {why}",
             at=f"{at}.{pubkey}",
             pubkey=str(pubkey),
         )
@@ -53,7 +53,7 @@ class OverrideWithoutEffect(InvalidParams):
 
 
 class IndexOutOfRange(InvalidParams):
-    """The slot's block has no transaction of that index."""
+    """The slot's block has no transaction with this index."""
 
     reason = "transaction_index_out_of_range"
 
@@ -68,16 +68,16 @@ class IndexOutOfRange(InvalidParams):
 
 
 class BadCursor(InvalidParams):
-    """A cursor that this service did not give out."""
+    """The cursor does not come from this method."""
 
     reason = "bad_cursor"
 
     def __init__(self) -> None:
-        super().__init__("Invalid params: the cursor is not one that this method gave out")
+        super().__init__("Invalid params: the cursor does not come from this method")
 
 
 class TooManyAccounts(InvalidParams):
-    """More accounts in one call than are served."""
+    """The call names too many accounts."""
 
     reason = "too_many_accounts"
 
@@ -86,20 +86,20 @@ class TooManyAccounts(InvalidParams):
 
 
 class AccountsTooLarge(InvalidParams):
-    """The accounts hold more data than one response may have."""
+    """The accounts have more data than one response may have."""
 
     reason = "accounts_too_large"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            f"Invalid params: the accounts hold {found} bytes; at most {maximum} are returned",
+            f"Invalid params: the accounts have {found} bytes; the maximum is {maximum}",
             found=found,
             maximum=maximum,
         )
 
 
 class DataTooLong(InvalidParams):
-    """More account data than is written in base58."""
+    """The account has more data than base58 supports."""
 
     reason = "data_too_long_for_base58"
 
@@ -113,16 +113,16 @@ class DataTooLong(InvalidParams):
 
 
 class SliceOfParsed(InvalidParams):
-    """A part of the data, and all of it parsed: only one can be had."""
+    """The call requests a part of the data and all of it parsed: choose one."""
 
     reason = "slice_of_parsed_data"
 
     def __init__(self) -> None:
-        super().__init__("Invalid params: `dataSlice` cannot be had with encoding `jsonParsed`")
+        super().__init__("Invalid params: `dataSlice` is not supported with encoding `jsonParsed`")
 
 
 class NoAccounts(InvalidParams):
-    """An empty list of accounts."""
+    """The list of accounts is empty."""
 
     reason = "no_accounts"
 
@@ -135,7 +135,7 @@ class NoAccounts(InvalidParams):
 
 
 class BadLimit(InvalidParams):
-    """A page without entries."""
+    """The limit is 0."""
 
     reason = "bad_limit"
 
@@ -149,7 +149,7 @@ class BadLimit(InvalidParams):
 
 
 class TwoStarts(InvalidParams):
-    """A page that begins at a cursor and at a transaction."""
+    """The page begins at both a cursor and a transaction."""
 
     reason = "two_starts"
 
@@ -158,7 +158,7 @@ class TwoStarts(InvalidParams):
 
 
 class EncodingRequired(InvalidParams):
-    """Data is wanted, and nothing says how it is to be written."""
+    """The call requests data without an `encoding`."""
 
     reason = "encoding_required"
 
@@ -167,7 +167,7 @@ class EncodingRequired(InvalidParams):
 
 
 class SlotTooNew(RpcError):
-    """The slot is above the newest archived one: ask a live node. `latestSlot` is null while
+    """The slot is above the newest archived one: call a live node. `latestSlot` is null while
     nothing is archived.
     """
 
@@ -175,7 +175,7 @@ class SlotTooNew(RpcError):
     reason = "slot_too_new"
 
     def __init__(self, slot: int, latest: Slot | None, side: str = "") -> None:
-        window = "nothing is archived yet" if latest is None else f"the newest archived is {latest}"
+        window = "nothing is archived yet" if latest is None else f"the newest slot is {latest}"
         super().__init__(
             f"{_of(side)}Slot {slot} is not archived yet: {window}",
             data={"slot": slot, "latestSlot": latest, **_side(side)},
@@ -183,7 +183,7 @@ class SlotTooNew(RpcError):
 
 
 class SlotTooOld(RpcError):
-    """The slot lies below the archive's window."""
+    """The slot is below the archive's window."""
 
     code = -32015
     reason = "slot_too_old"
@@ -196,7 +196,7 @@ class SlotTooOld(RpcError):
 
 
 class SlotUnproven(RpcError):
-    """Nothing is known of the slot's bank: `data.why` is `no_block`, `no_baseline`, `gap_before`,
+    """The slot's bank is unknown: `data.why` is `no_block`, `no_baseline`, `gap_before`,
     `not_computed`, `signature_count_unknown`, `snapshot_differs` or `another_fork`.
     """
 
@@ -210,20 +210,20 @@ class SlotUnproven(RpcError):
 
 
 class UnknownSignature(RpcError):
-    """No archived slot has a transaction of that signature."""
+    """No archived slot has a transaction with this signature."""
 
     code = -32016
     reason = "unknown_signature"
 
     def __init__(self, signature: Signature, side: str = "") -> None:
         super().__init__(
-            f"{_of(side)}Transaction {signature} is in no archived slot",
+            f"{_of(side)}Transaction {signature} is not in any archived slot",
             data={"signature": str(signature), **_side(side)},
         )
 
 
 class ArchiveDamaged(RpcError):
-    """What the archive stores of some sealed changes is not what was sealed: it is never served."""
+    """Some sealed data failed its checksum. Damaged data is never served."""
 
     reason = "archive_damaged"
 
@@ -236,7 +236,7 @@ class ArchiveDamaged(RpcError):
 
 
 class ArchiveStoreUnavailable(RpcError):
-    """These slots lie in cold storage, which cannot be read at the moment: another try may succeed.
+    """These slots are in cold storage, which cannot be read at the moment. A retry may succeed.
     Other slots are not affected.
     """
 
@@ -244,7 +244,7 @@ class ArchiveStoreUnavailable(RpcError):
     reason = "archive_store_unavailable"
 
     def __init__(self, fault: str, slots: tuple[Slot, Slot] | None = None) -> None:
-        where = "" if slots is None else f" where slots {slots[0]} to {slots[1]} lie"
+        where = "" if slots is None else f" of slots {slots[0]} to {slots[1]}"
         data = None if slots is None else {"firstSlot": slots[0], "lastSlot": slots[1]}
         super().__init__(f"Cold storage{where} cannot be read: {fault}", data=data)
         self.fault = fault
@@ -272,7 +272,7 @@ class FilteredAccountStale(RpcError):
 
 
 class SlotInArchiveGap(RpcError):
-    """The state at the slot is not known. `tolerateGaps` asks for what was known before."""
+    """The state at the slot is unknown. `tolerateGaps` returns the state from before the gap."""
 
     code = -32018
     reason = "slot_in_archive_gap"
@@ -293,12 +293,12 @@ class SlotInArchiveGap(RpcError):
         )
 
     def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
-        return f"Slot {slot} lies in slots {first} to {last}, which are {status} in the archive"
+        return f"Slot {slot} is in a gap: slots {first} to {last} are {status} in the archive"
 
 
 class WritesIncomplete(SlotInArchiveGap):
-    """Of the slot only each account's last write is known, and the account was written after the
-    position: its state there is not known.
+    """The slot has only the last write of each account, and the account was written after the
+    position: its state there is unknown.
     """
 
     reason = "writes_incomplete"
@@ -308,14 +308,14 @@ class WritesIncomplete(SlotInArchiveGap):
 
     def _text(self, slot: int, first: Slot, last: Slot, status: str) -> str:
         return (
-            f"Slot {slot} is archived with each account's last write alone: its state between"
-            " transactions is unknown"
+            f"Slot {slot} is archived with only the last write of each account: the state between"
+            " its transactions is unknown"
         )
 
 
 class StateNotRecorded(SlotInArchiveGap):
-    """An account that a simulation loads has no record at or before the position, and
-    whether it existed is not known.
+    """The archive has no record, at or before the position, of an account that the simulation
+    loads, and cannot know whether it existed.
     """
 
     reason = "state_not_recorded"
@@ -337,7 +337,7 @@ class StateNotRecorded(SlotInArchiveGap):
 
 
 class EngineFailed(RpcError):
-    """The simulation engine could not run the transaction: nothing is known of its outcome."""
+    """The simulation engine could not run the transaction: its outcome is unknown."""
 
     reason = "engine_fault"
 
@@ -346,7 +346,7 @@ class EngineFailed(RpcError):
 
 
 class SimulationTimedOut(RpcError):
-    """The simulation took longer than it may."""
+    """The simulation took longer than the limit."""
 
     reason = "simulation_timeout"
 

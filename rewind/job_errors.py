@@ -5,7 +5,7 @@ from jsonrpc.errors import InvalidParams, RpcError
 
 
 class BadJob(InvalidParams):
-    """A job that says too little, or two things at once; the text says which."""
+    """The job is incomplete or ambiguous; the message says why."""
 
     reason = "bad_job"
 
@@ -14,7 +14,7 @@ class BadJob(InvalidParams):
 
 
 class ReferenceTaken(InvalidParams):
-    """The key has another job of that `clientReference`, which asks for something else."""
+    """The key has a different job with this `clientReference`."""
 
     reason = "client_reference_taken"
 
@@ -23,33 +23,33 @@ class ReferenceTaken(InvalidParams):
 
 
 class TooManySimulations(InvalidParams):
-    """The job asks for more simulations than a job of the key's tier may have."""
+    """The job requests more simulations than the key's tier allows."""
 
     reason = "too_many_simulations"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            f"The job asks for {found} simulations; a job may have {maximum}",
+            f"The job requests {found} simulations; the maximum is {maximum}",
             found=found,
             maximum=maximum,
         )
 
 
 class TooManyJobs(RpcError):
-    """The key has as many open jobs as its tier lets it have: wait for one, or cancel it."""
+    """The key has as many open jobs as its tier allows: wait for one, or cancel it."""
 
     code = -32005
     reason = "too_many_jobs"
 
     def __init__(self, found: int, maximum: int) -> None:
         super().__init__(
-            f"This key has {found} open jobs; it may have {maximum}",
+            f"This key has {found} open jobs; the maximum is {maximum}",
             data={"found": found, "maximum": maximum},
         )
 
 
 class JobNotFound(InvalidParams):
-    """The key has no job of that id. Jobs are forgotten some weeks after their results."""
+    """The key has no job with this id. Jobs are deleted some weeks after their results."""
 
     reason = "job_not_found"
 
@@ -58,31 +58,31 @@ class JobNotFound(InvalidParams):
 
 
 class ResultsExpired(InvalidParams):
-    """The job's results are deleted: submit it again."""
+    """The job's results were deleted: submit it again."""
 
     reason = "results_expired"
 
     def __init__(self, expired_at: int) -> None:
-        super().__init__("The results of this job are deleted", expiredAt=expired_at)
+        super().__init__("The results of this job were deleted", expiredAt=expired_at)
 
 
 class SimulationLost(RpcError):
-    """The workers ended each time that they were at this simulation."""
+    """The simulation crashed its worker process every time."""
 
     reason = "simulation_lost"
 
     def __init__(self) -> None:
-        super().__init__("The simulation could not be finished")
+        super().__init__("The simulation crashed its worker")
 
 
 class AnswerTooLarge(budgets.AnswerTooLarge):
-    """The simulation's answer is larger than an answer may be: ask for fewer accounts."""
+    """The simulation's result is larger than a response may be: request fewer accounts."""
 
     code = -32602
 
     def __init__(self, found: int, maximum: int) -> None:
         RpcError.__init__(
             self,
-            f"The answer takes {found} bytes; an answer may have {maximum}",
+            f"The response has {found} bytes; the maximum is {maximum}",
             data={"found": found, "maximum": maximum},
         )

@@ -4,7 +4,7 @@ from jsonrpc.errors import InvalidParams
 
 
 class TooManyAddresses(InvalidParams):
-    """More accounts to show of a simulation than its transaction has, as on the standard node."""
+    """The call requests more accounts than the transaction has, as on the standard node."""
 
     reason = "too_many_addresses"
 
@@ -18,7 +18,7 @@ class TooManyAddresses(InvalidParams):
 
 
 class Base58NotSupported(InvalidParams):
-    """Accounts of a simulation are not shown in base58, as on the standard node."""
+    """Simulations do not return accounts in base58, as on the standard node."""
 
     reason = "base58_not_supported"
 

@@ -23,7 +23,7 @@ class FetchRefused(Refusal):
 
 
 class TtlTooLong(FetchRefused):
-    """A TTL above that of the longest TTL class."""
+    """The TTL is above that of the longest TTL class."""
 
     code = -32602
     reason = "ttl_too_long"
@@ -34,7 +34,7 @@ class TtlTooLong(FetchRefused):
 
 
 class CountOutOfRange(FetchRefused):
-    """A count above the maximum of one fetch."""
+    """The count is above the maximum of one fetch."""
 
     code = -32602
     reason = "count_out_of_range"
@@ -45,7 +45,7 @@ class CountOutOfRange(FetchRefused):
 
 
 class BadTipQuery(FetchRefused):
-    """A `ttl` or `count` that is not a positive integer, or a malformed address in the path."""
+    """`ttl` or `count` is not a positive integer, or the address in the path is malformed."""
 
     code = -32602
     reason = "bad_tip_query"
@@ -76,7 +76,7 @@ class QuotaExceeded(FetchRefused):
 
 
 class TipAddressesUnavailable(FetchRefused):
-    """The class has no open batch: normal for moments, an alarm when it lasts."""
+    """The TTL class has no open batch. Normal for moments; an alarm opens if it lasts."""
 
     status = 503
     code = -32005
@@ -86,7 +86,7 @@ class TipAddressesUnavailable(FetchRefused):
         body: dict[str, Any] = {"error": self.reason, "details": details}
         if ttl_seconds is not None:
             body["ttl_seconds"] = ttl_seconds
-        super().__init__(body, f"No tip address just now: {details}")
+        super().__init__(body, f"No tip address is available: {details}")
         self.retry_seconds = retry_seconds
 
     def headers(self) -> dict[str, str]:
@@ -97,7 +97,7 @@ class DefaultClassRequired(ActionRefused):
     """The default TTL class can be deleted or demoted only after another class is the default."""
 
     def __init__(self) -> None:
-        super().__init__("One class is the default: make another one the default first.")
+        super().__init__("This is the default class: make another class the default first.")
 
 
 class ClassHasBatches(ActionRefused):
@@ -105,6 +105,6 @@ class ClassHasBatches(ActionRefused):
 
     def __init__(self, ttl_seconds: int) -> None:
         super().__init__(
-            f"The class of {in_units(ttl_seconds)} has issued addresses: it cannot be deleted."
+            f"The class of {in_units(ttl_seconds)} has issued addresses and cannot be deleted."
         )
         self.ttl_seconds = ttl_seconds

@@ -24,7 +24,7 @@ class KeyRefused(RpcError):
 
 
 class KeyMalformed(KeyRefused):
-    """Not an API key of this service: a typo, or the key of another one."""
+    """The text is not an API key of this service: it has a typo, or belongs to another service."""
 
     reason = "key_malformed"
 
@@ -42,7 +42,7 @@ class KeyUnknown(KeyRefused):
 
 
 class KeyRevoked(KeyRefused):
-    """The key was revoked, for good."""
+    """The key was permanently revoked."""
 
     reason = "key_revoked"
 
@@ -51,7 +51,7 @@ class KeyRevoked(KeyRefused):
 
 
 class KeyExpired(KeyRefused):
-    """The key's time is over; after a rotation, the new key is the one to use."""
+    """The key has expired. After a rotation, use the new key."""
 
     reason = "key_expired"
 

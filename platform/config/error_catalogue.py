@@ -8,12 +8,12 @@ from reference.catalogue import errors, http_status
 _HEAD = """\
 # Errors
 
-Made from the code by `manage.py error_catalogue`. Every error is a JSON-RPC error object
-`{code, message, data}`; `data.reason` is the stable word to act on, and the other members of `data`
-say what was required and what was found. Numbers mean different things in different areas, as they
-do on the standard node: prefer the reason. Plain GETs and the [management API](management.md)
-answer `{error, message, …}` and the HTTP status instead: `error` is the reason, and the members of
-`data` are beside it.
+`manage.py error_catalogue` generates this page from the code. Every error is a JSON-RPC error
+object `{code, message, data}`. Act on `data.reason`, which is stable; the other fields of `data`
+have the required and the found value. Codes mean different things in different areas, as on the
+standard node, so prefer the reason. Plain GETs and the [management API](management.md)
+respond with `{error, message, …}` and the HTTP status instead: `error` is the reason, and the
+members of `data` are beside it.
 
 | reason | code | HTTP | where | when | what to do |
 |---|---|---|---|---|---|

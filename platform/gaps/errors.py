@@ -5,7 +5,7 @@ from jsonrpc.errors import InvalidParams
 
 
 class EmptyRange(InvalidParams):
-    """A range of slots that ends before it begins."""
+    """The range of slots ends before it begins."""
 
     reason = "empty_range"
 

@@ -16,7 +16,7 @@ _SMALL = 65_536
 
 
 class AnswerTooLarge(RpcError):
-    """The result does not fit into what one answer, or all answers to a key together, may hold."""
+    """The result is larger than one response, or all responses to a key together, may be."""
 
     code = -32005
     reason = "answer_too_large"

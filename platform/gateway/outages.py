@@ -28,50 +28,50 @@ class ServiceOutage(RpcError):
 
 
 class DatabaseUnavailable(ServiceOutage):
-    """The database does not answer: what is stored cannot be read now."""
+    """The database does not respond: stored data cannot be read now."""
 
     reason = "database_unavailable"
-    text = "The database does not answer at the moment: try again"
+    text = "The database does not respond at the moment. Try again"
 
 
 class DatabaseFull(ServiceOutage):
-    """The database's disk is full: nothing can be stored until the operator frees some."""
+    """The database's disk is full: nothing can be stored until the operator frees some space."""
 
     reason = "database_full"
-    text = "The database cannot write, its disk is full: try again later"
+    text = "The database cannot write because its disk is full. Try again later"
     retry_seconds = _FULL_SECONDS
 
 
 class DiskFull(ServiceOutage):
-    """The disk of the service is full: nothing can be accepted or stored until the operator frees
-    some.
+    """The service's disk is full: nothing can be accepted or stored until the operator frees some
+    space.
     """
 
     reason = "disk_full"
-    text = "The service cannot write, its disk is full: try again later"
+    text = "The service cannot write because its disk is full. Try again later"
     retry_seconds = _FULL_SECONDS
 
 
 class DatabaseReadOnly(ServiceOutage):
-    """The database takes no writes, as a standby or a server that its operator made read-only."""
+    """The database rejects writes: it is a standby, or read-only."""
 
     reason = "database_read_only"
-    text = "The database cannot write, it is read-only: try again later"
+    text = "The database is read-only. Try again later"
     retry_seconds = _FULL_SECONDS
 
 
 class RedisUnavailable(ServiceOutage):
-    """Redis, which holds what waits, does not answer."""
+    """Redis, which has the queues, does not respond."""
 
     reason = "redis_unavailable"
-    text = "Redis does not answer at the moment: try again"
+    text = "Redis does not respond at the moment. Try again"
 
 
 class RedisFull(ServiceOutage):
-    """Redis takes no writes, its disk or memory is full, until the operator frees some."""
+    """Redis rejects writes: its disk or memory is full, until the operator frees some space."""
 
     reason = "redis_full"
-    text = "Redis cannot write, its disk or memory is full: try again later"
+    text = "Redis cannot write because its disk or memory is full. Try again later"
     retry_seconds = _FULL_SECONDS
 
 

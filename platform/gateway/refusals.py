@@ -23,13 +23,13 @@ class Refusal(RpcError):
 
 
 class HostUnknown(Refusal):
-    """The Host header names no host of this installation."""
+    """This installation does not have the host in the Host header."""
 
     status = 404
     reason = "host_unknown"
 
     def __init__(self) -> None:
-        super().__init__("No such host here")
+        super().__init__("This service does not have this host")
 
 
 class PathNotServed(Refusal):
@@ -44,7 +44,7 @@ class PathNotServed(Refusal):
 
 
 class NotAllowed(Refusal):
-    """The HTTP method is not the operation's."""
+    """The operation does not support this HTTP method."""
 
     status = 405
     reason = "http_method_not_allowed"
@@ -61,8 +61,8 @@ class NotAllowed(Refusal):
 
 
 class BodyTooLarge(Refusal):
-    """The body is above the maximum. Where a path takes larger ones, `largerScope` is the scope
-    that a key needs for that, and `largerMaximum` what it may send.
+    """The body is above the maximum. If the path accepts larger ones with another scope,
+    `largerScope` is that scope, and `largerMaximum` its maximum.
     """
 
     status = 413
@@ -82,7 +82,7 @@ class BodyTooLarge(Refusal):
 
 
 class BodyUnreadable(Refusal):
-    """The body did not come in its announced length, or the length is no number."""
+    """The body does not have its announced length, or the length is not a number."""
 
     status = 400
     reason = "body_unreadable"
@@ -152,7 +152,9 @@ class ForwardedAddressUnreadable(Refusal):
 
 
 class TlsRequired(Refusal):
-    """The key came without TLS, as the proxy in front reports: anyone on the way could read it."""
+    """The proxy in front reports that the key was sent without TLS: anyone on the way could read
+    it.
+    """
 
     status = 403
     code = -32003
@@ -160,19 +162,19 @@ class TlsRequired(Refusal):
 
     def __init__(self) -> None:
         super().__init__(
-            "Use https: without it anyone on the way can read the key. Replace a key that was sent"
+            "Use https: without it, anyone on the way can read the key. Replace a key that was sent"
             " without it"
         )
 
 
 class RequestTimedOut(Refusal):
-    """The request did not come whole in time."""
+    """The request was not complete in time."""
 
     status = 408
     reason = "request_timed_out"
 
     def __init__(self) -> None:
-        super().__init__("The request did not come whole in time")
+        super().__init__("The request was not complete in time")
 
 
 class HeadTooLarge(Refusal):
@@ -193,15 +195,15 @@ class Overloaded(Refusal):
     reason = "overloaded"
 
     def __init__(self) -> None:
-        super().__init__("Too much is going on: try again", data={"retryAfterSeconds": 1})
+        super().__init__("The service is overloaded. Try again", data={"retryAfterSeconds": 1})
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "1"}
 
 
 class TooManyAtOnce(Refusal):
-    """The maximum of expensive calls of this key, or of this address without one, already waits; or
-    so many requests without a key that another would wait for more than 10 s.
+    """Too many expensive calls of this key, or of this address without a key, already wait; or so
+    many requests without a key wait that another would take more than 10 s.
     """
 
     status = 429
@@ -210,7 +212,7 @@ class TooManyAtOnce(Refusal):
 
     def __init__(self) -> None:
         super().__init__(
-            "Too many calls of this kind at once: wait for the answers to some",
+            "Too many calls of this kind at once. Wait for some to finish",
             data={"retryAfterSeconds": 1},
         )
 
@@ -219,7 +221,7 @@ class TooManyAtOnce(Refusal):
 
 
 class TooManyConnections(Overloaded):
-    """The client's address, or all clients together, hold the maximum of connections."""
+    """The client's address, or all clients together, have reached the maximum of connections."""
 
     reason = "too_many_connections"
 
@@ -230,7 +232,7 @@ class TooManyConnections(Overloaded):
 
 
 class KeyRequired(Refusal):
-    """The operation requires an API key and the request has none."""
+    """The operation requires an API key, and the request has none."""
 
     status = 401
     code = -32003
@@ -283,7 +285,7 @@ class ScopeMissing(Forbidden):
 
 
 class MethodNotAllowed(Forbidden):
-    """The key has a list of methods, and this one is not on it."""
+    """The key has a list of methods, and this method is not on it."""
 
     reason = "method_not_allowed"
 
@@ -301,13 +303,13 @@ class TierTooLow(Forbidden):
 
     def __init__(self, required: str, found: str) -> None:
         super().__init__(
-            f"This host needs a key of tier `{required}` or above",
+            f"This host requires a key of tier `{required}` or above",
             data={"required": required, "found": found},
         )
 
 
 class TooManyRequests(Refusal):
-    """A limit of the key, or of the keyless caller's address, is reached."""
+    """The limit of the key, or of the address of a caller without a key, is reached."""
 
     status = 429
     code = -32005
@@ -330,14 +332,16 @@ class TooManyRequests(Refusal):
 
 
 class BatchAboveLimit(TooManyRequests):
-    """A batch without a key has more calls than its window ever allows: split it."""
+    """A batch without a key has more calls than the limit ever allows at once: split it."""
 
     reason = "batch_above_limit"
-    text = "Too many requests: split the batch, more than {limit} calls never fit"
+    text = "Too many requests: split the batch, the limit is {limit} calls at once"
 
 
 class MonthlyQuotaReached(Refusal):
-    """The key's calls of this calendar month (UTC) are used up; applied within about a minute."""
+    """The key has used up its calls of this calendar month (UTC). The limit applies within about a
+    minute.
+    """
 
     status = 429
     code = -32005
@@ -352,7 +356,7 @@ class MonthlyQuotaReached(Refusal):
             "resetsAt": resets_at,
             "retryAfterSeconds": self.retry_seconds,
         }
-        super().__init__(f"All {spent.limit} calls of this month are used", data=data)
+        super().__init__(f"All {spent.limit} calls of this month are used up", data=data)
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_seconds)}

@@ -27,7 +27,7 @@ class TransactionText(Enum):
 
 
 class TransactionUndecodable(InvalidParams):
-    """The text is no transaction; `at` is where it stands in the params."""
+    """The text is not a transaction; `at` is its place in the params."""
 
     reason = "transaction_undecodable"
 
@@ -36,7 +36,7 @@ class TransactionUndecodable(InvalidParams):
 
 
 class TransactionTooLarge(InvalidParams):
-    """More bytes than a transaction of its version may have. `found` and `maximum` are in bytes."""
+    """The transaction is larger than its version allows. `found` and `maximum` are in bytes."""
 
     reason = "transaction_too_large"
 
@@ -45,7 +45,7 @@ class TransactionTooLarge(InvalidParams):
 
 
 class UnsupportedVersion(InvalidParams):
-    """A transaction of a version that the network does not run yet."""
+    """The network does not support transactions of this version yet."""
 
     reason = "unsupported_version"
 
@@ -60,7 +60,7 @@ class UnsupportedVersion(InvalidParams):
 
 
 class SignatureMissing(InvalidParams):
-    """A key that must sign has not: its signature is all zeros. `pubkey` is it."""
+    """A required signature is missing (all zeros). `pubkey` is its key."""
 
     reason = "signature_missing"
 
@@ -74,7 +74,7 @@ class SignatureMissing(InvalidParams):
 
 
 class SignatureInvalid(InvalidParams):
-    """A signature that is not that of its key over the message. `pubkey` is the key."""
+    """A signature does not verify. `pubkey` is its key."""
 
     reason = "signature_invalid"
 
@@ -119,16 +119,18 @@ def _require_runnable(wire: Wire) -> None:
     """BadTransaction for what no node takes, so that it could only expire."""
     count = len(wire.account_keys)
     if len(set(wire.account_keys)) < count:
-        raise BadTransaction("a key stands there twice", "message.accountKeys")
+        raise BadTransaction("the message lists a key twice", "message.accountKeys")
     for index, instruction in enumerate(wire.instructions):
         if not 0 < instruction.program_index < count:
             raise BadTransaction(
-                "the program is the payer, or stands in a lookup table",
+                "the program is the fee payer, or is in a lookup table",
                 f"message.instructions[{index}]",
             )
     for index, lookup in enumerate(wire.lookups):
         if not lookup.writable and not lookup.readonly:
-            raise BadTransaction("nothing is looked up", f"message.addressTableLookups[{index}]")
+            raise BadTransaction(
+                "the lookup names no account", f"message.addressTableLookups[{index}]"
+            )
     if wire.version == 1:
         _require_version_1(wire)
 
@@ -192,7 +194,7 @@ def _wire(text: str, encoding: TransactionText, at: str) -> bytes:
         text = f"invalid {name} encoding: {fault}"
         if encoding is TransactionText.BASE58:
             # Mostly base64 whose sender named no encoding: base58 is what is read then.
-            text += "; where it is base64, name that encoding"
+            text += "; if it is base64, set that encoding"
         raise TransactionUndecodable(text, at) from None
     if len(wire) > limits.most_bytes:
         raise TransactionTooLarge(limits.too_large(_TYPE, len(wire)), limits, len(wire), at)

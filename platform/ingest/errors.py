@@ -25,7 +25,7 @@ class WrongChain(Exception):
 
     def __init__(self, node: str, found: str, stored: str) -> None:
         super().__init__(
-            f"{node} is of another chain: its genesis hash is {found}, what is stored here comes"
+            f"{node} follows another chain: its genesis hash is {found}, and the stored data comes"
             f" from {stored}. Set the upstream back, or keep each chain in a database and a run"
             " directory of its own (DATABASE_URL, TIDEMARK_RUN_DIR)."
         )
@@ -38,7 +38,7 @@ class OtherLocalnet(WrongChain):
         Exception.__init__(
             self,
             f"{node} is the localnet of another installation: its genesis hash is {found}, that of"
-            f" the localnet here is {own}. Nothing of it is stored. Stop the other installation, or"
+            f" the localnet here is {own}. It is not stored. Stop the other installation, or"
             " choose other ports here: LOCALNET_RPC_PORT, LOCALNET_GEYSER_PORT, LOCALNET_TPU_PORT,"
             " LOCALNET_BLOCK_ENGINE_PORT.",
         )
@@ -53,7 +53,7 @@ class AnotherBlock(ChainBroken):
 
     def __init__(self, slot: int, blockhash: str, expected: str) -> None:
         super().__init__(
-            f"its block {slot} is {blockhash}, and {expected} on the chain that is followed:"
+            f"its block {slot} is {blockhash}, and {expected} on the followed chain:"
             " this is another chain"
         )
 
@@ -66,7 +66,7 @@ class OtherChain(Exception):
 
 def other_genesis(found: str, stored: str) -> OtherChain:
     return OtherChain(
-        f"it is of another chain: its genesis hash is {found}, what is stored here comes from"
+        f"it is from another chain: its genesis hash is {found}, and the stored data comes from"
         f" {stored}. Keep each chain in a database and a run directory of its own (DATABASE_URL,"
         " TIDEMARK_RUN_DIR)"
     )
@@ -76,10 +76,10 @@ def unknown_chain(stored: str) -> OtherChain:
     """The chain of a file is unknown; `stored` is the stored genesis hash, or empty."""
     if stored:
         return OtherChain(
-            "nothing shows that it is of the chain that is stored here: it links to nothing that"
-            f" is stored. If it is, say so with --genesis {stored}"
+            "it may be from another chain, because it links to no stored block. If it is from the"
+            f" stored chain, add --genesis {stored}"
         )
     return OtherChain(
-        "nothing says which chain it is of, and nothing is stored yet that would: name its genesis"
-        " hash, or mainnet, testnet or devnet, with --genesis"
+        "its chain is unknown, and no block is stored yet: name its genesis hash, or mainnet,"
+        " testnet or devnet, with --genesis"
     )

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 
 class RpcError(Exception):
-    """A refusal with a code, a text and data; `data.reason` is a stable snake_case word.
+    """An unexpected error. The log has its traceback; the response has no details.
 
     Subclasses set `code` and `reason`; what a caller can act on goes into `data`.
     """
@@ -36,7 +36,7 @@ class ParseError(RpcError):
 
 
 class InvalidRequest(RpcError):
-    """The body is JSON but no JSON-RPC 2.0 call: `problem` says what was expected and found."""
+    """The body is JSON but not a JSON-RPC 2.0 call: `problem` says what was expected and found."""
 
     code = -32600
     reason = "invalid_request"
@@ -46,7 +46,7 @@ class InvalidRequest(RpcError):
 
 
 class MethodNotFound(RpcError):
-    """No such method on this path. `servedAt` names the paths that have it, if there are any."""
+    """The path does not serve this method. `servedAt` names the paths that do, if any."""
 
     code = -32601
     reason = "method_not_found"
@@ -67,7 +67,7 @@ class InvalidParams(RpcError):
 
 
 class InternalError(RpcError):
-    """An unexpected error: logged with its traceback, answered without detail."""
+    """An unexpected error. The log has its traceback; the response has no details."""
 
     reason = "internal_error"
 

@@ -9,7 +9,7 @@ from gateway.refusals import Refusal
 
 
 class TokenRefused(Refusal):
-    """/metrics asks for the token of METRICS_TOKEN, not for an API key."""
+    """/metrics requires the token of METRICS_TOKEN, not an API key."""
 
     status = 401
     code = -32003

@@ -7,8 +7,8 @@ from jsonrpc.errors import RpcError
 
 
 class HandshakeMalformed(Refusal):
-    """The request for WebSocket is without a part that the protocol requires (RFC 6455, 4.2.1):
-    HTTP/1.1, `Connection: Upgrade`, or a Sec-WebSocket-Key of 16 bytes in base64.
+    """The WebSocket request does not have everything that the protocol requires (RFC 6455, 4.2.1):
+    HTTP/1.1, `Connection: Upgrade`, and a Sec-WebSocket-Key of 16 bytes in base64.
     """
 
     status = 400
@@ -19,7 +19,7 @@ class HandshakeMalformed(Refusal):
 
 
 class HandshakeInvalid(Refusal):
-    """The request for WebSocket is of another version than 13."""
+    """The WebSocket request has a version other than 13."""
 
     status = 426
     reason = "handshake_invalid"
@@ -32,7 +32,7 @@ class HandshakeInvalid(Refusal):
 
 
 class TooManySockets(Refusal):
-    """The key, or without one the address, has as many WebSockets open as its tier allows."""
+    """The key, or the address without a key, has as many open WebSockets as its tier allows."""
 
     status = 429
     code = -32005
@@ -48,7 +48,7 @@ class TooManySockets(Refusal):
 
 
 class MonthlyBytesReached(Refusal):
-    """The key has got as many bytes of notifications as it may in a calendar month (UTC)."""
+    """The key has reached its limit of notification bytes of this calendar month (UTC)."""
 
     status = 429
     code = -32005
@@ -56,20 +56,20 @@ class MonthlyBytesReached(Refusal):
 
     def __init__(self, limit: int, used: int, resets_at: datetime) -> None:
         super().__init__(
-            f"The month's {limit} bytes of notifications are used",
+            f"All {limit} bytes of notifications of this month are used up",
             data={"limit": limit, "used": used, "resetsAt": int(resets_at.timestamp())},
         )
 
 
 class SocketsUnavailable(Refusal):
-    """WebSockets cannot be opened now: Redis or the database is away."""
+    """WebSockets cannot be opened now: Redis or the database is down."""
 
     status = 503
     code = -32005
     reason = "sockets_unavailable"
 
     def __init__(self) -> None:
-        super().__init__("WebSockets are unavailable for a moment")
+        super().__init__("WebSockets are unavailable at the moment. Try again")
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": "2"}
@@ -89,7 +89,7 @@ class SubscriptionLimitReached(RpcError):
 
 
 class SubscriptionUnknown(RpcError):
-    """The connection has no subscription of this number."""
+    """The connection has no subscription with this number."""
 
     code = -32602
     reason = "subscription_unknown"
@@ -99,7 +99,7 @@ class SubscriptionUnknown(RpcError):
 
 
 class ChainNotFollowed(RpcError):
-    """Nothing of the chain arrives: no stream is followed, or its follower is away."""
+    """No data of the chain arrives: the service follows no stream, or its follower is down."""
 
     code = -32005
     reason = "chain_not_followed"
@@ -109,7 +109,7 @@ class ChainNotFollowed(RpcError):
 
 
 class MemoryUnknown(RpcError):
-    """The signature of `fromSignature` is of no stored transaction."""
+    """No stored transaction has the `fromSignature`."""
 
     code = -32602
     reason = "from_signature_unknown"

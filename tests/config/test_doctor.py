@@ -216,7 +216,7 @@ def test_another_chain_is_an_error(doctor: Doctor, localnet: Localnet) -> None:
 
     chain_identity.claim("1" * 32, source="another", now=datetime.now(UTC))
     said = doctor(**_followed(localnet))
-    assert said.has("error", "is of another chain", "one database holds one chain")
+    assert said.has("error", "follows another chain", "one database holds one chain")
 
 
 class _NodeOfTomorrow(BaseHTTPRequestHandler):

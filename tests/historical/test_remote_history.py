@@ -330,7 +330,7 @@ def test_a_flipped_bit_is_named_and_what_was_read_is_not_kept(
     whole = path.read_bytes()
     files.damaged(path, whole.index(RECORD.transactions[0].wire))
     error = rpc(HISTORICAL, "getBlock", 103, READABLE)["error"]
-    assert error["message"] == "Failed to query long-term storage: what it has there is damaged"
+    assert error["message"] == "Failed to query long-term storage: its data is damaged"
     assert error["data"] == {"reason": "remote_history_damaged", "slot": 103}
     assert rpc(HISTORICAL, "getBlock", 101)["result"]["blockhash"] == PARENT.blockhash
     path.write_bytes(whole)

@@ -278,7 +278,7 @@ def test_a_car_file_asks_the_ledger_for_the_block_before(tmp_path):
 
 def test_without_a_genesis_hash_nothing_enters_first(tmp_path):
     told = refused(file(tmp_path, sample.json_file(), f"{sample.SLOT}.json"))
-    assert "nothing says which chain it is of" in told and "--genesis" in told
+    assert "its chain is unknown" in told and "--genesis" in told
     assert not slots() and chain_identity.known() == ""
 
 
@@ -289,7 +289,7 @@ def test_the_first_file_names_the_chain_and_another_is_refused(tmp_path):
     far = file(tmp_path, sample.json_file(), "900.json")
     for command in ("import_blocks", "import_epoch"):
         told = refused(far, "--genesis", OTHER, command=command)
-        assert f"its genesis hash is {OTHER}, what is stored here comes from {MAINNET}" in told
+        assert f"its genesis hash is {OTHER}, and the stored data comes from {MAINNET}" in told
     assert slots() == [103, 104]
     run(path)  # there already: it is of this chain
 
@@ -302,7 +302,10 @@ def test_a_file_that_links_to_what_is_stored_needs_no_genesis_hash(tmp_path):
     assert slots() == [103, 105, 106]
     unlinked = {**blocks[3], "parentSlot": 107, "previousBlockhash": sample.PREVIOUS}
     told = refused(file(tmp_path, unlinked, "108.json"))
-    assert f"it links to nothing that is stored. If it is, say so with --genesis {MAINNET}" in told
+    assert (
+        f"it links to no stored block. If it is from the stored chain, add --genesis {MAINNET}"
+        in told
+    )
     run(file(tmp_path, unlinked, "108.json"), "--genesis", "mainnet")
     assert slots() == [103, 105, 106, 108]
 

@@ -99,10 +99,10 @@ def test_a_node_of_another_chain_is_asked_for_nothing(settings: Any) -> None:
         with pytest.raises(CommandError):
             call_command("reingest", "1", "3", "--ledger-only", "--source", name)
         order = RangeOrder.objects.latest("pk")
-        assert order.state == "failed" and "is of another chain" in order.failure
+        assert order.state == "failed" and "follows another chain" in order.failure
         assert not Block.objects.filter(slot__in=[1, 2, 3]).exists()
         gaps.open_gap(1, 3, status=GapStatus.MISSING, cause="follower_down", now=timezone.now())
         filling.fill_due_gaps(now=lambda: timezone.now() + timedelta(minutes=1))
-        assert "is of another chain" in Gap.objects.get().history[-1]["result"]
+        assert "follows another chain" in Gap.objects.get().history[-1]["result"]
         assert not Block.objects.filter(slot__in=[1, 2, 3]).exists()
     sources.nodes.cache_clear()

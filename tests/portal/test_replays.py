@@ -282,7 +282,7 @@ BAD: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no effect": (
         {"pubkey_other": str(TARGET)[:-1] + "x", "lamports_other": "5"},
-        "can have no effect",
+        "has no effect",
     ),
     "too new": ({"slot": "99"}, "The slot is not archived yet. What to do: Try again in a moment."),
     "index": ({"slot": "2", "index": "9"}, "Choose a smaller index, or none."),

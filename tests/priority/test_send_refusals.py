@@ -97,7 +97,7 @@ def test_what_is_no_transaction(door: Door) -> None:
         assert refused(door, text(wire))["reason"] == "transaction_undecodable"
     answer = door("/priority", "sendTransaction", text(whole), {"skipPreflight": True})
     assert refusal(answer)["reason"] == "transaction_undecodable"
-    assert "name that encoding" in answer.json()["error"]["message"], "the commonest slip of all"
+    assert "set that encoding" in answer.json()["error"]["message"], "the commonest slip of all"
     # An index that points nowhere: no validator would take it.
     transfer = whole.index(bytes((2, 2, 0, 1, 12)))
     outside = whole[: transfer + 3] + b"\x07" + whole[transfer + 4 :]

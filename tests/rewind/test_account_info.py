@@ -308,7 +308,7 @@ def test_a_position_must_be_named_in_one_way(rpc: Rpc, config: Any, words: str) 
         ([ALICE, {"slot": 1, "dataSlice": [0, 1]}], "invalid type: sequence, expected an object."),
         (
             [ALICE, {"slot": 1, "encoding": "jsonParsed", "dataSlice": {"offset": 0, "length": 1}}],
-            "`dataSlice` cannot be had with encoding `jsonParsed`",
+            "`dataSlice` is not supported with encoding `jsonParsed`",
         ),
         ([ALICE, {"anchor": {"signature": "1"}}], "Invalid param: WrongSize"),
         ([ALICE, {"anchor": {"signature": UNSEEN, "position": "at"}}], "unknown variant `at`"),

@@ -137,7 +137,7 @@ def test_an_override_that_can_have_no_effect_is_refused_by_name(
     assert (error["code"], error["data"]["reason"]) == (-32602, "override_without_effect")
     assert error["data"]["pubkey"] == str(key)
     assert error["data"]["at"] == f"[1].overrides.{key}"
-    expected = f"Invalid params: the override of {key} can have no effect: {why}"
+    expected = f"Invalid params: the override of {key} has no effect: {why}"
     assert error["message"].startswith(expected)
 
 

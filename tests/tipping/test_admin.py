@@ -50,7 +50,7 @@ def test_a_class_is_deleted_with_prepared_batches_but_not_with_opened_ones(
     give(admin_client, ttl_class.pk, "rotate")
     path = f"{CLASSES}{ttl_class.pk}/delete/"
     text = admin_client.post(path, {"post": "yes"}, follow=True).content.decode()
-    assert "The class of 15 min has issued addresses: it cannot be deleted." in text
+    assert "The class of 15 min has issued addresses and cannot be deleted." in text
     assert TtlClass.objects.filter(pk=ttl_class.pk).exists()
     other = TtlClass.objects.get(ttl_seconds=86_400)
     TtlClass.objects.filter(pk=other.pk).update(batch_size=16)

@@ -48,7 +48,7 @@ def test_there_is_always_a_default_class(staff):
     form = {"ttl_seconds": default.ttl_seconds, "window_seconds": 600}
     page = staff.post(f"{LIST}{default.pk}/change/", form)
     assert page.status_code == 200
-    assert "One class is the default" in page.content.decode()
+    assert "This is the default class" in page.content.decode()
     assert staff.post(f"{LIST}{default.pk}/delete/", {"post": "yes"}).status_code == 403
     with pytest.raises(DefaultClassRequired):
         services.delete_ttl_class(default)

@@ -88,7 +88,7 @@ def of_nodes() -> Iterator[Finding]:
 def _of_chain(answer: _Answer, setting: str, stored: str) -> Iterator[Finding]:
     if stored and answer.genesis_hash != stored:
         yield error(
-            f"The node {answer.name} of {setting} is of another chain (genesis"
+            f"The node {answer.name} of {setting} follows another chain (genesis"
             f" {answer.genesis_hash}) than the database ({stored}).",
             f"Correct {setting}, or DATABASE_URL: one database holds one chain.",
         )

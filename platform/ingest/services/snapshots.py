@@ -202,7 +202,7 @@ def _check_block(slot: Slot, blockhash: bytes) -> None:
         if blockhash and other != blockhash:
             raise OtherChain(
                 f"its blockhash of slot {slot} is {Hash(blockhash)}, what is stored here is"
-                f" {Hash(other)}: it is of another chain"
+                f" {Hash(other)}: it is from another chain"
             )
 
 
