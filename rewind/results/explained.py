@@ -221,7 +221,7 @@ class UsedIdl(Result, frozen=True, kw_only=True):
     name: what the IDL calls it
     version: the IDL's version; may be empty
     source: `uploaded` to this service, or from the chain: `anchor` or `programMetadata`. What is on
-        chain is the word of whoever may change it there
+        chain is the word of the account's authority
     from_slot: the first slot that an uploaded one holds in; else null
     """
 

@@ -66,7 +66,7 @@ class ProgramError:
 
 @dataclass(frozen=True, slots=True)
 class NamedAccount:
-    """An account of the transaction; the name is None for one that nobody knows."""
+    """An account of the transaction; the name is None for an unknown one."""
 
     pubkey: str
     name: str | None

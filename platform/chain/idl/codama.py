@@ -42,8 +42,8 @@ def as_anchor(root: Node) -> Node:
 
 
 def _instruction(node: Node) -> Node | None:
-    """Arguments that tell instructions apart come first, and have values of their own; None for an
-    instruction that is told apart in another way.
+    """Arguments that discriminate instructions come first, and have values of their own; None for an
+    instruction with another discriminator.
     """
     known = {
         each["name"]: each.get("offset", 0)
