@@ -14,8 +14,8 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, connection
 
-    from config.env import BadEnvironment
-    from config.terminal import guard
+    from config.environment.env import BadEnvironment
+    from config.output.terminal import guard
     from config.version import VERSION
     from embedded.addresses import BadDatabaseUrl
 

@@ -35,7 +35,7 @@ def main() -> None:
 
 def write() -> None:
     """Rows per second of the writer alone, and bytes on disk per row with its index."""
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     rows = raw = 0
     busy = wall = 0.0
@@ -63,7 +63,7 @@ def summary() -> None:
 
     from chain.units import I64_MAX
     from gaps.coverage import Window
-    from rewind.services.coverage import coverage
+    from rewind.coverage.services.coverage import coverage
 
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE rewind_archivedslot, rewind_slottally, rewind_gap")

@@ -39,8 +39,8 @@ def imports() -> None:
     from django.db import transaction
 
     from chain.lattice import LatticeHash, account_lattice
-    from rewind.services.baseline import record_snapshot
-    from rewind.store.snapshots import Staged, Staging
+    from rewind.baselines.services.baseline import record_snapshot
+    from rewind.baselines.store.snapshots import Staged, Staging
 
     rows = list(stored())
     print(

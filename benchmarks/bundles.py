@@ -95,8 +95,8 @@ def _signed(place: int, blockhash: Hash, *, amount: int) -> VersionedTransaction
 def _raw(bundles: list[list[VersionedTransaction]]) -> float:
     """Median seconds of the engine in this process for a bundle, its accounts loaded already."""
     from rewind.positions import Asked
-    from rewind.services.past_state import past
-    from rewind.services.running import run_on
+    from rewind.replay.services.past_state import past
+    from rewind.replay.services.running import run_on
     from simulator.client import engine_processes
     from simulator.engine import Engine
 

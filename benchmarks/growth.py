@@ -88,7 +88,7 @@ def _blocks() -> Iterator[Any]:
 
 def copy_blocks(copies: int) -> None:
     """The file's blocks again at other slots, with other signatures and blockhashes."""
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     for copy in range(1, copies + 1):
         record_blocks((_moved(record, copy) for record in _blocks()), now=datetime.now(UTC))

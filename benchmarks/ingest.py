@@ -203,7 +203,7 @@ def _empty() -> None:
 
 def _commands(*names: str) -> dict[str, list[str]]:
     """The Procfile's own lines."""
-    from config.procfile import commands_of
+    from config.running.procfile import commands_of
 
     lines = commands_of(ROOT / "Procfile")
     folder = Path(sys.executable).parent

@@ -67,7 +67,7 @@ def _best_import(name: str, *, verified: bool = True) -> float:
 def base64_json_bytes(first: int, last: int) -> int:
     """What getBlock in encoding base64 sends for the slots' blocks, without white space."""
     from chain.commitment import TransactionDetails, TransactionEncoding
-    from historical.services import blocks
+    from historical.blocks.services import blocks
 
     return sum(
         len(
@@ -96,7 +96,7 @@ def _stored() -> int:
 
 
 def reads() -> serving.Calls:
-    from historical.store import transactions
+    from historical.transactions.store import transactions
 
     versions = {"maxSupportedTransactionVersion": 0}
     from chain.encodings import b58encode

@@ -54,7 +54,7 @@ def measure_bytes(source: Path | None) -> None:
     almost empty ledger takes.
     """
     from benchmarks.ledger import base64_json_bytes
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     _empty()
     record_blocks([_first(None)], now=datetime.now(UTC))
@@ -103,7 +103,7 @@ def measure_reads(name: str, pairs: Pairs, megabytes: str) -> None:
 def _half_sealed(source: Path | None) -> Pairs:
     """The blocks sealed, and again, in a later epoch with other signatures, hot."""
     from chain.encodings import b58encode
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     _empty()
     records = list(_records(source))
@@ -153,7 +153,7 @@ def _half_sealed(source: Path | None) -> Pairs:
 
 def seal_all() -> None:
     """Every block that is recorded, whether its range is finished or not."""
-    from historical.services.sealing import seal_step
+    from historical.sealed.services.sealing import seal_step
 
     while seal_step(
         range_slots=_EPOCH,

@@ -41,7 +41,7 @@ def main() -> None:
 def _fill() -> None:
     from django.db import connection
 
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     chance = random.Random(7)
     owners = [_owner(chance.random()) for _ in range(ACCOUNTS)]
@@ -107,7 +107,7 @@ def _writes(slot: int, accounts: Sequence[int], owners: Sequence[bytes]) -> Iter
 def _seal() -> None:
     from django.utils import timezone
 
-    from rewind.services.sealing import Policy, seal_step
+    from rewind.sealed.services.sealing import Policy, seal_step
 
     began = time.perf_counter()
     while seal_step(Policy(margin=-1_000_000), now=timezone.now()):
@@ -134,8 +134,8 @@ def measure(form: str) -> None:
 def _read(owners: Collection[bytes] | None) -> tuple[int, int, float, float]:
     """Slots, accounts, CPU seconds of this process and of its PostgreSQL backend."""
     from benchmarks.sealing import _backend, _cpu_of
-    from rewind.services.owned_between import owned_between
-    from rewind.store import open_blocks
+    from rewind.accounts.services.owned_between import owned_between
+    from rewind.sealed.store import open_blocks
 
     open_blocks.forget()
     pid = _backend()

@@ -226,7 +226,7 @@ def _import(peer: Side, slot: int, path: Path) -> None:
 def _copied(files: dict[int, Path]) -> Copies:
     """Records the blocks once more, at other slots and with other signatures."""
     from chain.encodings import b58encode
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
     from upstream.archives.block_files import open_block_file
 
     copies: Copies = {}

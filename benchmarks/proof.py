@@ -34,8 +34,9 @@ def main() -> None:
 def run() -> None:
     from solders.pubkey import Pubkey
 
-    from rewind.services import filters, proof_records, proving
-    from rewind.services.recording import record_slots
+    from rewind.proof.services import proof_records, proving
+    from rewind.recording.services import filters
+    from rewind.recording.services.recording import record_slots
 
     filters.filter_owner(Pubkey.from_string(_VOTE), filtered=True)
     keep_stakes()
@@ -168,7 +169,7 @@ def keep_stakes() -> None:
     """Of all vote accounts, as a node has them."""
     from solders.keypair import Keypair
 
-    from rewind.store import epoch_stakes
+    from rewind.proof.store import epoch_stakes
 
     voters = [Keypair.from_seed(number.to_bytes(32)).pubkey() for number in range(VOTES)]
     stakes = {
@@ -201,7 +202,7 @@ def _vote(voter: Any, slot: int, parent: bytes) -> bytes:
 
 def memory() -> None:
     """Of the hashes that a process keeps."""
-    from rewind.services.near_accounts import NearAccounts
+    from rewind.proof.services.near_accounts import NearAccounts
 
     before = _resident()
     near = NearAccounts(0, 0, 128 << 20)

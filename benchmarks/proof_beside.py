@@ -35,8 +35,8 @@ def beside_ingest() -> None:
     from django.db import connection
     from solders.pubkey import Pubkey
 
-    from rewind.services import filters
-    from rewind.services.recording import record_slots
+    from rewind.recording.services import filters
+    from rewind.recording.services.recording import record_slots
 
     filters.filter_owner(Pubkey.from_string(_VOTE), filtered=True)
     keep_stakes()
@@ -88,8 +88,8 @@ def _prove(recorded: Any, ready: Any, results: Any) -> None:
     try:
         from django.conf import settings
 
-        from rewind.services import proving
-        from rewind.store import proof_runs
+        from rewind.proof.services import proving
+        from rewind.proof.store import proof_runs
 
         cache_bytes = settings.ARCHIVE_PROOF_CACHE_MB << 20
         policy = proving.Policy(cache_bytes=cache_bytes, trusts_node=True)
@@ -152,7 +152,7 @@ def newest_states() -> None:
     from django.db import connection, transaction
 
     from rewind.proof.accounts import KeptState
-    from rewind.store import slot_proofs
+    from rewind.proof.store import slot_proofs
 
     chance, owner = random.Random(5), os.urandom(32)
     mints = [os.urandom(32) for _ in range(1_000)]

@@ -41,7 +41,7 @@ def fill() -> ReadChain:
     """Some 72,000 transactions in an empty ledger."""
     from chain.encodings import b58encode
     from historical.models import Transaction
-    from historical.store import transactions as store
+    from historical.transactions.store import transactions as store
 
     if FIXTURES.is_dir():
         for name in _FILES:
@@ -72,7 +72,7 @@ def _record_made_chain() -> int:
     """The slot of its last block."""
     from benchmarks.sample_chain import FIRST_SLOT, SampleChain
     from chain.units import Slot
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     chain = SampleChain()
     slots = [Slot(FIRST_SLOT + number) for number in range(_MADE_BLOCKS)]
@@ -96,7 +96,7 @@ def _addresses(signatures: list[bytes], chance: random.Random) -> list[str]:
     from solders.signature import Signature
 
     from chain.commitment import TransactionEncoding
-    from historical.services import transactions
+    from historical.transactions.services import transactions
 
     found = []
     for raw in signatures:

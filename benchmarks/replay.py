@@ -56,9 +56,9 @@ def _seal() -> None:
     """The first half of the blocks."""
     from django.utils import timezone
 
-    from rewind.sealed_models import SealedSegment
-    from rewind.services.sealing import Policy, seal_step
-    from rewind.services.segments import index_next
+    from rewind.sealed.models import SealedSegment
+    from rewind.sealed.services.sealing import Policy, seal_step
+    from rewind.sealed.services.segments import index_next
 
     while seal_step(Policy(margin=_APART // 2), now=timezone.now()):
         pass
@@ -133,8 +133,8 @@ def _served(transactions: list[VersionedTransaction], raw: float) -> None:
 def _raw(transactions: list[VersionedTransaction]) -> float:
     """Median seconds of the engine in this process, on accounts that are loaded already."""
     from rewind.positions import Asked
-    from rewind.services.past_state import past
-    from rewind.services.running import run_on
+    from rewind.replay.services.past_state import past
+    from rewind.replay.services.running import run_on
     from simulator.client import engine_processes
     from simulator.engine import Engine
 
@@ -150,8 +150,8 @@ def _raw(transactions: list[VersionedTransaction]) -> float:
 
 
 def record(records: list[SlotRecord]) -> None:
-    from historical.services.recording import record_blocks
-    from rewind.services.recording import record_slots
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.services.recording import record_slots
 
     now = datetime.now(UTC)
     record_blocks(records, now=now)

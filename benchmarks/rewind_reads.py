@@ -97,8 +97,8 @@ def fill(changes: int) -> int:
     from django.db import connection, transaction
 
     from rewind.models import ArchivedSlot
-    from rewind.services.segments import index_next
-    from rewind.store import owners, partitions
+    from rewind.recording.store import owners, partitions
+    from rewind.sealed.services.segments import index_next
 
     slots = partitions.PARTITION_SLOTS
     last = FIRST_SLOT + PARTITIONS * slots - 1
@@ -162,7 +162,7 @@ def _cold(chance: random.Random) -> list[Lookup]:
 
 
 def _any_slot(chance: random.Random) -> int:
-    from rewind.store.partitions import PARTITION_SLOTS
+    from rewind.recording.store.partitions import PARTITION_SLOTS
 
     return FIRST_SLOT + chance.randrange(PARTITION_SLOTS, PARTITIONS * PARTITION_SLOTS)
 
@@ -218,8 +218,8 @@ def _in_process(lookup: Lookup) -> None:
     """All that the service asks of the database for it, without HTTP, key and limit."""
     from solders.pubkey import Pubkey
 
+    from rewind.accounts.services.accounts import load_accounts
     from rewind.positions import Asked
-    from rewind.services.accounts import load_accounts
 
     load_accounts([Pubkey(lookup[0])], Asked(slot=lookup[1]), tolerate_gaps=False)
 

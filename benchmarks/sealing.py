@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import load, sealing_codec
 from benchmarks.service import database, new_key, rpc_request, served
-from rewind.sealing.changes import Change
+from rewind.sealed.packing.changes import Change
 
 CHANGES = int(os.environ.get("SEALING_BENCH", "1000000"))
 # Accounts are made so many changes at a time, and rows written.
@@ -52,7 +52,7 @@ def fill() -> list[tuple[bytes, int]]:
     from django.db import connection, transaction
 
     from rewind.models import ArchivedSlot
-    from rewind.store import owners, partitions, writing
+    from rewind.recording.store import owners, partitions, writing
 
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
@@ -111,9 +111,9 @@ def seal() -> int:
     from django.db import connection
     from django.utils import timezone
 
-    from rewind.sealed_models import SealedSegment
-    from rewind.services.sealing import Policy, seal_step
-    from rewind.services.segments import index_next
+    from rewind.sealed.models import SealedSegment
+    from rewind.sealed.services.sealing import Policy, seal_step
+    from rewind.sealed.services.segments import index_next
 
     policy = Policy(margin=_SLOTS)
     pid = _backend()
@@ -152,9 +152,9 @@ def move(folder: Path, count: int) -> None:
     from django.db import connection
     from django.utils import timezone
 
-    from rewind.sealed_models import SealedSegment
-    from rewind.services.moving import Policy, move_step
-    from rewind.store import cold_store
+    from rewind.sealed.models import SealedSegment
+    from rewind.sealed.services.moving import Policy, move_step
+    from rewind.sealed.store import cold_store
 
     folder.mkdir()
     cold_store.configure(cold_store.Terms(f"file://{folder}"))

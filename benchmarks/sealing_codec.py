@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from rewind.sealing.block_codec import Block, Change, Digest, decode, encode, train
+from rewind.sealed.packing.block_codec import Block, Change, Digest, decode, encode, train
 
 CHANGES = (100_000, 300_000)
 FIRST_SLOT, SLOTS = 300_240_000, 432_000

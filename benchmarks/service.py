@@ -53,7 +53,7 @@ def import_path(path: Path, *, verified: bool = True) -> Any:
     """What was recorded of a file's blocks, whose signatures are verified, or are not."""
     from chain.signed import Signatures
     from ingest.services.imports import import_file
-    from rewind.services.filters import MAINNET_GENESIS_HASH
+    from rewind.recording.services.filters import MAINNET_GENESIS_HASH
 
     return import_file(
         path,

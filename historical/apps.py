@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 
 
 def _ledger_check() -> dict[str, Any]:
-    from historical.services.readiness import ledger_state
+    from historical.coverage.services.readiness import ledger_state
 
     return ledger_state(now_seconds=time.time(), longest_lag_seconds=settings.READY_MAX_LAG_SECONDS)
 

@@ -14,6 +14,8 @@ from chain.units import Slot, UnixTimestamp
 from gaps.coverage import CoverageConfig, window_of
 from gaps.errors import EmptyRange
 from gateway.calls import Call
+from historical.blocks.services import blocks, bounds
+from historical.blocks.services.block_lists import slots_between, slots_from
 from historical.configs import (
     AddressConfig,
     BlockConfig,
@@ -22,6 +24,7 @@ from historical.configs import (
     StatusesConfig,
     TransactionConfig,
 )
+from historical.coverage.services import coverage
 from historical.errors import (
     BadPaginationToken,
     Base58Unsupported,
@@ -44,7 +47,7 @@ from historical.errors import (
     TooManySignatures,
     UnsupportedTransactionVersion,
 )
-from historical.filters import Filters
+from historical.remote.services.remote_history import RemoteReads, is_below
 from historical.results import (
     AddressSignature,
     AddressTransactions,
@@ -54,10 +57,9 @@ from historical.results import (
     SignatureStatuses,
     TransactionEntry,
 )
-from historical.services import address_pages, addresses, blocks, bounds, coverage, transactions
-from historical.services.address_pages import Page, SortOrder
-from historical.services.block_lists import slots_between, slots_from
-from historical.services.remote_history import RemoteReads, is_below
+from historical.transactions.filters import Filters
+from historical.transactions.services import address_pages, addresses, transactions
+from historical.transactions.services.address_pages import Page, SortOrder
 from jsonrpc.methods import MethodTable
 from jsonrpc.node_params import NodeWord
 from jsonrpc.params import U64, USIZE

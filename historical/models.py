@@ -12,7 +12,7 @@ from sealed.damage import Damage
 
 class Block(models.Model):
     """A produced slot. `body` holds the transactions in the standard node's `json` encoding,
-    compressed in frames (historical/block_bodies.py); `frames` are the frames' end offsets in it. A
+    compressed in frames (blocks/bodies.py); `frames` are the frames' end offsets in it. A
     sealed block has no body, and no rows of its transactions: see SealedBlock.
     """
 
@@ -75,7 +75,7 @@ class Transaction(models.Model):
 
 
 class AddressEntries(models.Model):
-    """Where an address occurs in a run of slots of one segment (historical/segments.py)."""
+    """Where an address occurs in a run of slots of one segment (transactions/segments.py)."""
 
     pk = models.CompositePrimaryKey("address", "first_slot")
     first_slot = SlotColumn(help_text="The lowest slot of the run")
@@ -167,7 +167,7 @@ class SealedRange(models.Model):
     unindexed = ArrayField(
         models.BigIntegerField(),
         default=list,
-        help_text="Segments (historical/segments.py) with sealed blocks whose address entries are"
+        help_text="Segments (transactions/segments.py) with sealed blocks whose address entries are"
         " not packed yet",
     )
     unsealable = ArrayField(
@@ -205,7 +205,7 @@ class SealedBlock(models.Model):
     sealed_range = models.BigIntegerField(help_text="The number of its SealedRange")
     entries = models.BinaryField(
         help_text="Of each transaction its signature, the number of its error in `errs`, and a"
-        " checksum (historical/sealed_entries.py)"
+        " checksum (historical/sealed/entries.py)"
     )
     errs = ArrayField(models.TextField(), help_text="The block's different errors, JSON")
     memo_positions = ArrayField(models.IntegerField())
@@ -220,7 +220,7 @@ class SealedBlock(models.Model):
 
 
 class PackedTexts(models.Model):
-    """A frame of transactions' texts (historical/packed_texts.py) of one block or several."""
+    """A frame of transactions' texts (sealed/packed_texts.py) of one block or several."""
 
     id = models.BigAutoField(primary_key=True)
     sealed_range = models.BigIntegerField()
@@ -236,7 +236,7 @@ class PackedTexts(models.Model):
 
 
 class IndexRun(models.Model):
-    """Sorted blocks of index entries (historical/packed_index.py). Runs of one range are merged
+    """Sorted blocks of index entries (sealed/packed_index.py). Runs of one range are merged
     into larger ones.
     """
 

@@ -7,8 +7,8 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from historical.services import sealing
-from historical.services.sealed_life import LEDGER
+from historical.sealed.services import sealing
+from historical.sealed.services.sealed_life import LEDGER
 from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call

@@ -16,8 +16,8 @@ from gateway.node_json import (
     TransactionError,
 )
 from jsonrpc.wire import As, Result
-from rewind.results.completeness import Completeness
-from rewind.results.missing_rules import MissingRuleEntry
+from rewind.accounts.results.completeness import Completeness
+from rewind.replay.results.missing_rules import MissingRuleEntry
 
 _Signature: TypeAlias = Annotated[str, As(Signature)]
 

@@ -10,7 +10,7 @@ class RewindConfig(AppConfig):
     def ready(self) -> None:
         from django.conf import settings
 
-        from rewind.store import cold_store
+        from rewind.sealed.store import cold_store
 
         cold_store.configure(
             cold_store.Terms(

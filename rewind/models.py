@@ -5,17 +5,16 @@ from django.db import models
 from django.db.models import Q
 
 from chain.blocks import Granularity
-from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
+from columns.keys import HashColumn, PubkeyColumn
 from columns.numbers import SlotColumn, U64Column
 from columns.packed_data import PackedDataColumn
 from gaps.slot_gap import SlotGap
-from rewind import (  # noqa: F401  (for Django)
-    baseline_models,
-    proof_models,
-    replay_models,
-    sealed_models,
-)
+from rewind.baselines import models as baseline_models  # noqa: F401  (for Django)
+from rewind.jobs import models as job_models  # noqa: F401  (for Django)
 from rewind.positions import END_OF_SLOT
+from rewind.proof import models as proof_models  # noqa: F401  (for Django)
+from rewind.replay import models as replay_models  # noqa: F401  (for Django)
+from rewind.sealed import models as sealed_models  # noqa: F401  (for Django)
 
 
 class Owner(models.Model):
@@ -50,7 +49,7 @@ class FilteredPubkey(models.Model):
 
 
 class AccountChange(models.Model):
-    """An account as one write left it. Partitioned by slot (rewind/store/partitions.py); each
+    """An account as one write left it. Partitioned by slot (recording/store/partitions.py); each
     partition has the unique index on the key, the table as a whole has none.
     """
 
@@ -123,7 +122,7 @@ class SlotOwners(models.Model):
     """Which accounts a slot left changed, by owner: what a program's subscription is found by."""
 
     slot = SlotColumn(primary_key=True)
-    accounts = models.BinaryField(help_text="rewind/sealing/slot_owners.py")
+    accounts = models.BinaryField(help_text="rewind/sealed/packing/slot_owners.py")
 
     def __str__(self) -> str:
         return f"accounts of slot {self.slot}"
@@ -160,42 +159,6 @@ class Gap(SlotGap):
 
     class Meta(SlotGap.Meta):
         verbose_name = "archive gap"
-
-
-class ProgramBuild(models.Model):
-    """A build of a program and the slots in which it ran, given by the operator."""
-
-    class Loader(models.IntegerChoices):
-        DEPRECATED = 1, "BPFLoader1"
-        FINAL = 2, "BPFLoader2"
-        UPGRADEABLE = 3, "BPFLoaderUpgradeable"
-
-    program = PubkeyColumn(max_length=32)
-    code_key = PubkeyColumn(
-        max_length=32, help_text="Where an upgradeable program has its code; else the program"
-    )
-    loader = models.SmallIntegerField(choices=Loader.choices)
-    from_slot = SlotColumn(help_text="The first slot in which it was called")
-    to_slot = SlotColumn(null=True, help_text="The last one; none: it still is")
-    size = models.IntegerField()
-    digest = HashColumn(max_length=32, help_text="SHA-256 of the ELF file")
-    code = PackedDataColumn()
-    source = models.TextField()
-    recorded_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["program", "-from_slot"]
-        indexes = [models.Index(fields=["code_key"], name="rewind_builds_by_code")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(to_slot__isnull=True) | Q(to_slot__gte=models.F("from_slot")),
-                name="a_build_ends_after_it_began",
-            ),
-            models.UniqueConstraint(fields=["program", "from_slot"], name="one_build_at_a_time"),
-        ]
-
-    def __str__(self) -> str:
-        return f"build of {self.program} from slot {self.from_slot}"
 
 
 class ProgramIdl(models.Model):
@@ -265,149 +228,6 @@ class ArchiveState(models.Model):
 
     def __str__(self) -> str:
         return "the archive's state"
-
-
-class ReplayTally(models.Model):
-    """What replaying a day's transactions that call a program came to: `verified` ended as the
-    chain says, `diverged` did not, `unverified` could not be replayed.
-    """
-
-    pk = models.CompositePrimaryKey("day", "program")
-    day = models.DateField(help_text="UTC day of the replay")
-    program = PubkeyColumn(max_length=32)
-    verified = models.BigIntegerField(default=0)
-    diverged = models.BigIntegerField(default=0)
-    unverified = models.BigIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"{self.program} on {self.day}"
-
-
-class AuditedDay(models.Model):
-    """The replay audit of one UTC day, each transaction counted once."""
-
-    day = models.DateField(primary_key=True)
-    verified = models.BigIntegerField(default=0)
-    diverged = models.BigIntegerField(default=0)
-    unverified = models.BigIntegerField(default=0)
-    reasons = models.JSONField(default=dict, help_text="Why not replayed: {reason: count}")
-    passed_over = models.BigIntegerField(
-        default=0, help_text="Slots that the audit left out because it fell behind"
-    )
-
-    class Meta:
-        ordering = ["-day"]
-        verbose_name = verbose_name_plural = "replay audit"
-
-    def __str__(self) -> str:
-        return f"replay audit of {self.day}"
-
-
-class Divergence(models.Model):
-    """A replay that did not end as the chain says: the archive or the engine is wrong."""
-
-    slot = SlotColumn()
-    position = models.IntegerField()
-    signature = SignatureColumn(max_length=64, unique=True)
-    programs = ArrayField(PubkeyColumn(max_length=32))
-    fields = ArrayField(models.TextField(), help_text="What differs")
-    differences = models.JSONField(help_text="[{field, expected, found}]")
-    found_at = models.DateTimeField()
-    tried_at = models.DateTimeField()
-    reason = models.TextField(blank=True, help_text="Why the last replay had no result")
-    resolved_at = models.DateTimeField(
-        null=True, blank=True, help_text="When a later replay ended as the chain says"
-    )
-
-    class Meta:
-        ordering = ["-found_at"]
-        indexes = [
-            models.Index(
-                fields=["-found_at"],
-                condition=Q(resolved_at__isnull=True),
-                name="rewind_open_divergences",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"divergence of {str(self.signature)[:8]}…"
-
-
-class SimulationJob(models.Model):
-    """Simulations that a customer handed in at once: transactions times positions."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        CANCELLED = "cancelled"
-        FAILED = "failed"
-
-    id = models.UUIDField(primary_key=True)
-    key_id = models.BigIntegerField(db_index=True, help_text="The API key that handed it in")
-    tier = models.TextField()
-    client_reference = models.TextField(  # noqa: DJ001  (many jobs have none)
-        null=True, help_text="The caller's own name for it: handed in twice it is one job"
-    )
-    state = models.TextField(choices=State.choices, default=State.QUEUED)
-    request = models.JSONField(help_text="The job as it was handed in")
-    total = models.IntegerField(help_text="Simulations")
-    done = models.IntegerField(default=0)
-    failed = models.IntegerField(default=0, help_text="Of those done: answered with an error")
-    stored_bytes = models.BigIntegerField(default=0, help_text="Of results, unpacked")
-    submitted_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True)
-    finished_at = models.DateTimeField(null=True)
-    expires_at = models.DateTimeField(null=True, help_text="When its results are deleted")
-    failure = models.TextField(blank=True)
-    # Incremented when a worker begins a turn (it is odd then), when it ends, and when the worker
-    # is found to be gone: a worker's writes count only while the number is the one it took.
-    turn = models.IntegerField(default=0)
-    due_at = models.DateTimeField(help_text="When its worker counts as gone")
-    tries = models.SmallIntegerField(
-        default=0, help_text="Workers that were gone since the last result"
-    )
-
-    class Meta:
-        ordering = ["-submitted_at"]
-        indexes = [
-            models.Index(
-                fields=["due_at"],
-                condition=Q(state__in=["queued", "running"]),
-                name="rewind_open_jobs",
-            ),
-            models.Index(
-                fields=["expires_at"],
-                condition=Q(expires_at__isnull=False),
-                name="rewind_finished_jobs",
-            ),
-        ]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["key_id", "client_reference"], name="one_job_per_key_and_reference"
-            ),
-            models.CheckConstraint(
-                condition=Q(done__gte=0)
-                & Q(done__lte=models.F("total"))
-                & Q(failed__lte=models.F("done")),
-                name="a_job_has_done_no_more_than_all",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"simulation job {self.id}"
-
-
-class SimulationResult(models.Model):
-    """One answer of a job, in the order of the job."""
-
-    pk = models.CompositePrimaryKey("job_id", "number")
-    job = models.ForeignKey(SimulationJob, models.CASCADE, db_index=False)
-    number = models.IntegerField(help_text="From 0: the job's transactions, each at each position")
-    answer = PackedDataColumn(help_text="JSON: {context, value} or {error}")
-
-    def __str__(self) -> str:
-        return f"result {self.number} of job {self.job_id}"
 
 
 class DroppedAccount(models.Model):

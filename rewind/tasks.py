@@ -13,19 +13,14 @@ from django.utils import timezone
 
 from rewind.calls import call_job, is_crowded
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.methods.jobs import simulate
-from rewind.services import (
-    audit,
-    moving,
-    proving,
-    sealing,
-    segments,
-    stake_turns,
-)
-from rewind.services.jobs import running, upkeep
-from rewind.services.replays import keeping
-from rewind.services.sealed_life import ARCHIVE
-from rewind.store.object_store import StoreFault
+from rewind.jobs.methods import simulate
+from rewind.jobs.services import running, upkeep
+from rewind.proof.services import proving, stake_turns
+from rewind.replay.services import audit
+from rewind.replay.services.replays import keeping
+from rewind.sealed.services import moving, sealing, segments
+from rewind.sealed.services.sealed_life import ARCHIVE
+from rewind.sealed.store.object_store import StoreFault
 from sealed.life import seal_for
 from shared_state import task_faults
 from shared_state.outages import until_next_call

@@ -5,8 +5,13 @@ from django.urls import path
 from gateway.endpoint import RpcEndpoint
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import ARCHIVE
-from rewind.methods import accounts, changes, coverage, explaining, jobs, proofs, simulation
-from rewind.methods.table import methods
+from rewind.accounts.methods import accounts, changes
+from rewind.coverage import methods as coverage
+from rewind.explained import methods as explaining
+from rewind.jobs import methods as jobs
+from rewind.method_table import methods
+from rewind.proof import methods as proofs
+from rewind.replay import methods as simulation
 
 # Importing a module of methods puts them into the table.
 __all__ = [

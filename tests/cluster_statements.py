@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 
 from columns import clusters, raw_queries
-from config.cluster import SPREAD
+from config.running.cluster import SPREAD
 
 COLUMNS = {each.table: each.column for each in SPREAD}
 _BESIDE = {"rewind_accountsegments": "rewind_accountchange"}

@@ -216,7 +216,7 @@ def django_db_setup(
     from django.db import connection
     from django.test import TransactionTestCase
 
-    from config.engine import keep_timeouts, require_fit
+    from config.running.engine import keep_timeouts, require_fit
     from tests import emptying
 
     TransactionTestCase._fixture_teardown = emptying.teardown  # type: ignore[method-assign]
@@ -270,7 +270,8 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(autouse=True)
 def _partitions_of_this_test() -> None:
     """What a test that was rolled back had made is not there any more."""
-    from rewind.store import open_blocks, owners, partition_cache
+    from rewind.recording.store import owners, partition_cache
+    from rewind.sealed.store import open_blocks
 
     for module in (open_blocks, owners, partition_cache):
         module.forget()

@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _LARGEST_MESSAGE = 131_072
 # The modules that read the environment as they are imported.
 OF_THE_ENVIRONMENT = (
-    *("config.archive_settings", "config.history_settings"),
-    *("config.settings", "config.web_limits"),
+    *("config.environment.archive_settings", "config.environment.history_settings"),
+    *("config.settings", "config.environment.web_limits"),
 )
 _LOADED = (
     "config.management.commands.backup",

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from config.kept_secrets import kept_secret_key, metrics_token
+from config.environment.kept_secrets import kept_secret_key, metrics_token
 
 
 def readyz(client: Any) -> tuple[int, dict[str, Any]]:

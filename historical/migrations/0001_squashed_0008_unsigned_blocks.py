@@ -371,7 +371,7 @@ class Migration(migrations.Migration):
                 (
                     "entries",
                     models.BinaryField(
-                        help_text="Of each transaction its signature, the number of its error in `errs`, and a checksum (historical/sealed_entries.py)"
+                        help_text="Of each transaction its signature, the number of its error in `errs`, and a checksum (historical/sealed/entries.py)"
                     ),
                 ),
                 (
@@ -436,7 +436,7 @@ class Migration(migrations.Migration):
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.BigIntegerField(),
                         default=list,
-                        help_text="Segments (historical/segments.py) with sealed blocks whose address entries are not packed yet",
+                        help_text="Segments (transactions/segments.py) with sealed blocks whose address entries are not packed yet",
                         size=None,
                     ),
                 ),

@@ -1,6 +1,6 @@
 """EXISTS queries: several in one prepared statement, for checks that run every second.
 
-The ORM takes a millisecond to build each, and they are asked for ever (config/due_checks.py).
+The ORM takes a millisecond to build each, and they are asked for ever (workers/due_checks.py).
 """
 
 from datetime import datetime

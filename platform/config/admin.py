@@ -10,4 +10,6 @@ for _model in (User, Group, StaticDevice, TOTPDevice):
     if admin.site.is_registered(_model):
         admin.site.unregister(_model)
 
-from config import admin_audit, admin_users  # noqa: E402, F401  (registers the pages)
+# Each registers its own.
+import config.staff_pages.audit  # noqa: E402
+import config.staff_pages.users  # noqa: E402, F401

@@ -9,12 +9,10 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         # Not sooner: they need the models of Django's apps.
-        from config import (
-            checks,  # noqa: F401  (Django's system checks)
-            task_connections,  # noqa: F401  (receives Celery's signals)
-        )
-        from config.cluster import spread_empty
-        from config.staff_roles import keep_roles
+        from config import checks  # noqa: F401  (Django's system checks)
+        from config.running.cluster import spread_empty
+        from config.staff_pages.roles import keep_roles
+        from config.workers import task_connections  # noqa: F401  (receives Celery's signals)
 
         keep_roles()
         # Each app sends it: with the last one every table is there.

@@ -6,8 +6,8 @@ import warnings
 from celery import Celery
 from celery.signals import beat_init, setup_logging
 
-from config import kombu_acks  # noqa: F401  (repairs kombu)
-from config.celery_worker import Progress
+from config.workers import kombu_acks  # noqa: F401  (repairs kombu)
+from config.workers.celery_worker import Progress
 from shared_state import heartbeats
 
 # Celery warns of root because of pickle, which settings.CELERY_ACCEPT_CONTENT does not accept; in a

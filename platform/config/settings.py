@@ -9,20 +9,25 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from chain.derived_keys import derived_keypair
-from config import env
-from config.admin_theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
-from config.archive_settings import *  # noqa: F403  (every one of them is a setting)
 from config.checks import SILENCED
-from config.databases import database_of, shared_memory
-from config.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
-from config.history_settings import *  # noqa: F403  (likewise)
-from config.kept_secrets import kept_addresses, kept_secret_key, kept_tip_seed, metrics_token
-from config.logs import FORMATS, LEVELS, logging_of
-from config.mail import mail_settings
-from config.redis_urls import broker_of, redis_url
-from config.standard_methods import STANDARD_METHODS
+from config.environment import env
+from config.environment.archive_settings import *  # noqa: F403  (every one of them is a setting)
+from config.environment.databases import database_of, shared_memory
+from config.environment.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
+from config.environment.history_settings import *  # noqa: F403  (likewise)
+from config.environment.kept_secrets import (
+    kept_addresses,
+    kept_secret_key,
+    kept_tip_seed,
+    metrics_token,
+)
+from config.environment.mail import mail_settings
+from config.environment.redis_urls import broker_of, redis_url
+from config.environment.standard_methods import STANDARD_METHODS
+from config.environment.web_limits import *  # noqa: F403  (every one of them is a setting)
+from config.output.logs import FORMATS, LEVELS, logging_of
+from config.staff_pages.theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.version import VERSION  # noqa: F401  (a setting)
-from config.web_limits import *  # noqa: F403  (every one of them is a setting)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -195,16 +200,16 @@ INSTALLED_APPS = [
 # call), so sessions, sign-in, CSRF and static files stand behind AdminMiddleware.
 MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
-    "config.page_headers.PageHeadersMiddleware",
+    "config.pages.page_headers.PageHeadersMiddleware",
     "config.middleware.AdminMiddleware",
 ]
 ADMIN_PATHS = ("/admin/", "/static/", "/portal/", "/docs/")
 ADMIN_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.content_policy.ContentPolicyMiddleware",
+    "config.pages.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.PageCompressionMiddleware",
-    "config.shown_pages.ShownPagesMiddleware",
+    "config.pages.shown_pages.ShownPagesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -233,7 +238,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.page_context.version",
+                "config.pages.page_context.version",
             ]
         },
     }
@@ -344,8 +349,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 5.0,
 }
 # They report progress, so that a hang is noticed.
-CELERY_WORKER_CONSUMER = "config.celery_worker:WatchedConsumer"
-CELERY_BEAT_SCHEDULER = "config.clock:Clock"
+CELERY_WORKER_CONSUMER = "config.workers.celery_worker:WatchedConsumer"
+CELERY_BEAT_SCHEDULER = "config.workers.clock:Clock"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 1
 CELERY_TIMEZONE = "UTC"
 # How long a SIGTERM waits for the running task, so that stopping is a matter of seconds.

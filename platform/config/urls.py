@@ -4,10 +4,10 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from config.admin_find import find
-from config.admin_home import fix_now, live, live_charts
-from config.front import front_page, live_strip
-from config.server_error import server_error
+from config.pages.front import front_page, live_strip
+from config.pages.server_error import server_error
+from config.staff_pages.find import find
+from config.staff_pages.home import fix_now, live, live_charts
 from gateway.sign_in import limited_sign_in
 from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword

@@ -36,7 +36,7 @@ class IngestConfig(AppConfig):
 
     def ready(self) -> None:
         from gateway.health import add_check, add_notice
-        from historical.services.remote_history import check_chain_by
+        from historical.remote.services.remote_history import check_chain_by
 
         add_check("stream", _stream_check)
         add_notice("following", _following)

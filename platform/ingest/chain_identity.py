@@ -10,12 +10,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from chain.units import Slot
-from historical.services.blocks import blockhashes
+from historical.blocks.services.blocks import blockhashes
 from ingest.errors import AnotherBlock, OtherChain, OtherLocalnet, WrongChain, other_genesis
 from ingest.sources import own_localnet
 from ingest.store import chains
 from localnet.genesis_file import genesis_hash_in
-from rewind.services import epochs, filters
+from rewind.coverage.services import epochs
+from rewind.recording.services import filters
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import ClosedSlot, slot_record
 from upstream.node import Node, NodeError, NodeUnreachable

@@ -3,7 +3,7 @@
 from django.core.management.base import CommandError, CommandParser
 from solders.pubkey import Pubkey
 
-from rewind.services.filters import MAINNET_GENESIS_HASH
+from rewind.recording.services.filters import MAINNET_GENESIS_HASH
 
 NAMES = {
     "mainnet": MAINNET_GENESIS_HASH,

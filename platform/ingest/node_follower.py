@@ -13,10 +13,10 @@ from chain.signed import Signatures
 from chain.units import Slot
 from embedded.notify import allowed, progress
 from gaps.slot_gap import GapStatus
+from historical.blocks.services.bounds import newest_slot_or_none
+from historical.coverage.services.gaps import ledger_gaps
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
-from historical.services.bounds import newest_slot_or_none
-from historical.services.gaps import ledger_gaps
 from ingest import chain_identity
 from ingest.event_publisher import events_of_finalized
 from ingest.follower_state import FollowerState, publish

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.health import NotReady
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from ingest.follower_state import StreamState, published
 
 # Why a chain is not followed at the moment: the name, and what an operator can do.

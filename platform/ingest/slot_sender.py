@@ -11,16 +11,16 @@ from django.db import connection
 
 from embedded.notify import progress
 from gaps.slot_gap import GapStatus
-from historical.store import blocks as ledger
+from historical.blocks.store import blocks as ledger
 from ingest import slot_queue
 from ingest.calls import call_ingest
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import open_gaps
 from ingest.slot_queue import Payload
 from ingest.source_lock import SourceLock
-from rewind.services import slots as archive
-from rewind.store.gaps import damaged_among
-from rewind.store.slots import first_kept_slot
+from rewind.recording.services import slots as archive
+from rewind.recording.store.gaps import damaged_among
+from rewind.recording.store.slots import first_kept_slot
 from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)

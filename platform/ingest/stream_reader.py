@@ -18,7 +18,7 @@ from ingest.chain_identity import SameChain
 from ingest.errors import ChainBroken
 from ingest.sources import Stream, validator_stores_untouched
 from ingest.stream_sink import Sink
-from rewind.services import slots as archive
+from rewind.recording.services import slots as archive
 from shared_state.outages import AWAY
 from shared_state.pace import slots_in
 from upstream.geyser.assembly import Assembler

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from historical.services.sealed_life import LEDGER
-from rewind.services.sealed_life import ARCHIVE
+from historical.sealed.services.sealed_life import LEDGER
+from rewind.sealed.services.sealed_life import ARCHIVE
 from sealed.life import SealedLife
 
 LIVES: tuple[SealedLife[Any], ...] = (ARCHIVE, LEDGER)

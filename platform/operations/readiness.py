@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from operations import store
 from operations.readings.present import MOMENT_SECONDS
 from operations.readings.processes import REMEDY, read_processes

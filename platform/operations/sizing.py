@@ -17,8 +17,8 @@ from operations.readings.ratios import (
     measured_ratios,
     measured_writes,
 )
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from shared_state import clock, heartbeats
 
 _GB, _TB, _DAY = 10**9, 10**12, 86_400

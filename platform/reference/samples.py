@@ -9,9 +9,10 @@ from django.db import DatabaseError
 from solders.signature import Signature
 
 from chain.commitment import TransactionDetails, TransactionEncoding
-from historical.services import blocks, bounds, transactions
+from historical.blocks.services import blocks, bounds
+from historical.transactions.services import transactions
 from jsonrpc.errors import RpcError
-from rewind.services.slots import bounds as archive_bounds
+from rewind.recording.services.slots import bounds as archive_bounds
 
 log = logging.getLogger(__name__)
 

@@ -8,16 +8,17 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from historical.blocks.services import blocks
+from historical.blocks.store import blocks as ledger
 from historical.errors import UnsupportedTransactionVersion
-from historical.services import blocks, recorded_transactions
-from historical.store import blocks as ledger
+from historical.transactions.services import recorded_transactions
 from livefeed.messages import Level
+from rewind.accounts.services.newest import accounts_after
+from rewind.accounts.services.owned_between import is_filtered, owned_between
+from rewind.accounts.services.written_between import Written as StoredWrite
+from rewind.accounts.services.written_between import archived_links, written_between
 from rewind.errors import ArchiveDamaged
-from rewind.services import slots as archive
-from rewind.services.newest import accounts_after
-from rewind.services.owned_between import is_filtered, owned_between
-from rewind.services.written_between import Written as StoredWrite
-from rewind.services.written_between import archived_links, written_between
+from rewind.recording.services import slots as archive
 from subscriptions import stored_blocks
 from subscriptions.content import Content, Written, account_of
 from subscriptions.kinds import (

@@ -27,7 +27,7 @@ from livefeed.messages import (
     Received,
     Rooted,
 )
-from rewind.services.newest import newest_accounts
+from rewind.accounts.services.newest import newest_accounts
 from shared_state.outages import AWAY
 from subscriptions.content import Content, content_of
 from subscriptions.kinds import CLOCK_KEY, Subscription, is_mint

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from historical.services.stored_content import Unreadable
+from historical.blocks.services.stored_content import Unreadable
 from livefeed.messages import Answer, Level
 from shared_state.outages import AWAY
 from subscriptions import history

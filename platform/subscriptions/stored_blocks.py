@@ -10,9 +10,9 @@ from chain.encodings import b58decode, b58encode
 from chain.transaction_json import wire_from_json
 from chain.transactions import BadTransaction
 from chain.units import Slot, UnixTimestamp
-from historical.services.stored_content import Unreadable, transactions_of
-from historical.store import blocks as ledger
-from historical.store.blocks import BlockRow
+from historical.blocks.services.stored_content import Unreadable, transactions_of
+from historical.blocks.store import blocks as ledger
+from historical.blocks.store.blocks import BlockRow
 from subscriptions.content import Ran
 
 _decode = msgspec.json.Decoder().decode

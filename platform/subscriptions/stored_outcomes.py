@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from solders.signature import Signature
 
-from historical.services.recorded_transactions import place_of
-from historical.services.transactions import MAX_SIGNATURES, signature_statuses
+from historical.transactions.services.recorded_transactions import place_of
+from historical.transactions.services.transactions import MAX_SIGNATURES, signature_statuses
 from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)

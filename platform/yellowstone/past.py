@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from historical.store import blocks as ledger
-from historical.store.transactions import signatures_of
+from historical.blocks.store import blocks as ledger
+from historical.transactions.store.transactions import signatures_of
 from livefeed.messages import Level
+from rewind.accounts.services.owned_between import OwnedSlots, OwnedWrite, owned_between
+from rewind.accounts.services.written_between import Written, written_between
 from rewind.errors import ArchiveDamaged
-from rewind.services import slots as archive
-from rewind.services.owned_between import OwnedSlots, OwnedWrite, owned_between
-from rewind.services.written_between import Written, written_between
+from rewind.recording.services import slots as archive
 from subscriptions import stored_blocks
 from upstream.geyser.cuckoo import HashedKeys
 from upstream.geyser.messages import block_meta, transaction_info

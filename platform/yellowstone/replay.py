@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from historical.services.stored_content import Unreadable
+from historical.blocks.services.stored_content import Unreadable
 from livefeed.messages import Answer
 from shared_state.outages import AWAY
 from upstream.geyser.request_filters import Filters

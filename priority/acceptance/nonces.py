@@ -12,7 +12,7 @@ from chain.nonces import NONCE_AUTHORITY, NonceUse, why_unusable
 from chain.transactions import Wire
 from jsonrpc.errors import RpcError
 from priority.refusals import NonceUnusable
-from rewind.services import nonces as archive
+from rewind.accounts.services import nonces as archive
 from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)

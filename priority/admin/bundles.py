@@ -13,8 +13,8 @@ from priority.admin.fates import slots_after, state_label
 from priority.admin.list_filters import StateFilter
 from priority.admin.lookup import bundle_condition
 from priority.models import Bundle, Submission
-from rewind.admin.explained import explained_of
-from rewind.admin.replay_pages import replays_of
+from rewind.explained.admin.explained import explained_of
+from rewind.replay.admin.replay_pages import replays_of
 from staff.columns import column
 from staff.formatting import ago, coded, grouped, in_full, shortened, utc
 from staff.read_only import LongListAdmin

@@ -11,8 +11,8 @@ from priority.admin.fates import OUTCOME_HUES, in_words, later, state_label
 from priority.fates.reasons import OURS, REASONS, name_of
 from priority.models import Attempt, Submission
 from priority.submissions import State
-from rewind.admin.explained import explained_of
-from rewind.admin.replay_pages import replays_of
+from rewind.explained.admin.explained import explained_of
+from rewind.replay.admin.replay_pages import replays_of
 from staff.formatting import badge, in_units, link, milliseconds, plain, with_sol
 from tipping.models import TipAddress, TipSweep, TipSweepPart
 

@@ -17,7 +17,7 @@ from priority.results import (
     SlotContext,
 )
 from priority.submissions import State
-from rewind.services.slots import bounds
+from rewind.recording.services.slots import bounds
 from shared_state.redis_client import client
 
 _STATUSES = {State.RECEIVED: "Pending", State.SENT: "Pending", State.LANDED: "Landed"}

@@ -33,12 +33,12 @@ from priority.simulated import (
 )
 from priority.simulation.bundles import Bundle, Tried, try_at, try_now
 from priority.simulation.snapshots import Wanted, Wishes, snapshots, writable_accounts
+from rewind.accounts.methods.positions import Anchor, asked
 from rewind.errors import BadPosition
-from rewind.methods.positions import Anchor, asked
-from rewind.methods.simulation import SIMULATION_ERRORS
 from rewind.positions import Asked
-from rewind.results import missing_rules
-from rewind.services.slots import bounds
+from rewind.recording.services.slots import bounds
+from rewind.replay.methods import SIMULATION_ERRORS
+from rewind.replay.results import missing_rules
 from simulator.outcome import Outcome
 
 MOST_TRANSACTIONS = 4

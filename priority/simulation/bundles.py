@@ -12,14 +12,14 @@ from chain.commitment import Commitment
 from chain.units import Slot
 from priority.errors import HeadMoved
 from priority.simulation.head import mints_of, read_head, recent_blockhashes
+from rewind.accounts.results.completeness import Completeness
+from rewind.accounts.services.completeness import completeness
 from rewind.errors import StateNotRecorded
 from rewind.positions import Asked
-from rewind.results.completeness import Completeness
-from rewind.services.completeness import completeness
-from rewind.services.past_state import past
-from rewind.services.prefetching import ReaderAhead
-from rewind.services.replay import missing_rules
-from rewind.services.running import engine_errors, run_in_order
+from rewind.replay.services.past_state import past
+from rewind.replay.services.prefetching import ReaderAhead
+from rewind.replay.services.replay import missing_rules
+from rewind.replay.services.running import engine_errors, run_in_order
 from simulator import addresses
 from simulator.client import simulate
 from simulator.errors import AccountsMissing

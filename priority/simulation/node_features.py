@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
 from priority.simulation.node_accounts import read_accounts
-from rewind.services.features import missing_of, unheard_of
+from rewind.replay.services.features import missing_of, unheard_of
 from simulator.features import feature_set_of, known_features, mainnet_features
 from simulator.missing_rules import MissingRule, activated_at, features_to_ask_for
 from upstream.connection_pool import ConnectionPool

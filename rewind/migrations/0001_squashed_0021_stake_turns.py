@@ -1282,7 +1282,7 @@ class Migration(migrations.Migration):
             name="SlotOwners",
             fields=[
                 ("slot", columns.numbers.SlotColumn(primary_key=True, serialize=False)),
-                ("accounts", models.BinaryField(help_text="rewind/sealing/slot_owners.py")),
+                ("accounts", models.BinaryField(help_text="rewind/sealed/packing/slot_owners.py")),
             ],
         ),
         migrations.CreateModel(

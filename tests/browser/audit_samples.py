@@ -21,9 +21,11 @@ def fill(now: datetime) -> dict[str, Any]:
     from access.models import Tier
     from access.services.keys import issue_key
     from access.store import customer_by_name
-    from rewind.models import ArchiveState, Divergence, SimulationJob
-    from rewind.store import audits as store
-    from rewind.store.audits import Count
+    from rewind.jobs.models import SimulationJob
+    from rewind.models import ArchiveState
+    from rewind.replay.models import Divergence
+    from rewind.replay.store import audits as store
+    from rewind.replay.store.audits import Count
 
     chance = random.Random(4)
     programs = [Pubkey(bytes(32)), *(Pubkey(chance.randbytes(32)) for _ in range(9))]

@@ -60,7 +60,7 @@ def _builds(now: datetime) -> None:
     """Two builds of a program, the second of which still runs."""
     from solders.pubkey import Pubkey
 
-    from rewind.services.builds import add_build
+    from rewind.replay.services.builds import add_build
     from tests.simulator.elf import LOGS, SUCCEEDS
 
     program = Pubkey(bytes([200]) * 32)
@@ -80,7 +80,7 @@ def _idls(now: datetime) -> None:
     """IDLs of two programs, with and without a version."""
     from solders.pubkey import Pubkey
 
-    from rewind.services.idls import upload_idl
+    from rewind.explained.services.idls import upload_idl
 
     for number, more in (
         (201, b'"name": "a_program_with_a_long_name", "version": "1.20.3",'),

@@ -10,9 +10,9 @@ from solders.signature import Signature
 
 def kept_replay(customer: Any, signature: Signature) -> Any:
     """As if a member of the customer had made it; of staff without a customer."""
-    from rewind.replay_models import Replay
-    from rewind.services.replays.requests import AccountEdit, ReplayRequest
-    from rewind.services.replays.results import Proof, ReplayedTransaction, ReplayResult
+    from rewind.replay.models import Replay
+    from rewind.replay.services.replays.requests import AccountEdit, ReplayRequest
+    from rewind.replay.services.replays.results import Proof, ReplayedTransaction, ReplayResult
 
     payer, to, system = (str(Pubkey(bytes([number]) * 32)) for number in (7, 8, 0))
     request = ReplayRequest(accounts=(AccountEdit(payer, lamports=10**12),))

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Finding, RangeOrder
-from rewind.services import proving
-from rewind.services.recording import record_slots
+from rewind.proof.services import proving
+from rewind.recording.services.recording import record_slots
 from tests.browser.conftest import Watched
 from tests.browser.looking import barriers
 from tests.rewind.proved_chains import with_writes

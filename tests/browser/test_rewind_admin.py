@@ -19,7 +19,7 @@ PAGES = {
 def test_a_job_is_cancelled_and_a_replay_ordered_by_hand(watched: Callable[[], Any]) -> None:
     from django.utils import timezone
 
-    from rewind.models import SimulationJob
+    from rewind.jobs.models import SimulationJob
 
     visitor = watched()
     ids = fill(timezone.now())

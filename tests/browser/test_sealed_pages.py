@@ -59,13 +59,13 @@ def fill(cold: Path) -> None:
     """Slots of the archive that are hot, sealed and in the store, a damaged block, and a ledger
     whose lower ranges are sealed.
     """
-    from historical.services.recording import record_blocks
-    from rewind.sealed_models import SealedBlock, SealedSegment
-    from rewind.services import scrubbing
-    from rewind.services.recording import record_slots
-    from rewind.store import cold_store
-    from rewind.store.partition_cache import SEGMENT_SLOTS
-    from rewind.store.partitions import PARTITION_SLOTS
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.services.recording import record_slots
+    from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+    from rewind.recording.store.partitions import PARTITION_SLOTS
+    from rewind.sealed.models import SealedBlock, SealedSegment
+    from rewind.sealed.services import scrubbing
+    from rewind.sealed.store import cold_store
     from tests.historical.sealed_reads import seal as seal_ledger
     from tests.rewind.samples import block, signature, write
     from tests.rewind.sealed_forms import move, seal, use_folder

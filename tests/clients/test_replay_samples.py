@@ -12,7 +12,7 @@ from solders.message import Message, MessageV0, MessageV1, VersionedMessage
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from rewind.admin.replays.samples import samples_of
+from rewind.replay.admin.replays.samples import samples_of
 from tests.localnet.wallets import SOL, pay
 from tests.localnet_process import Localnet
 from tests.simulator.world import ENOUGH

@@ -16,13 +16,13 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from gaps.slot_gap import GapStatus
-from historical.services.gaps import ledger_gaps
+from historical.coverage.services.gaps import ledger_gaps
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
 from operations.readings.processes import DUTIES
 from operations.services.sampling import step_of
 from priority.models import Upstream
-from rewind.services.gaps import archive_gaps
+from rewind.coverage.services.gaps import archive_gaps
 from shared_state import heartbeats
 from shared_state.database_writes import CLAIMED
 from shared_state.redis_client import client as redis

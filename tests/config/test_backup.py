@@ -11,8 +11,8 @@ import pytest
 
 from embedded.addresses import embedded_addresses
 from embedded.servers import hold_run_dir, start_servers, stop_servers
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests import forked_commands
 from tests.databases import this_database
 from tests.historical.sealed_reads import seal as seal_ledger
@@ -73,11 +73,11 @@ def sealed_slots(request: pytest.FixtureRequest, cold: Path) -> None:
     """A merged segment in cold storage, a sealed partition, one of which a part is sealed, and a
     sealed range of the ledger.
     """
-    from historical.services.recording import record_blocks
-    from rewind.services.recording import record_slots
-    from rewind.services.sealing import Policy, seal_step
-    from rewind.store import cold_store
-    from rewind.store import sealing as store
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.services.recording import record_slots
+    from rewind.sealed.services.sealing import Policy, seal_step
+    from rewind.sealed.store import cold_store
+    from rewind.sealed.store import sealing as store
 
     request.getfixturevalue("committed")
     cold.mkdir()

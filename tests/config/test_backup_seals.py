@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.backup_seals import (
+from config.backup.backups import make_backup, restore_localnet, restore_secrets
+from config.backup.seals import (
     MANIFEST,
     SIGNATURE,
     BadBackup,
@@ -25,7 +26,6 @@ from config.backup_seals import (
     seal,
     signing_key,
 )
-from config.backups import make_backup, restore_localnet, restore_secrets
 from tests.config.test_backup import manage
 from tests.databases import this_database
 from tests.examples import examples

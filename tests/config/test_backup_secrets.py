@@ -14,7 +14,7 @@ from django.db import models
 from django.test import Client
 from django.utils import timezone
 
-from config.backup_seals import BadBackup, check_seal, decrypted, encrypted, signing_key
+from config.backup.seals import BadBackup, check_seal, decrypted, encrypted, signing_key
 from tests.config.test_backup import manage
 from tests.databases import this_database
 

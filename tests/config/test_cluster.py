@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.cluster import require_cluster
-from config.databases import database_of
-from config.engine import UnfitDatabase
+from config.environment.databases import database_of
+from config.running.cluster import require_cluster
+from config.running.engine import UnfitDatabase
 from tests.cluster import citus_is_used
 
 pytestmark = pytest.mark.skipif(citus_is_used(), reason="the suite's PostgreSQL is a cluster")

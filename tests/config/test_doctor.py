@@ -345,7 +345,7 @@ def test_conditions_of_alarms_are_said(doctor: Doctor) -> None:
     from django.utils import timezone
 
     from gaps.slot_gap import GapStatus
-    from rewind.services.gaps import archive_gaps
+    from rewind.coverage.services.gaps import archive_gaps
 
     long_ago = timezone.now().replace(year=2025)
     archive_gaps.open_gap(7, 9, status=GapStatus.MISSING, cause="stream_lost", now=long_ago)

@@ -15,11 +15,11 @@ from django.utils import timezone
 from alerts.models import Event
 from alerts.tasks import deliver_events
 from config.celery_app import app
-from config.clock import Clock
-from config.due_checks import QUESTIONS
-from historical.services.recording import record_blocks
-from rewind.services.recording import record_slots
-from rewind.store.partitions import PARTITION_SLOTS
+from config.workers.clock import Clock
+from config.workers.due_checks import QUESTIONS
+from historical.recording.services.recording import record_blocks
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from shared_state.redis_client import NAMESPACE, client
 from tests.databases import end_session
 from tests.patience import PATIENCE_SECONDS

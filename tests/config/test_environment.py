@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.env import BadEnvironment
+from config.environment.env import BadEnvironment
 from embedded.addresses import BadDatabaseUrl
 from tests import forked_commands
 

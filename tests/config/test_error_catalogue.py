@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from config.error_catalogue import page
+from config.pages.error_catalogue import page
 
 
 def test_the_page_of_errors_is_what_the_code_says():

@@ -10,7 +10,7 @@ from django.utils import timezone
 from access.errors import KeyRevoked
 from access.models import ApiKey
 from access.services import keys
-from config.first_run import BadCredentialsFile, ensure_credentials
+from config.running.first_run import BadCredentialsFile, ensure_credentials
 from portal.models import Member
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from access.models import ApiKey
-from config import front_live
+from config.pages import front_live
 from historical.models import Block
 from ingest import follower_state
 from ingest.follower_state import FollowerState

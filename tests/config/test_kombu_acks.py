@@ -17,7 +17,7 @@ from celery import Celery
 from kombu import Connection, Consumer, Queue
 
 from config.celery_app import app
-from config.redis_urls import broker_of
+from config.environment.redis_urls import broker_of
 from embedded.addresses import embedded_addresses
 from embedded.servers import Servers, start_servers, stop_servers
 from tests.patience import PATIENCE_SECONDS

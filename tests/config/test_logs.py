@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from config.json_lines import PROCESS
-from config.logs import logging_of
-from config.printing import JsonPrinter, LinePrinter
+from config.output.json_lines import PROCESS
+from config.output.logs import logging_of
+from config.output.printing import JsonPrinter, LinePrinter
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent

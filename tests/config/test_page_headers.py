@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.page_headers import without_secrets
+from config.pages.page_headers import without_secrets
 
 SECRET = "tmk_0123456789abcdefghijABCDEFGHIJ012345678"
 NESTED = quote(f"/admin/access/?q=1&api_key={SECRET}", safe="")

@@ -25,8 +25,8 @@ from redis.retry import Retry
 
 from config.celery_app import app
 from config.doctor import redis_checks
-from config.env import BadEnvironment
-from config.redis_urls import broker_of, redis_url
+from config.environment.env import BadEnvironment
+from config.environment.redis_urls import broker_of, redis_url
 from embedded.programs import wheel_programs
 from priority.fates.feed import redis_of
 from shared_state import script_socket

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config import store_env
-from config.env import BadEnvironment
+from config.environment import store_env
+from config.environment.env import BadEnvironment
 
 _SECRET = "hunter2hunter2"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from config.log_output import LogOutput
+from config.output.log_output import LogOutput
 from embedded.run_state import ProgramState, read_run_state
 
 SHELF = Path(__file__).resolve().parent.parent.parent / "platform"
@@ -37,8 +37,8 @@ while True:
 _SUPERVISE = """
 import json, os, sys
 from pathlib import Path
-from config.supervisor import supervise
-from config.watchdog import Patience
+from config.running.supervisor import supervise
+from config.running.watchdog import Patience
 from embedded.servers import Servers
 supervise(
     Path(sys.argv[1]),

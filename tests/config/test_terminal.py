@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from config import terminal
+from config.output import terminal
 
 
 @pytest.mark.django_db
@@ -18,7 +18,7 @@ def test_no_command_steers_a_terminal_with_what_others_wrote(
     from django.utils import timezone
     from solders.pubkey import Pubkey
 
-    from rewind.services.builds import add_build
+    from rewind.replay.services.builds import add_build
     from tests.simulator.elf import SUCCEEDS
 
     program = Pubkey([9] * 32)

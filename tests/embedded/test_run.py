@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 import pytest
 
-from config.ports import Port, hold_ports
+from config.running.ports import Port, hold_ports
 from embedded.passwords import server_passwords
 from embedded.run_state import read_run_state
 from tests import forked_commands

@@ -209,7 +209,7 @@ def test_a_call_whose_key_may_have_changed_is_counted_once(call, tier, begun):
 
 
 def test_a_removed_block_is_gone_with_the_commit(call):
-    from historical.services.removal import remove_blocks
+    from historical.recording.services.removal import remove_blocks
 
     assert call("getSlot")[1]["result"] == sample.SLOT
     assert call("getBlockTime", sample.SLOT)[1]["result"] is not None

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import zstandard
 
-from historical import packed_texts
-from historical.segment_dictionary import SegmentDictionary
+from historical.sealed import packed_texts
+from historical.sealed.dictionary import SegmentDictionary
 
 _HEAD = struct.Struct("<IBIIII")
 

@@ -16,9 +16,9 @@ from django.utils import timezone
 from chain.blocks import CURRENT_FORM, Form, SlotRecord, TransactionRecord
 from chain.encodings import b58encode
 from chain.units import Slot, UnixTimestamp
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.services.sealing import seal_step
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.services.sealing import seal_step
 from ingest.services import retention
 from ingest.services.slots import store_records
 from tests.historical.races import Commit, State, Version

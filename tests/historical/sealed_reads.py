@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
-from historical.services.sealing import seal_step
+from historical.sealed.services.sealing import seal_step
 from tests.conftest import Rpc
 
 HISTORICAL = "/historical"

@@ -228,7 +228,7 @@ def test_the_home_shows_only_what_one_may_see(
 
 
 def test_large_ledgers_are_not_counted_row_by_row(db: None, monkeypatch: Any) -> None:
-    from historical.store import overview
+    from historical.coverage.store import overview
 
     Block.objects.all().delete()
     for slot in range(1, 8):

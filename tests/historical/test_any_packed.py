@@ -8,24 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chain.encodings import b58encode
-from historical import packed_index, packed_texts
-from historical.packed_index import (
-    AddressIndex,
-    DamagedBlock,
-    SignatureIndex,
-    packed_place,
-    place_of,
-    signature_key,
-)
-from historical.packed_texts import DamagedFrame, OpenFrame, pack_frame, rewritten_texts
-from historical.sealed_entries import (
-    DamagedEntry,
-    PackedEntries,
-    SealedEntry,
-    pack_entries,
-    unpack_entries,
-)
-from historical.segment_dictionary import (
+from historical.sealed import packed_index, packed_texts
+from historical.sealed.dictionary import (
     DamagedDictionary,
     SegmentDictionary,
     common_keys,
@@ -33,6 +17,22 @@ from historical.segment_dictionary import (
     sealed,
     train,
 )
+from historical.sealed.entries import (
+    DamagedEntry,
+    PackedEntries,
+    SealedEntry,
+    pack_entries,
+    unpack_entries,
+)
+from historical.sealed.packed_index import (
+    AddressIndex,
+    DamagedBlock,
+    SignatureIndex,
+    packed_place,
+    place_of,
+    signature_key,
+)
+from historical.sealed.packed_texts import DamagedFrame, OpenFrame, pack_frame, rewritten_texts
 from tests.examples import examples
 from tests.historical.frames_of_before import pack_as_before
 

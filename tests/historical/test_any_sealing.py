@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from chain.blocks import SlotRecord
 from chain.encodings import b58encode
 from historical.models import SealedBlock
-from historical.services import index_merging, index_packing, sealing
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.services import index_merging, index_packing, sealing
 from tests.conftest import LEDGER_TABLES, Rpc
 from tests.examples import examples
 

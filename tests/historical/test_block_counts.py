@@ -7,8 +7,8 @@ import pytest
 from django.db import connection, transaction
 
 from historical.errors import BlockConflict
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
 from tests.rewind.samples import block
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)

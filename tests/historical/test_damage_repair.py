@@ -17,6 +17,7 @@ from chain.encodings import b58encode
 from columns import other_database
 from gaps.slot_gap import GapStatus
 from historical import tasks
+from historical.coverage.services import gaps
 from historical.models import (
     Gap,
     IndexRun,
@@ -25,14 +26,14 @@ from historical.models import (
     SealedBlock,
     SealedRange,
 )
-from historical.packed_index import SignatureIndex
-from historical.packed_texts import OpenFrame, pack_frame
-from historical.segment_dictionary import SegmentDictionary
-from historical.services import gaps, index_rebuild, repairing, scrubbing
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.services.sealed_life import LEDGER
-from historical.store import sealed_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.dictionary import SegmentDictionary
+from historical.sealed.packed_index import SignatureIndex
+from historical.sealed.packed_texts import OpenFrame, pack_frame
+from historical.sealed.services import index_rebuild, repairing, scrubbing
+from historical.sealed.services.sealed_life import LEDGER
+from historical.sealed.store import sealed_blocks
 from shared_state import damage_reports
 from tests.conftest import Rpc
 from tests.examples import examples

@@ -11,7 +11,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chain.explained.instructions import calls_of, flat
-from rewind.services.idls import upload_idl
+from rewind.explained.services.idls import upload_idl
 from tests.conftest import Rpc
 
 MARCH_2024, APRIL_2025 = 254170887, 332254855

@@ -11,7 +11,7 @@ import pytest
 
 from chain.encodings import b58encode
 from chain.transactions import Config
-from historical.services.removal import remove_blocks
+from historical.recording.services.removal import remove_blocks
 from tests.signing import signed
 from tests.upstream import sample_blocks as sample
 from upstream.protobuf import confirmed_block_pb2 as schema

@@ -8,9 +8,9 @@ from solders.hash import Hash
 from chain.slot_ranges import SlotRange
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps as gaps
+from historical.coverage.services.gaps import settle as settle_gaps
 from historical.models import Block, Gap
-from historical.services.gaps import ledger_gaps as gaps
-from historical.services.gaps import settle as settle_gaps
 
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 FIRST = 900_000_000  # above what other tests of this folder keep in the ledger

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from chain.slot_ranges import SlotRange, clip
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps
+from historical.coverage.store import holes
 from historical.models import Gap
-from historical.services.gaps import ledger_gaps
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.store import holes
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
 from tests.conftest import Rpc
 from tests.examples import examples
 from tests.rewind.samples import block

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
 from tests.conftest import Rpc
 from tests.historical import racing
 from tests.historical.races import Commit, Read, State, Version, check

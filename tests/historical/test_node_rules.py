@@ -11,7 +11,7 @@ from chain.encodings import b58decode
 from chain.explained.programs import MEMOS
 from chain.node_version import BASE58_REFUSED
 from chain.transactions import Instruction, encode_wire
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
 from tests.conftest import Rpc
 
 from .made_blocks import ACCOUNTS, made_block

@@ -8,9 +8,9 @@ import threading
 import pytest
 from django.db import connection
 
-from historical.services import block_lists
-from historical.services.recording import record_blocks
-from historical.services.remote_history import RemoteReads
+from historical.blocks.services import block_lists
+from historical.recording.services.recording import record_blocks
+from historical.remote.services.remote_history import RemoteReads
 from tests.patience import PATIENCE_SECONDS
 from tests.rewind.samples import block
 

@@ -15,7 +15,7 @@ from chain.commitment import Commitment
 from chain.encodings import b58encode
 from chain.units import Slot
 from historical.methods import methods
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
 from tests.recorded_answers import Asked, blocks, difference, load, recorded
 
 pytestmark = pytest.mark.django_db

@@ -16,9 +16,9 @@ from solders.hash import Hash
 from solders.signature import Signature
 
 from chain.blocks import SlotRecord
-from historical.services import remote_history
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.remote.services import remote_history
 from ingest.chain_identity import claim
 from ingest.known_chains import NAMES
 from ingest.models import StoredChain

@@ -8,13 +8,14 @@ from django.db import connection
 from solders.signature import Signature
 
 from chain.encodings import b58encode
+from historical.blocks.services import text_caches
 from historical.models import PackedTexts
-from historical.packed_index import signature_key
-from historical.packed_texts import OpenFrame
-from historical.services import scrubbing, text_caches
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.store import frames, sealed_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.packed_index import signature_key
+from historical.sealed.packed_texts import OpenFrame
+from historical.sealed.services import scrubbing
+from historical.sealed.store import frames, sealed_blocks
 from tests.conftest import Rpc
 
 from .frames_of_before import pack_as_before

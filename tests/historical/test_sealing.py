@@ -10,6 +10,8 @@ from django.db import connection
 from chain.encodings import b58encode
 from chain.slot_ranges import SlotRange
 from historical import tasks
+from historical.blocks.services.text_caches import recent_opened
+from historical.coverage.services import checking
 from historical.models import (
     AddressEntries,
     Block,
@@ -18,11 +20,9 @@ from historical.models import (
     SealedRange,
     Transaction,
 )
-from historical.services import checking
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.services.sealing import seal_step
-from historical.services.text_caches import recent_opened
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.services.sealing import seal_step
 from ingest.services import retention
 from tests.conftest import Rpc
 from tests.rewind.samples import block

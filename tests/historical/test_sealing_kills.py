@@ -23,11 +23,11 @@ from historical.models import (
     SealedRange,
     Transaction,
 )
-from historical.packed_index import INDEXES
-from historical.services import index_merging, index_packing, sealing
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.store import index_runs
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.packed_index import INDEXES
+from historical.sealed.services import index_merging, index_packing, sealing
+from historical.sealed.store import index_runs
 from tests.conftest import Rpc
 from tests.patience import PATIENCE_SECONDS
 

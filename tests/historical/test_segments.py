@@ -3,8 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from historical.ledger_positions import HIGHEST, LOWEST, LedgerPosition, newest_first, oldest_first
-from historical.segments import (
+from historical.transactions.positions import (
+    HIGHEST,
+    LOWEST,
+    LedgerPosition,
+    newest_first,
+    oldest_first,
+)
+from historical.transactions.segments import (
     SEGMENT_SLOTS,
     pack_entries,
     segment_of,

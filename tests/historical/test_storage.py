@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from historical.models import SealedRange
-from historical.services import remote_history
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
+from historical.remote.services import remote_history
 from ingest.models import StoredChain
 from rewind.models import ArchiveState
 from tests.conftest import Rpc

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from historical.body_cache import BodyCache
-from historical.services.removal import remove_blocks
+from historical.blocks.body_cache import BodyCache
+from historical.recording.services.removal import remove_blocks
 from tests.patience import PATIENCE_SECONDS
 
 from .conftest import import_path

@@ -14,11 +14,11 @@ from chain.commitment import TransactionEncoding
 from chain.encodings import b58encode
 from columns import generation_cache
 from historical.models import Block, IndexRun, PackedIndex
-from historical.packed_index import SignatureIndex, packed_place, signature_key
-from historical.services import transactions
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.store import transaction_lookup
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
+from historical.sealed.packed_index import SignatureIndex, packed_place, signature_key
+from historical.transactions.services import transactions
+from historical.transactions.store import transaction_lookup
 from tests.cluster import one_machine
 from tests.conftest import Rpc
 from tests.rewind.round_trips import counted

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from ingest.event_publisher import EventPublisher
 from ingest.follower import Follower
 from ingest.services.slots import ingest_waiting

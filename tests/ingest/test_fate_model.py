@@ -31,7 +31,7 @@ from priority.lander.rows import change_of
 from priority.models import Upstream
 from priority.store import submissions as store
 from priority.submissions import pending_key
-from rewind.services import filters
+from rewind.recording.services import filters
 from shared_state.redis_client import client
 from tests.ingest.fate_chain import NONCES, Chain, Sent
 from tests.ingest.fate_service import Rpc, Service

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from chain.slot_ranges import SlotRange
-from historical.services.bounds import newest_slot_or_none
-from historical.services.recording import record_blocks
+from historical.blocks.services.bounds import newest_slot_or_none
+from historical.recording.services.recording import record_blocks
 from ingest import tasks
 from ingest.coverage import Coverage
 from ingest.follower_state import FollowerState, publish

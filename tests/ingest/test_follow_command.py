@@ -18,7 +18,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.source_lock import SecondFollower, SourceLock
 from localnet.genesis_file import write_genesis_hash
 from rewind.models import ArchiveState
-from rewind.services.recording import record_slots
+from rewind.recording.services.recording import record_slots
 from shared_state import pace
 from tests import forked_commands
 from tests.databases import this_database

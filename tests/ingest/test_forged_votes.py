@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ingest import tasks as ingest_tasks
-from rewind.proof_models import SlotProof
-from rewind.store import proof_runs, slot_proofs
+from rewind.proof.models import SlotProof
+from rewind.proof.store import proof_runs, slot_proofs
 from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to
 from tests.ingest.test_refuted_slots import until, voting

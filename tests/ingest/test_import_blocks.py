@@ -13,8 +13,8 @@ from django.db import connection
 
 from chain.encodings import b58encode
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps
 from historical.models import AddressEntries, Block, Gap, Import, Transaction
-from historical.services.gaps import ledger_gaps
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"

@@ -12,8 +12,8 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps
 from historical.models import AddressEntries, Block, Import, Transaction
-from historical.services.gaps import ledger_gaps
 from ingest.services import epochs
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample

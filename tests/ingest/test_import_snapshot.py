@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
 from rewind.models import AccountChange
-from rewind.services.recording import record_slots
+from rewind.recording.services.recording import record_slots
 from tests.rewind.samples import block
 from tests.upstream.manifests import KEYS
 from tests.upstream.test_snapshots import OWNER, STORAGES, account, archive, entry, file_of

@@ -9,9 +9,9 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from historical.models import LedgerDamage, LedgerScrub
-from historical.services.recording import record_blocks
-from historical.services.sealed_life import LEDGER
-from historical.services.sealing import seal_step
+from historical.recording.services.recording import record_blocks
+from historical.sealed.services.sealed_life import LEDGER
+from historical.sealed.services.sealing import seal_step
 from ingest import sources, tasks
 from tests.conftest import Rpc
 from tests.historical.test_sealed_damage import _nothing_cached

@@ -18,7 +18,7 @@ from priority.lander.active_submissions import active_submission
 from priority.lander.rows import bundle_row, submission_rows
 from priority.store.submissions import insert_bundles, insert_submissions
 from priority.submissions import Accepted
-from rewind.services import filters
+from rewind.recording.services import filters
 from shared_state.redis_client import client
 from tests.ingest.made_chain import fate, store
 from tests.ingest.made_nonces import (

@@ -15,7 +15,7 @@ from alerts.models import Event
 from ingest.services import fates
 from priority.fates import retention
 from priority.models import Bundle, Submission
-from rewind.services import filters
+from rewind.recording.services import filters
 from tests.ingest.made_chain import fate, store
 from tests.ingest.made_nonces import (
     NONCE,

@@ -15,7 +15,7 @@ from chain.slot_ranges import SlotRange
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from historical.models import Transaction
-from historical.services.removal import remove_blocks
+from historical.recording.services.removal import remove_blocks
 from ingest import sources
 from ingest.errors import ActionRefused
 from ingest.findings import FINDINGS
@@ -23,7 +23,7 @@ from ingest.models import Finding, RangeOrder
 from ingest.services import orders
 from ingest.services.slots import store_records
 from rewind.models import Gap as ArchiveGap
-from rewind.services import filters
+from rewind.recording.services import filters
 from staff.models import AuditEntry
 from tests.localnet_process import free_ports
 from tests.rewind.little_chain import SOL, LittleChain

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chain.blocks import SlotRecord
 from chain.units import UnixTimestamp
-from historical.services.mentions import slots_per_day
+from historical.transactions.services.mentions import slots_per_day
 from ingest.services import pace as measuring
 from ingest.services.slots import store_records
 from operations.readings.present import read

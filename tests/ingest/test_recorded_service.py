@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from historical.models import Block
-from rewind.services import proving
+from rewind.proof.services import proving
 from tests.clients.service import Service
 from tests.databases import this_database
 from tests.forked_commands import start

@@ -20,10 +20,10 @@ from ingest import tasks as ingest_tasks
 from ingest.models import Finding, RangeOrder
 from ingest.services import node_stakes, orders, refuted_repair
 from rewind import tasks
-from rewind.baseline_models import EpochStake
+from rewind.baselines.models import EpochStake
 from rewind.models import Gap
-from rewind.services import proving
-from rewind.store import proof_runs
+from rewind.proof.services import proving
+from rewind.proof.store import proof_runs
 from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to, has_every_write
 from tests.localnet.wallets import SOL, done, pay, wallet

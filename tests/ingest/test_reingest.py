@@ -10,14 +10,14 @@ from django.utils import timezone
 
 from chain.epochs import EpochSchedule
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps as gaps
 from historical.models import Block, BlockTally, Gap
-from historical.services.gaps import ledger_gaps as gaps
-from historical.services.removal import remove_blocks
+from historical.recording.services.removal import remove_blocks
 from ingest import chain_identity, sources
 from ingest.models import Finding, RangeOrder
 from ingest.services import filling
+from rewind.coverage.services import epochs
 from rewind.models import AccountChange, ArchivedSlot, SlotTally
-from rewind.services import epochs
 from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to, is_localnets_chain
 from tests.localnet_process import running_localnet

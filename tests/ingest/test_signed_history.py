@@ -20,7 +20,7 @@ from chain.transactions import Wire
 from gaps.slot_gap import GapStatus
 from historical.models import Block, UnsignedBlock
 from historical.models import Gap as LedgerGap
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
 from ingest import chain_identity, sources
 from ingest.models import Finding
 from ingest.services import filling
@@ -287,8 +287,8 @@ def test_verify_range_finds_a_transaction_that_a_block_has_twice(tmp_path: Path)
 
 def _twice(slot: int) -> None:
     """The block's only transaction stands in it twice."""
-    from historical import block_bodies
-    from historical.transaction_text import text_of
+    from historical.blocks import bodies as block_bodies
+    from historical.transactions.texts import text_of
 
     entry = record(slot, *wires("legacy")).transactions[0]
     body = block_bodies.pack([text_of(entry, record(slot).form).text] * 2)

@@ -12,7 +12,7 @@ from ingest.services.slots import ingest_waiting
 from ingest.slot_sender import SlotSender
 from ingest.source_lock import SourceLock
 from rewind.models import ArchivedSlot, Gap
-from rewind.services.locating import Located, open_as_gap
+from rewind.proof.services.locating import Located, open_as_gap
 from tests.ingest.following import wait
 from tests.ingest.queued import closed
 from tests.rewind.samples import block, write

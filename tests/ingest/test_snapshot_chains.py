@@ -11,9 +11,9 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from ingest import chain_identity
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
 from rewind.models import AccountChange
-from rewind.services.recording import record_slots
+from rewind.recording.services.recording import record_slots
 from tests.rewind.samples import block
 from tests.upstream.manifests import KEYS, manifest
 from tests.upstream.test_snapshots import OWNER, account, archive, entry, file_of, held

@@ -19,19 +19,19 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chain.lattice import LatticeHash, bank_hash
-from rewind.baseline_errors import (
+from rewind.baselines.errors import (
     NoSum,
     OtherAccounts,
     OtherStakes,
     WrongBankHash,
     WrongSum,
 )
-from rewind.baseline_models import Baseline, EpochStake
+from rewind.baselines.models import Baseline, EpochStake
 from rewind.errors import BadBaseline
 from rewind.models import AccountChange
-from rewind.services.recording import record_slots
-from rewind.store import epoch_stakes, proof_runs
-from rewind.store.epoch_stakes import Stake, StakeOrigin
+from rewind.proof.store import epoch_stakes, proof_runs
+from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
+from rewind.recording.services.recording import record_slots
 from tests.examples import examples
 from tests.ingest.test_snapshot_chains import fixture, hashes, told
 from tests.rewind.samples import block, signature

@@ -4,7 +4,7 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 
 import localnet.servers.rpc  # noqa: F401  (registers the methods)
-from config.standard_methods import STANDARD_METHODS
+from config.environment.standard_methods import STANDARD_METHODS
 from localnet.identities import LOCKED_STAKE
 from localnet.methods.table import methods
 from tests.localnet.wallets import SOL, wallet

@@ -16,7 +16,7 @@ from chain.lattice import LatticeHash, account_lattice, bank_hash
 from localnet.bank import BLOCKHASH_AGE
 from localnet.genesis import STAKE_LAMPORTS
 from localnet.identities import VALIDATORS
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
 from upstream.archives.snapshot_manifest import Manifest

@@ -12,11 +12,11 @@ from operations.exposition import exposed
 from operations.readings.present import read
 from operations.services import alarms
 from rewind.models import ArchivedSlot, Gap
-from rewind.sealed_models import SealedBlock, SealedDamage
-from rewind.services import damage_gaps
-from rewind.services.recording import record_slots
-from rewind.services.scrubbing import scrub_segment
-from rewind.store import sealing
+from rewind.recording.services.recording import record_slots
+from rewind.sealed.models import SealedBlock, SealedDamage
+from rewind.sealed.services import damage_gaps
+from rewind.sealed.services.scrubbing import scrub_segment
+from rewind.sealed.store import sealing
 from tests.operations.reading import changed, well
 from tests.rewind.conftest import NOW, committed, no_node
 from tests.rewind.damaging import SEALED, flip

@@ -15,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
 from config.doctor import mail_checks
-from config.mail import mail_settings
+from config.environment.mail import mail_settings
 from staff.models import AuditEntry
 from tests.localnet_process import free_ports
 from tests.tls_door import make_certificate

@@ -15,7 +15,7 @@ from ingest.follower_state import FollowerState, publish
 from operations.metrics import METRICS, page
 from operations.models import Alarm, Sample
 from operations.services import watching
-from rewind.services.gaps import archive_gaps
+from rewind.coverage.services.gaps import archive_gaps
 from shared_state import counters, heartbeats
 from shared_state.database_writes import CLAIMED
 from shared_state.redis_client import client as redis

@@ -9,14 +9,14 @@ from django.utils import timezone
 from psycopg import DatabaseError
 
 from historical import tasks as ledger_tasks
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
 from operations.models import Alarm
 from operations.readings.present import read
 from operations.services import alarms
 from rewind import tasks
-from rewind.sealed_models import SealedSegment
-from rewind.services.recording import record_slots
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedSegment
 from shared_state import task_faults
 from tests.operations.reading import changed, well
 from tests.operations.test_metrics import scrape
@@ -153,7 +153,7 @@ def test_an_outage_is_no_failure_of_the_task() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_an_object_store_that_cannot_be_used_is_said(settings: Any, tmp_path: Any) -> None:
-    from rewind.store import cold_store
+    from rewind.sealed.store import cold_store
 
     (tmp_path / "file").write_bytes(b"no folder")
     settings.ARCHIVE_STORE = f"file://{tmp_path}/file/below"

@@ -15,9 +15,9 @@ from columns import clusters
 from operations.readings import ratios
 from operations.readings.ratios import DOCUMENTED, Source
 from operations.sizing import Load, Plan, Policy, SizingRefused, drivers, plan
-from rewind.sealed_models import SealedSegment
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedSegment
 from shared_state import counters
 from tests.rewind.samples import block, write
 from tests.rewind.sealed_forms import seal
@@ -156,7 +156,7 @@ def test_what_cannot_be_planned_is_refused_by_name(field: str, value: float) -> 
 @pytest.fixture
 def sealed(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A merged segment, a sealed partition and a hot one, which are enough to be measured."""
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
     from tests.rewind.conftest import NOW as then
     from tests.rewind.conftest import empty_archive
 
@@ -212,7 +212,7 @@ def test_the_ledgers_ratios_are_those_of_its_tables(
     empty_ledger: None, empty_redis: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from historical.models import SealedRange
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
     from tests.historical.sealed_reads import NOW as then
     from tests.historical.sealed_reads import seal as seal_ledger
 

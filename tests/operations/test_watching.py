@@ -22,7 +22,7 @@ from operations.readings.tips import ClassReading
 from operations.rules.table import BY_NAME, RULES
 from operations.services import alarms, sampling, watching
 from priority.store.queueing import QueueState
-from rewind.services.gaps import archive_gaps
+from rewind.coverage.services.gaps import archive_gaps
 from shared_state import heartbeats
 from tests.operations.reading import changed, well
 

@@ -10,7 +10,7 @@ from django.test import Client as Browser
 from django.urls import reverse
 
 from rewind.models import ProgramIdl
-from rewind.replay_models import ReplayBuild
+from rewind.replay.models import ReplayBuild
 from tests.portal.conftest import People
 from tests.rewind.test_large_overrides import program
 from tests.web_server import service_worker, serving

@@ -18,9 +18,9 @@ from access import usage
 from access.models import ApiKey
 from access.services.usage import roll_up_usage
 from gaps.slot_gap import GapStatus
+from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import ArchivedSlot
-from rewind.replay_models import Replay, ReplayBuild
-from rewind.services.gaps import archive_gaps
+from rewind.replay.models import Replay, ReplayBuild
 from staff.models import AuditEntry
 from tests.localnet.wallets import pay
 from tests.portal.conftest import Browser, People
@@ -431,7 +431,7 @@ def test_what_is_in_no_block_has_no_place(
 
 
 def test_json_of_the_result_takes_any_log(mine: str, client: Client) -> None:
-    from rewind.services.replays.keeping import result_of
+    from rewind.replay.services.replays.keeping import result_of
 
     share = made(client, form_page(mine))
     row = Replay.objects.get()

@@ -82,7 +82,7 @@ def owned(customer: Any) -> list[Any]:
     from access.models import ApiKey, Customer
     from alerts.models import Delivery, Webhook
     from portal.models import Member
-    from rewind.replay_models import Replay
+    from rewind.replay.models import Replay
 
     return [
         [*Customer.objects.filter(pk=customer.pk).values()],

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
 
-from config.store_env import StoreOptions
+from config.environment.store_env import StoreOptions
 
 SERVER = shutil.which("azurite-blob")
 ACCOUNT = "devstoreaccount1"

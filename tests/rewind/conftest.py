@@ -25,7 +25,7 @@ def no_node(settings: Any) -> None:
 @pytest.fixture
 def record(db: None) -> Callable[..., Any]:
     """`record(slot, …)` puts records into the archive, in one transaction."""
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     def put(*records: Any, source: str = "stream", now: datetime = NOW) -> Any:
         return record_slots(list(records), source=source, now=now)
@@ -37,7 +37,7 @@ def empty_archive() -> None:
     """Nothing is archived, and nothing committed by others is left."""
     from django.db import connection
 
-    from rewind.store import partitions
+    from rewind.recording.store import partitions
 
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")
@@ -48,7 +48,7 @@ def empty_archive() -> None:
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[None]:
     """What is written is committed, seen by other threads, and gone after the test."""
-    from rewind.store import dropped_writes
+    from rewind.recording.store import dropped_writes
 
     dropped_writes.forget()
     empty_archive()  # of partitions, too, that a test of another folder left

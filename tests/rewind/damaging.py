@@ -1,7 +1,7 @@
 """Damage in stored blocks, by SQL."""
 
-from rewind.sealed_models import SealedBlock
-from rewind.store import open_blocks
+from rewind.sealed.models import SealedBlock
+from rewind.sealed.store import open_blocks
 from shared_state import damage_reports
 
 SEALED = ("rewind_sealedsegment", "rewind_sealedblock")

@@ -104,10 +104,10 @@ class History:
 
     def archive(self) -> None:
         """Into the archive and the ledger, in a transaction that is rolled back later."""
-        from historical.services.recording import record_blocks
-        from rewind.services.baseline import record_baseline
-        from rewind.services.recording import record_slots
-        from rewind.store import partition_cache
+        from historical.recording.services.recording import record_blocks
+        from rewind.baselines.services.baseline import record_baseline
+        from rewind.recording.services.recording import record_slots
+        from rewind.recording.store import partition_cache
 
         records = [each.record() for each in self.slots]
         record_slots(records, source="stream", now=NOW)

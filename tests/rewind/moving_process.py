@@ -62,7 +62,7 @@ def _main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    from rewind.services import moving as _moving  # noqa: F401  (loaded once, for all forks)
+    from rewind.sealed.services import moving as _moving  # noqa: F401  (loaded once, for all forks)
 
     for line in sys.stdin:
         order = json.loads(line)
@@ -78,7 +78,7 @@ def _main() -> None:
 
 
 def _move(order: dict[str, Any]) -> None:
-    from rewind.services.moving import Policy, move_step
+    from rewind.sealed.services.moving import Policy, move_step
     from tests.rewind.conftest import NOW
 
     status = 1
@@ -93,9 +93,9 @@ def _move(order: dict[str, Any]) -> None:
 
 
 def _kill_at(step: str, when: str, nth: int) -> None:
-    from rewind.services import moving as service
-    from rewind.store import moving
-    from rewind.store.object_store import ObjectStore
+    from rewind.sealed.services import moving as service
+    from rewind.sealed.store import moving
+    from rewind.sealed.store.object_store import ObjectStore
 
     homes: dict[str, Any] = {"put": ObjectStore, "delete": ObjectStore}
     home = homes.get(step, service if step.startswith("_") else moving)

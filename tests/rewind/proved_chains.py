@@ -15,8 +15,8 @@ from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.lattice import LatticeHash, bank_hash, lattice_of
 from chain.units import Slot
-from rewind.baseline_models import Baseline
-from rewind.store import epoch_stakes
+from rewind.baselines.models import Baseline
+from rewind.proof.store import epoch_stakes
 from tests.chain.proofs import ACCOUNTS, VOTE, VOTERS, tower_sync, vote_transaction
 from tests.rewind.samples import blockhash, signature, wire
 

@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from config.store_env import StoreOptions
+from config.environment.store_env import StoreOptions
 
 KEY, SECRET = "an-access-key", "a-very-secret-key"
 _SERVE = (

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from hypothesis import strategies as st
 
-from rewind.sealing.block_codec import Block, Change, decode
+from rewind.sealed.packing.block_codec import Block, Change, decode
 
 U64 = 2**64 - 1
 I32 = 2**31 - 1

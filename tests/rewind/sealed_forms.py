@@ -27,7 +27,7 @@ def seal(*, half: bool = False, late_share: float = 1.0) -> int:
     """Seals and merges all there is, or what lies below the newest slot's partition; in how many
     steps.
     """
-    from rewind.services.sealing import Policy, seal_step
+    from rewind.sealed.services.sealing import Policy, seal_step
 
     policy = Policy(margin=0 if half else _FAR, late_share=late_share)
     steps = 0
@@ -43,7 +43,7 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 
 def use_folder(folder: str | None = None) -> str:
     """The store is this folder, or one of this process's own; its path."""
-    from rewind.store import cold_blocks, cold_store
+    from rewind.sealed.store import cold_blocks, cold_store
 
     folder = folder or _folder().name
     cold_store.configure(cold_store.Terms(f"file://{folder}"))
@@ -55,8 +55,8 @@ def move(*, grace: timedelta = timedelta(0)) -> int:
     """Moves all there is to the store that is in use, and forgets what was decoded; in how many
     steps.
     """
-    from rewind.services.moving import Policy, move_step
-    from rewind.store import open_blocks
+    from rewind.sealed.services.moving import Policy, move_step
+    from rewind.sealed.store import open_blocks
 
     steps = 0
     while move_step(Policy(after=_FAR), now=NOW, grace=grace):

@@ -19,8 +19,8 @@ from tests.rewind.conftest import NOW
 
 def stored(records: Sequence[SlotRecord], *, ledger: bool = True) -> None:
     """All of them are archived, and in the ledger too unless told otherwise."""
-    from historical.services.recording import record_blocks
-    from rewind.services.recording import record_slots
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.services.recording import record_slots
 
     if ledger:
         record_blocks(list(records), now=NOW)

@@ -7,16 +7,16 @@ from solders.pubkey import Pubkey
 from solders.sysvar import RENT
 
 from gaps.slot_gap import GapStatus
+from rewind.accounts.services.absence import Absence, absences, known_absent, stale_among
+from rewind.accounts.services.position_lookup import resolve_position
+from rewind.accounts.store.states import newest_states
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import AccountChange, FilteredPubkey
 from rewind.positions import Asked
-from rewind.services import filters
-from rewind.services.absence import Absence, absences, known_absent, stale_among
-from rewind.services.baseline import record_baseline
-from rewind.services.gaps import archive_gaps
-from rewind.services.position_lookup import resolve_position
-from rewind.services.retention import prune
-from rewind.store.partitions import PARTITION_SLOTS
-from rewind.store.states import newest_states
+from rewind.recording.services import filters
+from rewind.recording.services.retention import prune
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import PROGRAM, block, key, signature, write
 

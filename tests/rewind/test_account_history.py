@@ -9,13 +9,14 @@ from django.contrib.auth.models import Permission
 
 from chain.blocks import Granularity
 from gaps.slot_gap import GapStatus
-from historical.services.recording import record_blocks
+from historical.recording.services.recording import record_blocks
+from rewind.accounts.services import account_history
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.models import AccountChange
-from rewind.services import account_history, filters
-from rewind.services.baseline import record_baseline
-from rewind.services.gaps import archive_gaps as gaps
-from rewind.services.segments import index_next
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services import filters
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.services.segments import index_next
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
 from tests.rewind.little_chain import LittleChain

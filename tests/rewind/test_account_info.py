@@ -12,9 +12,9 @@ from chain.blocks import Granularity
 from chain.encodings import b58decode
 from chain.units import U64_MAX
 from gaps.slot_gap import GapStatus
-from rewind.services import filters
-from rewind.services.baseline import record_baseline
-from rewind.services.gaps import archive_gaps as gaps
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services.gaps import archive_gaps as gaps
+from rewind.recording.services import filters
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
@@ -29,8 +29,8 @@ UNSEEN = str(Signature(bytes(range(64))))
 @pytest.fixture
 def archive(record: Any, empty_ledger: None) -> Any:
     """`archive(block, …)`: the slots are in the archive and their blocks in the ledger."""
-    from historical.services.recording import record_blocks
-    from rewind.store import partition_cache
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.store import partition_cache
 
     def put(*records: Any) -> None:
         record(*records)
@@ -184,7 +184,7 @@ def test_between_transactions_of_a_slot_of_last_writes_only_what_is_sure_is_told
 def test_an_anchor_finds_its_slot_and_may_lie_outside_the_archive(
     rpc: Rpc, archive: Any, record: Any
 ) -> None:
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     record_blocks([block(8), block(9, parent=8), block(20, parent=9)], now=NOW)
     record(block(10, parent=9, writes=[write(1, signature(10, 1))]), block(13, parent=12))

@@ -11,12 +11,12 @@ from chain.blocks import Granularity
 from gaps import life_cycle
 from gaps.due import GRACE, due_gaps
 from gaps.slot_gap import GapStatus
+from historical.coverage.services.gaps import ledger_gaps
 from historical.models import Gap as LedgerGap
-from historical.services.gaps import ledger_gaps
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.models import FilteredPubkey, Gap, Owner
-from rewind.services import filters
-from rewind.services.baseline import record_baseline
-from rewind.services.gaps import archive_gaps as gaps
+from rewind.recording.services import filters
 from staff.models import AuditEntry
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, signature, write

@@ -16,10 +16,11 @@ from solders.signature import Signature
 from chain.blocks import Granularity
 from ingest.services.slots import store_records
 from rewind import tasks
-from rewind.models import AccountChange, ArchiveState, AuditedDay, Divergence, ReplayTally
-from rewind.services import audit
-from rewind.store import audits as store
-from rewind.store.audits import Count
+from rewind.models import AccountChange, ArchiveState
+from rewind.replay.models import AuditedDay, Divergence, ReplayTally
+from rewind.replay.services import audit
+from rewind.replay.store import audits as store
+from rewind.replay.store.audits import Count
 from tests.rewind.little_chain import SOL, LittleChain
 
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
@@ -259,7 +260,7 @@ def test_a_slot_that_comes_late_is_not_looked_at(chain: LittleChain, empty_ledge
 def test_a_slot_of_the_archive_alone_waits_for_the_ledger(
     chain: LittleChain, empty_ledger: None
 ) -> None:
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     chain.block(chain.payment(Pubkey.new_unique(), SOL))
     record_slots(chain.records, source="stream", now=NOW)

@@ -9,9 +9,9 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from rewind.models import AuditedDay, Divergence
-from rewind.store import audits as store
-from rewind.store.audits import Count
+from rewind.replay.models import AuditedDay, Divergence
+from rewind.replay.store import audits as store
+from rewind.replay.store.audits import Count
 from tests.rewind.little_chain import LittleChain
 from tests.rewind.test_audit import chain, run, spoil, stored
 

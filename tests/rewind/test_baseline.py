@@ -4,13 +4,13 @@ import pytest
 from django.db import connection
 
 from chain.units import U64_MAX
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
+from rewind.baselines.services.baseline import record_baseline, record_snapshot
+from rewind.baselines.store import snapshots
 from rewind.errors import BadBaseline
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.positions import END_OF_SLOT
-from rewind.services import filters
-from rewind.services.baseline import record_baseline, record_snapshot
-from rewind.store import snapshots
+from rewind.recording.services import filters
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, rows, signature, write
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.sealing.bit_repair import MOST_BYTES, with_bit_restored
-from rewind.sealing.block_codec import Change, encode
+from rewind.sealed.packing.bit_repair import MOST_BYTES, with_bit_restored
+from rewind.sealed.packing.block_codec import Change, encode
 from tests.examples import examples
 from tests.rewind.sealed_changes import sorted_changes
 

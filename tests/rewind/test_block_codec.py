@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.sealing.block_codec import (
+from rewind.sealed.packing.block_codec import (
     BlockDamaged,
     Change,
     Digest,
@@ -205,7 +205,7 @@ def test_memory_does_not_grow_with_a_large_accounts_changes() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
 def test_importing_the_codec_starts_no_threads() -> None:
-    code = "import os, rewind.sealing.block_codec; print(len(os.listdir('/proc/self/task')))"
+    code = "import os, rewind.sealed.packing.block_codec; print(len(os.listdir('/proc/self/task')))"
     environment = {name: os.environ[name] for name in os.environ if "BLAS" not in name}
     found = subprocess.run(
         [sys.executable, "-c", code],

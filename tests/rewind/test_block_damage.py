@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_digest
 
-from rewind.sealing.block_codec import BlockDamaged, Change, decode, encode
-from rewind.sealing.frames import Compressor
+from rewind.sealed.packing.block_codec import BlockDamaged, Change, decode, encode
+from rewind.sealed.packing.frames import Compressor
 from tests.examples import examples
 from tests.rewind.sealed_changes import I32, I64, account, sorted_changes
 

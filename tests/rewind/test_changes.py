@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from rewind.accounts.store import walking
+from rewind.baselines.services.baseline import record_baseline
 from rewind.positions import Position
-from rewind.services.baseline import record_baseline
-from rewind.store import partition_cache, walking
+from rewind.recording.store import partition_cache
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
@@ -34,7 +35,7 @@ def cursor(told: Any) -> str:
 def test_an_entry_comes_as_the_interface_lists_it(
     rpc: Rpc, record: Any, empty_ledger: None
 ) -> None:
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     chain = [
         block(10, writes=[write(1, signature(10, 1), lamports=5, data=b"old")]),

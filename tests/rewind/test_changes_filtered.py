@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from rewind.services import filters
-from rewind.services.baseline import record_baseline
-from rewind.services.retention import prune
-from rewind.store import partition_cache
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.baselines.services.baseline import record_baseline
+from rewind.recording.services import filters
+from rewind.recording.services.retention import prune
+from rewind.recording.store import partition_cache
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
@@ -91,7 +91,7 @@ def test_a_closed_account_of_a_filtered_owner_is_followed(told: Any, record: Any
 
 
 def test_what_was_carried_to_the_windows_edge_stays_old(told: Any, committed: None) -> None:
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     def put(*records: Any) -> None:
         record_slots(list(records), source="stream", now=NOW)

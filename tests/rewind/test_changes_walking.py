@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
+from rewind.accounts.services import changes
+from rewind.accounts.store.walking import rows_below
 from rewind.errors import SlotTooOld
 from rewind.models import AccountChange, ArchiveState
 from rewind.positions import Position
-from rewind.services import changes, segments
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.store import partition_cache, partitions
-from rewind.store import segments as store
-from rewind.store.walking import rows_below
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.store import partition_cache, partitions
+from rewind.sealed.services import segments
+from rewind.sealed.store import segments as store
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature, write
 

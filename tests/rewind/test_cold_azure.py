@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rewind.sealed_models import SealedSegment
-from rewind.store import cold_blocks, cold_store, open_blocks
-from rewind.store.object_store import NoSuchObject, NoSuchStore, ObjectStore, StoreRefuses
+from rewind.sealed.models import SealedSegment
+from rewind.sealed.store import cold_blocks, cold_store, open_blocks
+from rewind.sealed.store.object_store import NoSuchObject, NoSuchStore, ObjectStore, StoreRefuses
 from tests.conftest import Rpc
 from tests.rewind.azure_server import KEY, SERVER, azure_server, options
 from tests.rewind.sealed_forms import move, seal

@@ -7,10 +7,10 @@ import pytest
 
 from columns import other_database
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
-from rewind.sealing import block_codec
-from rewind.services import damage_gaps, moving, repairing
-from rewind.store import cold_blocks, sealing
+from rewind.sealed.models import SealedBlock, SealedDamage, SealedSegment
+from rewind.sealed.packing import block_codec
+from rewind.sealed.services import damage_gaps, moving, repairing
+from rewind.sealed.store import cold_blocks, sealing
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.damaging import SEALED, flip, forget

@@ -12,10 +12,10 @@ from cryptography.hazmat.primitives import serialization as forms
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from django.core.management import call_command
 
-from config.store_env import StoreOptions
-from rewind.sealed_models import SealedSegment
-from rewind.store import cold_blocks, cold_store, open_blocks
-from rewind.store.object_store import (
+from config.environment.store_env import StoreOptions
+from rewind.sealed.models import SealedSegment
+from rewind.sealed.store import cold_blocks, cold_store, open_blocks
+from rewind.sealed.store.object_store import (
     NoSuchObject,
     NoSuchStore,
     ObjectStore,

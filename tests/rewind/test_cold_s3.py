@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from rewind.sealed_models import SealedSegment
-from rewind.services.moving import Policy, move_step
-from rewind.store import cold_blocks, cold_store, open_blocks
-from rewind.store.object_store import StoreFault
-from rewind.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.sealed.models import SealedSegment
+from rewind.sealed.services.moving import Policy, move_step
+from rewind.sealed.store import cold_blocks, cold_store, open_blocks
+from rewind.sealed.store.object_store import StoreFault
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
@@ -115,7 +115,7 @@ def test_a_bit_flipped_on_the_way_is_fetched_once_more(
 
 
 def test_nothing_moves_to_a_store_that_fails(rpc: Rpc, history: Any, store: Proxy) -> None:
-    from rewind.services.moving import MovedWrongly
+    from rewind.sealed.services.moving import MovedWrongly
 
     seal(half=True)
     before = everything(rpc)
@@ -133,7 +133,7 @@ def test_nothing_moves_to_a_store_that_fails(rpc: Rpc, history: Any, store: Prox
 @pytest.mark.soak
 def test_a_store_that_fails_now_and_then(rpc: Rpc, history: Any, store: Proxy) -> None:
     """Whatever it does meanwhile: an answer is right or an error, and all has moved in the end."""
-    from rewind.services.moving import MovedWrongly
+    from rewind.sealed.services.moving import MovedWrongly
 
     chance = random.Random(7)
     seal(half=True)

@@ -11,17 +11,23 @@ from typing import Any
 import pytest
 
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.sealed_models import SealedBlock, SealedSegment
-from rewind.sealing.object_format import ObjectDamaged, parse
-from rewind.services import moving as service
-from rewind.services.moving import MovedWrongly, Policy, move_step
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.services.sealing import seal_step
-from rewind.store import cold_blocks, cold_store, moving, open_blocks, sealing
-from rewind.store.object_store import NoSuchStore, StoreFault
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedBlock, SealedSegment
+from rewind.sealed.packing.object_format import ObjectDamaged, parse
+from rewind.sealed.services import moving as service
+from rewind.sealed.services.moving import MovedWrongly, Policy, move_step
+from rewind.sealed.services.sealing import seal_step
+from rewind.sealed.store import (
+    cold_blocks,
+    cold_store,
+    moving,
+    open_blocks,
+    sealing,
+)
+from rewind.sealed.store.object_store import NoSuchStore, StoreFault
 from tests.conftest import Rpc
 from tests.ingest.following import wait
 from tests.rewind.conftest import NOW
@@ -103,7 +109,7 @@ def test_what_can_still_be_merged_is_merged_first(history: Any, folder: Path) ->
 
 
 def Policy_of_sealing() -> Any:
-    from rewind.services.sealing import Policy as Sealing
+    from rewind.sealed.services.sealing import Policy as Sealing
 
     return Sealing(margin=0)
 
@@ -119,7 +125,7 @@ def test_late_rows_over_a_cold_segment_are_read_and_merged(
     assert (again.changes, again.corrected) == (0, 1)
     assert [row[:4] for row in rows() if row[1] == 50] == [(key(1), 50, 1, 77)]
     before = everything(rpc)
-    from rewind.services import sealing as sealer
+    from rewind.sealed.services import sealing as sealer
 
     monkeypatch.setattr(sealer, "merges_late", lambda piece, tables, share: bool(tables))
     monkeypatch.setattr(service, "merges_late", lambda piece, tables, share: bool(tables))
@@ -163,7 +169,7 @@ def test_moving_goes_on_wherever_it_was_killed(
     """Before and after each step of every object: as a kill leaves it, for what is written is
     committed, and what is not is rolled back.
     """
-    from rewind.store.object_store import ObjectStore
+    from rewind.sealed.store.object_store import ObjectStore
 
     class Killed(BaseException):
         pass
@@ -208,7 +214,7 @@ def test_moving_goes_on_wherever_it_was_killed(
 def test_what_is_read_back_otherwise_stays_in_the_database(
     rpc: Rpc, history: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rewind.store.object_store import ObjectStore
+    from rewind.sealed.store.object_store import ObjectStore
 
     real = ObjectStore.put
 

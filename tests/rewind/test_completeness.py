@@ -13,10 +13,10 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
-from rewind.services.baseline import record_baseline
-from rewind.services.retention import prune
-from rewind.store import partition_cache
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.baselines.services.baseline import record_baseline
+from rewind.recording.services.retention import prune
+from rewind.recording.store import partition_cache
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text

@@ -15,10 +15,10 @@ from solders.transaction import VersionedTransaction
 
 from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
-from historical.services.recording import record_blocks
-from rewind.services import features
-from rewind.services.recording import record_slots
-from rewind.store import partition_cache
+from historical.recording.services.recording import record_blocks
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import partition_cache
+from rewind.replay.services import features
 from tests.conftest import Rpc
 from tests.examples import examples
 from tests.rewind.conftest import NOW

@@ -11,11 +11,11 @@ from chain.slot_ranges import runs
 from gaps.coverage import Window
 from gaps.parts import parts_between
 from gaps.slot_gap import GapStatus
+from rewind.coverage.services.coverage import coverage
+from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.models import ArchivedSlot, Gap, SlotTally
-from rewind.services import filters
-from rewind.services.coverage import coverage
-from rewind.services.gaps import archive_gaps as gaps
-from rewind.services.recording import record_slots
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block

@@ -11,14 +11,14 @@ from chain.blocks import Granularity
 from chain.epochs import EpochSchedule
 from chain.slot_ranges import SlotRange
 from gaps.slot_gap import GapStatus
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
 from ingest.services.slots import open_gaps
-from rewind.services import coverage_map, epochs
-from rewind.services.coverage_map import Cell
-from rewind.services.gaps import archive_gaps
-from rewind.services.recording import record_slots
-from rewind.services.slot_states import SlotStates, State, slot_states
+from rewind.coverage.services import coverage_map, epochs
+from rewind.coverage.services.coverage_map import Cell
+from rewind.coverage.services.gaps import archive_gaps
+from rewind.coverage.services.slot_states import SlotStates, State, slot_states
+from rewind.recording.services.recording import record_slots
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, signature, write
 

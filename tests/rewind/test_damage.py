@@ -13,16 +13,17 @@ from chain.accounts import AccountWrite
 from columns import other_database
 from gaps.slot_gap import GapStatus
 from rewind import tasks
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.store import checking
 from rewind.models import ArchivedSlot, Gap, SlotTally
-from rewind.sealed_models import SealedBlock, SealedDamage, SealedSegment
-from rewind.sealing import block_codec
-from rewind.services import damage_gaps, repairing, segments
-from rewind.services import sealing as sealing_service
-from rewind.services.baseline import record_baseline
-from rewind.services.recording import record_slots
-from rewind.services.sealed_life import ARCHIVE
-from rewind.store import checking, partitions
-from rewind.store import sealing as store
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import partitions
+from rewind.sealed.models import SealedBlock, SealedDamage, SealedSegment
+from rewind.sealed.packing import block_codec
+from rewind.sealed.services import damage_gaps, repairing, segments
+from rewind.sealed.services import sealing as sealing_service
+from rewind.sealed.services.sealed_life import ARCHIVE
+from rewind.sealed.store import sealing as store
 from shared_state import damage_reports
 from tests.conftest import Rpc
 from tests.patience import PATIENCE_SECONDS

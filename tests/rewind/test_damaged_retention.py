@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from historical.services import bounds
-from historical.services.recording import record_blocks
+from historical.blocks.services import bounds
+from historical.recording.services.recording import record_blocks
 from ingest.services import retention
 from rewind.errors import ArchiveDamaged
-from rewind.sealed_models import SealedBlock
-from rewind.services import repairing
-from rewind.services import sealing as sealing_service
-from rewind.services.retention import prune
-from rewind.store import sealing as store
+from rewind.recording.services.retention import prune
+from rewind.sealed.models import SealedBlock
+from rewind.sealed.services import repairing
+from rewind.sealed.services import sealing as sealing_service
+from rewind.sealed.store import sealing as store
 from shared_state import task_faults
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW

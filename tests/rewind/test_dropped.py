@@ -7,9 +7,9 @@ from django.db import connection, transaction
 from solders.pubkey import Pubkey
 
 from rewind.models import DroppedAccount
-from rewind.services import filters
-from rewind.services.recording import record_slots
-from rewind.store import dropped_writes
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import dropped_writes
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import PROGRAM, block, key, signature, write
 

@@ -9,9 +9,11 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chain.encodings import b64encode
+from rewind.accounts.services import seeding
+from rewind.accounts.services.position_lookup import resolve_position
 from rewind.positions import Asked
-from rewind.services import features, filters, seeding
-from rewind.services.position_lookup import resolve_position
+from rewind.recording.services import filters
+from rewind.replay.services import features
 from simulator import addresses
 from simulator.features import activation_slots, known_features, mainnet_features
 from simulator.newer_features import NEWER_FEATURES

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
-from rewind.services import filters
-from rewind.services.recording import record_slots
-from rewind.store import dropped_writes
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import dropped_writes
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import Ask, asking, text

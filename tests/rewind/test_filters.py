@@ -1,6 +1,6 @@
 """Default filters: mainnet's votes and stakes, once, and then as staff want them."""
 
-from rewind.services import filters
+from rewind.recording.services import filters
 
 DEVNET = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG"
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from solders.pubkey import Pubkey
 
-from rewind.services import filters, forecasts
+from rewind.recording.services import filters, forecasts
 from staff.models import AuditEntry
 from tests.rewind.samples import PROGRAM, block, key, signature, write
 

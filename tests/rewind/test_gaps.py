@@ -12,11 +12,11 @@ from gaps import life_cycle
 from gaps.due import GRACE, due_gaps, has_due_gap
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
+from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.errors import SlotConflict
 from rewind.models import Gap
-from rewind.services.gaps import archive_gaps as gaps
-from rewind.services.recording import record_slots
-from rewind.services.slots import archived_among, is_archived, resume_slot
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.slots import archived_among, is_archived, resume_slot
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 

@@ -16,9 +16,9 @@ from solders.transaction import VersionedTransaction
 
 from ingest.services.slots import store_records
 from rewind import tasks
-from rewind.methods.jobs import simulate
-from rewind.models import SimulationJob, SimulationResult
-from rewind.services.jobs import running
+from rewind.jobs.methods import simulate
+from rewind.jobs.models import SimulationJob, SimulationResult
+from rewind.jobs.services import running
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.samples import WHOLE
 
@@ -202,7 +202,7 @@ def _is_early(result: dict[str, Any], address: str) -> bool:
 
 @pytest.mark.django_db
 def test_simulations_say_whether_their_accounts_are_proven(archive: LittleChain, ask: Ask) -> None:
-    from rewind.store import proof_runs
+    from rewind.proof.store import proof_runs
 
     proof_runs.mark(0, 2, proof_runs.PROVEN)
     proof_runs.mark(3, 4, proof_runs.UNPROVEN, "votes_not_seen")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rewind.models import SimulationJob
+from rewind.jobs.models import SimulationJob
 from tests.rewind.little_chain import LittleChain
 from tests.rewind.test_audit_admin import text_of
 from tests.rewind.test_jobs import Ask, archive, ask, chain, signatures, work

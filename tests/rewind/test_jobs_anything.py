@@ -19,9 +19,9 @@ from access.callers import Caller
 from gateway.calls import Call
 from gateway.hosts import ALL_IN_ONE
 from jsonrpc.errors import InvalidParams
-from rewind.job_errors import TooManySimulations
-from rewind.methods.table import methods
-from rewind.services.jobs.requests import JobRequest, read_request
+from rewind.jobs.errors import TooManySimulations
+from rewind.jobs.services.requests import JobRequest, read_request
+from rewind.method_table import methods
 from rewind.urls import urlpatterns
 from tests.examples import examples
 

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from rewind import tasks
 from rewind.errors import EngineFailed
-from rewind.methods.jobs import simulate
-from rewind.models import SimulationJob, SimulationResult
-from rewind.services.jobs import running, upkeep
-from rewind.services.jobs.requests import Item, JobRequest
+from rewind.jobs.methods import simulate
+from rewind.jobs.models import SimulationJob, SimulationResult
+from rewind.jobs.services import running, upkeep
+from rewind.jobs.services.requests import Item, JobRequest
 from shared_state.redis_client import client as redis_client
 from tests.rewind.little_chain import LittleChain
 from tests.rewind.test_jobs import TERMS, Ask, archive, ask, chain, results, signatures, work
@@ -154,8 +154,8 @@ def test_handed_in_at_once_no_more_are_open_than_may_be(
     archive: LittleChain, ask: Ask, transactional_db: None
 ) -> None:
     from access.models import ApiKey
-    from rewind.job_errors import TooManyJobs
-    from rewind.services.jobs.submitting import submit
+    from rewind.jobs.errors import TooManyJobs
+    from rewind.jobs.services.submitting import submit
 
     wanted = signatures(archive)
     request = JobRequest(wanted, None, "base64", None, 0, 0, 1, {})

@@ -32,10 +32,10 @@ def little(tmp_path: Path) -> Any:
 def test_the_accounts_of_lost_and_altered_writes_are_named(
     committed: None, record: Any, little: LittleChain
 ) -> None:
-    from historical.services.recording import record_blocks
-    from rewind.services.gaps import archive_gaps
-    from rewind.store import proof_runs
-    from rewind.store.states import newest_state
+    from historical.recording.services.recording import record_blocks
+    from rewind.accounts.store.states import newest_state
+    from rewind.coverage.services.gaps import archive_gaps
+    from rewind.proof.store import proof_runs
 
     to, other = Keypair().pubkey(), Keypair().pubkey()
     little.block(little.payment(to, 2_000_000), little.payment(other, 3_000_000, payer=1))
@@ -59,8 +59,8 @@ def test_the_accounts_of_lost_and_altered_writes_are_named(
     assert (gap.from_slot, gap.to_slot, gap.cause) == (1, 1, "refuted")
     record(true)
     for pubkey, lamports in ((to, 2_000_000), (other, 3_000_000)):
+        from rewind.accounts.store.slot_lookup import look_up_slot
         from rewind.positions import Position
-        from rewind.store.slot_lookup import look_up_slot
 
         state = newest_state(bytes(pubkey), Position.end_of(1), look_up_slot(1).layout)
         assert state is not None
@@ -72,7 +72,7 @@ def strayed(committed: None, record: Any) -> Any:
     """A chain whose slot 3 has a write that never was, of an account 99, and wants another's data:
     no balance and no replay shows them.
     """
-    from rewind.services import proving
+    from rewind.proof.services import proving
 
     proving.forget()
     made = small(7)
@@ -111,8 +111,8 @@ def test_a_snapshot_of_another_slot_says_nothing(strayed: Any, tmp_path: Path) -
 
 
 def test_a_refuted_slot_is_proven_once_it_came_again(committed: None, record: Any) -> None:
-    from rewind.services import proving
-    from rewind.services.gaps import archive_gaps
+    from rewind.coverage.services.gaps import archive_gaps
+    from rewind.proof.services import proving
 
     proving.forget()
     made = small(7)

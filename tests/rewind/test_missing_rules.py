@@ -13,10 +13,12 @@ from solders.transaction import VersionedTransaction
 
 from chain.units import U64_MAX
 from operations.readings.present import read
-from rewind.models import Divergence, RuntimeAccount
-from rewind.services import audit, baseline, features
-from rewind.services.replay import forget_verdicts
-from rewind.store import runtime_accounts
+from rewind.baselines.services import baseline
+from rewind.models import RuntimeAccount
+from rewind.recording.store import runtime_accounts
+from rewind.replay.models import Divergence
+from rewind.replay.services import audit, features
+from rewind.replay.services.replay import forget_verdicts
 from simulator import addresses
 from simulator.newer_features import NEWER_FEATURES
 from tests.conftest import Rpc

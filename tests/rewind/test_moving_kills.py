@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from rewind.sealed_models import SealedBlock, SealedSegment
-from rewind.sealing.object_format import parse
-from rewind.services.retention import prune
-from rewind.store import cold_blocks, cold_store, open_blocks
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services.retention import prune
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedBlock, SealedSegment
+from rewind.sealed.packing.object_format import parse
+from rewind.sealed.store import cold_blocks, cold_store, open_blocks
 from tests.conftest import Rpc
 from tests.databases import this_database
 from tests.rewind.histories import text

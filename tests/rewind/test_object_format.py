@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_128
 
-from rewind.sealing.object_format import About, ObjectDamaged, Packed, Writer, parse
+from rewind.sealed.packing.object_format import About, ObjectDamaged, Packed, Writer, parse
 
 _slots = st.integers(0, 2**63 - 1)
 _blocks = st.builds(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rewind.store.object_store import (
+from rewind.sealed.store.object_store import (
     NoSuchObject,
     NoSuchStore,
     ObjectStore,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
-from rewind.sealing.slot_owners import packed, pairs_of, prefixes_of
+from rewind.sealed.packing.slot_owners import packed, pairs_of, prefixes_of
 from tests.examples import examples
 from tests.rewind.histories import _OWNERS, ACCOUNTS, History, histories
 from tests.rewind.samples import PROGRAM, block, key, signature, write
@@ -32,7 +32,7 @@ def expected(history: History, owner: bytes | None) -> dict[int, set[State]]:
 
 def read(owner: bytes | None, first: int, last: int, most: int) -> dict[int, set[State]]:
     """The same by as many reads as it takes."""
-    from rewind.services.owned_between import owned_between
+    from rewind.accounts.services.owned_between import owned_between
 
     found: dict[int, set[State]] = {}
     while first <= last:
@@ -98,8 +98,8 @@ def test_accounts_that_begin_with_the_same_bytes_are_told_apart(record: Any) -> 
 
 
 def test_slots_that_have_no_list_are_not_listed(record: Any) -> None:
+    from rewind.accounts.services.owned_between import owned_between
     from rewind.models import SlotOwners
-    from rewind.services.owned_between import owned_between
 
     record(*(block(slot, writes=[write(1, signature(slot, 0))]) for slot in range(10, 14)))
     SlotOwners.objects.filter(slot=12).delete()

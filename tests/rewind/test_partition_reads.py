@@ -10,18 +10,19 @@ from psycopg.errors import UndefinedTable
 
 from columns import raw_queries
 from columns.poolers import is_pooled
+from rewind.accounts.store import account_reads, slot_lookup, states
+from rewind.accounts.store.states import newest_state, newest_states
+from rewind.baselines.services.baseline import record_baseline
 from rewind.errors import SlotTooOld
 from rewind.models import AccountSegments, ArchiveState
 from rewind.positions import END_OF_SLOT, Position
-from rewind.services import segments
-from rewind.services.baseline import record_baseline
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.store import account_reads, partition_cache, slot_lookup, slots, states
-from rewind.store import segments as store
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
-from rewind.store.states import newest_state, newest_states
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.store import partition_cache, slots
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.services import segments
+from rewind.sealed.store import segments as store
 from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature, write

@@ -13,10 +13,10 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
-from historical.services.recorded_transactions import recorded
-from rewind.models import ProgramBuild
-from rewind.services import filters
-from rewind.services.replay import replay
+from historical.transactions.services.recorded_transactions import recorded
+from rewind.recording.services import filters
+from rewind.replay.models import ProgramBuild
+from rewind.replay.services.replay import replay
 from simulator import addresses
 from simulator.missing_rules import features_to_ask_for
 from staff.models import AuditEntry

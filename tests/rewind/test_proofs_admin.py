@@ -4,7 +4,7 @@ from typing import Any
 
 from solders.hash import Hash
 
-from rewind.store import proof_runs
+from rewind.proof.store import proof_runs
 
 RUNS = "/admin/rewind/proofrun/"
 
@@ -42,7 +42,7 @@ def test_runs_say_what_they_rest_on(admin_client: Any) -> None:
 def test_a_refuted_slots_page_has_its_bank_and_leads_on(
     admin_client: Any, record: Any, db: None
 ) -> None:
-    from rewind.services import proving
+    from rewind.proof.services import proving
     from tests.rewind.proved_chains import with_writes
     from tests.rewind.test_running_proof import proven, small
 

@@ -16,9 +16,10 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
 from columns.raw_queries import fetch_all
-from rewind.services import filters, proving
-from rewind.services.recording import record_slots
-from rewind.store import proof_queue, proof_runs, slot_proofs
+from rewind.proof.services import proving
+from rewind.proof.store import proof_queue, proof_runs, slot_proofs
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
 from tests.rewind.conftest import NOW, empty_archive
 from tests.rewind.proved_chains import MadeChain, change, keep_stakes, with_writes
 

@@ -8,12 +8,14 @@ import pytest
 from django.db import connection, transaction
 from solders.pubkey import Pubkey
 
+from rewind.accounts.store import account_reads, prefetching, row_cache
 from rewind.positions import END_OF_SLOT, Position
-from rewind.services import filters, segments
-from rewind.services.recording import record_slots
-from rewind.store import account_reads, partition_cache, prefetching, row_cache
-from rewind.store import segments as segment_store
-from rewind.store.partitions import partition_of
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import partition_cache
+from rewind.recording.store.partitions import partition_of
+from rewind.sealed.services import segments
+from rewind.sealed.store import segments as segment_store
 from tests.ingest.following import wait
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text

@@ -21,10 +21,10 @@ from chain.accounts import AccountWrite
 from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
 from chain.units import SLOTS_PER_EPOCH, Slot
-from historical.services.recording import record_blocks
-from rewind.services import filters
-from rewind.services.recording import record_slots
-from rewind.store import partitions
+from historical.recording.services.recording import record_blocks
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import partitions
 from simulator import addresses, defaults
 from tests.conftest import Rpc
 from tests.program_builds import BEFORE_P_TOKEN, programs_of

@@ -12,8 +12,8 @@ from chain.units import U64_MAX
 from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot, FilteredPubkey, Owner, SlotTally
 from rewind.positions import END_OF_SLOT, START_OF_SLOT
-from rewind.services.recording import record_slots
-from rewind.store.partitions import PARTITION_SLOTS, existing
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store.partitions import PARTITION_SLOTS, existing
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import PROGRAM, block, key, rows, signature, write
 

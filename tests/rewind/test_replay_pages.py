@@ -16,10 +16,10 @@ from solders.pubkey import Pubkey
 from access.models import Customer
 from chain.blocks import Granularity
 from gaps.slot_gap import GapStatus
+from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import ArchivedSlot
-from rewind.replay_models import Replay, ReplayBuild
-from rewind.services.builds import add_build
-from rewind.services.gaps import archive_gaps
+from rewind.replay.models import Replay, ReplayBuild
+from rewind.replay.services.builds import add_build
 from rewind.tasks import forget_replays
 from staff.models import AuditEntry
 from staff.roles import Role, give_role

@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaps.slot_gap import GapStatus
+from rewind.accounts.store.slot_lookup import look_up_slot
+from rewind.accounts.store.states import newest_state
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.models import AccountChange, ArchivedSlot, SlotTally
 from rewind.positions import CARRIED, END_OF_SLOT, Position
-from rewind.services.baseline import record_baseline
-from rewind.services.gaps import archive_gaps as gaps
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.services.slots import bounds
-from rewind.store.partitions import PARTITION_SLOTS, drop, existing
-from rewind.store.slot_lookup import look_up_slot
-from rewind.store.states import newest_state
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.services.slots import bounds
+from rewind.recording.store.partitions import PARTITION_SLOTS, drop, existing
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, rows, signature, write
@@ -100,7 +100,8 @@ def test_a_baseline_is_carried_too_and_again_at_the_next_edge(record):
 
 
 def test_a_run_that_was_stopped_goes_on(committed):
-    from rewind.store import carry_over, slots, unsealing
+    from rewind.recording.store import carry_over, slots
+    from rewind.sealed.store import unsealing
 
     record_slots([block(1, writes=[write(n) for n in range(200)])], source="s", now=NOW)
     record_slots([block(EDGE, parent=1, writes=[write(0)])], source="s", now=NOW)
@@ -153,7 +154,7 @@ def test_a_partition_that_somebody_reads_for_long_waits_for_the_next_run(committ
 
 
 def test_a_long_write_makes_a_prune_wait_for_its_next_run(committed):
-    from rewind.store import slots
+    from rewind.recording.store import slots
 
     record_slots([block(1, writes=[write(1)]), block(EDGE, parent=1)], source="s", now=NOW)
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from historical.services.recording import record_blocks
-from rewind.services import segments
-from rewind.store import account_reads, partition_cache
-from rewind.store import segments as segment_store
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from historical.recording.services.recording import record_blocks
+from rewind.accounts.store import account_reads
+from rewind.recording.store import partition_cache
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.services import segments
+from rewind.sealed.store import segments as segment_store
 from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text

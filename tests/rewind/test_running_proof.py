@@ -28,7 +28,7 @@ FILTERED = 77
 @pytest.fixture
 def prove(db: None) -> Callable[[], dict[str, list[tuple[int, int, str]]]]:
     """Proves as far as it goes; runs of slots by state."""
-    from rewind.services import proving
+    from rewind.proof.services import proving
 
     proving.forget()
     return proven
@@ -42,8 +42,8 @@ def proven(
     roots: dict[int, bytes] | None = None,
 ) -> Any:
     """By the stakes that are known, or by equal ones that the trusted node has."""
-    from rewind.services import proving
-    from rewind.store import epoch_stakes, proof_runs
+    from rewind.proof.services import proving
+    from rewind.proof.store import epoch_stakes, proof_runs
 
     if trusts_node and not epoch_stakes.known_among((0,)):
         keep_stakes(25, 25, 25, 25)
@@ -68,8 +68,8 @@ def small(blocks: int = 6) -> MadeChain:
 
 def save_baseline(made: MadeChain, record: Callable[..., Any]) -> None:
     """Of the newest block, as an import of a proven snapshot leaves it."""
-    from rewind.baseline_models import Baseline
-    from rewind.services.baseline import record_baseline
+    from rewind.baselines.models import Baseline
+    from rewind.baselines.services.baseline import record_baseline
 
     slot, parent = made.records[-1].slot, made.records[-1].parent_slot
     living = [each for each in made.states.values() if each.lamports]
@@ -88,7 +88,7 @@ def test_slots_are_proven_by_the_votes_above_them(record: Any, prove: Any) -> No
     for each in made.records:
         record(each)
     assert prove() == {"proven": [(0, 4, "")], "unproven": [(5, 5, "votes_not_seen")]}
-    from rewind.store import slot_proofs
+    from rewind.proof.store import slot_proofs
 
     for slot in range(6):
         placed = slot_proofs.bank(slot)
@@ -106,7 +106,7 @@ def test_skipped_slots_are_proven_with_the_block_above(record: Any, prove: Any) 
 
 
 def test_another_process_takes_it_up_anywhere(record: Any, db: None) -> None:
-    from rewind.services import filters
+    from rewind.recording.services import filters
 
     filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
     made = small()
@@ -128,7 +128,7 @@ def test_failed_votes_do_not_count(record: Any, prove: Any) -> None:
 
 
 def test_a_lost_write_is_refuted_there_and_proven_once_it_is_here(record: Any, prove: Any) -> None:
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     made = small(8)
     lost = made.records[3]
@@ -144,9 +144,9 @@ def test_a_lost_write_is_refuted_there_and_proven_once_it_is_here(record: Any, p
 
 
 def test_stakes_weigh_where_they_are_known(record: Any, prove: Any) -> None:
-    from rewind.baseline_models import Baseline
-    from rewind.proof_models import SlotProof
-    from rewind.store import epoch_stakes
+    from rewind.baselines.models import Baseline
+    from rewind.proof.models import SlotProof
+    from rewind.proof.store import epoch_stakes
 
     baseline = Baseline.objects.create(slot=1, source="x", accounts=0, recorded_at=NOW)
     names = [bytes(account) for account in ACCOUNTS]
@@ -205,7 +205,7 @@ def after_a_gap(record: Any, *, lost: bool, remembering: bool = True) -> tuple[M
     """Slots 0 to 2, a gap of 3 and 4, 5 to 14 with a snapshot at 12; where something is `lost`, an
     account that slot 8 writes was last written in the gap. What is proven without the gap.
     """
-    from rewind.services import filters
+    from rewind.recording.services import filters
 
     filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
     made = small(3)
@@ -230,7 +230,7 @@ def test_below_a_snapshot_slots_are_proven_down_to_a_gap(
     made, found = after_a_gap(record, lost=False, remembering=remembering)
     # Of slot 5, the votes in it say what its parent's hash is.
     assert found == [(0, 1, ""), (5, 13, "")]
-    from rewind.store import slot_proofs
+    from rewind.proof.store import slot_proofs
 
     for slot in range(5, 12):
         placed = slot_proofs.bank(slot)
@@ -281,7 +281,7 @@ def test_a_chain_that_meets_an_unvoted_snapshot_waits_for_its_votes(
 
 
 def test_without_votes_a_chain_ends(record: Any, prove: Any) -> None:
-    from rewind.proof_models import SlotProof, SlotWrites
+    from rewind.proof.models import SlotProof, SlotWrites
 
     made = MadeChain(voters=())
     for _ in range(20):
@@ -293,7 +293,7 @@ def test_without_votes_a_chain_ends(record: Any, prove: Any) -> None:
 
 
 def test_filtered_accounts_of_a_long_chain_are_kept(record: Any, prove: Any) -> None:
-    from rewind.services import filters
+    from rewind.recording.services import filters
 
     filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
     made = MadeChain()
@@ -312,7 +312,7 @@ def test_without_a_baseline_nothing_is_proven(record: Any, prove: Any) -> None:
 
 
 def test_a_filter_that_comes_and_goes_does_not_end_it(record: Any, prove: Any) -> None:
-    from rewind.services import filters
+    from rewind.recording.services import filters
 
     owner, account = Pubkey(bytes([FILTERED]) * 32), Pubkey((3).to_bytes(32))
     made = small(3)
@@ -342,7 +342,7 @@ def test_a_filter_that_comes_and_goes_does_not_end_it(record: Any, prove: Any) -
 
 
 def test_a_proven_slot_that_is_rewritten_is_proven_no_more(record: Any, prove: Any) -> None:
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     made = small(6)
     record(*made.records)
@@ -359,7 +359,7 @@ def test_a_proven_slot_that_is_rewritten_is_proven_no_more(record: Any, prove: A
 
 
 def test_retention_cuts_what_left_the_window(record: Any, prove: Any) -> None:
-    from rewind.services.retention import prune
+    from rewind.recording.services.retention import prune
 
     made = small(9)
     record(*made.records)
@@ -391,8 +391,9 @@ def test_of_random_histories_exactly_the_faulty_slot_is_refuted(
     db: None, draft: Draft, kind: str, data: st.DataObject
 ) -> None:
     """Also with filtered accounts, of which the archive has no history."""
-    from rewind.services import filters, proving
-    from rewind.services.recording import record_slots
+    from rewind.proof.services import proving
+    from rewind.recording.services import filters
+    from rewind.recording.services.recording import record_slots
 
     made = MadeChain()
     for slot, drafted in enumerate(draft):

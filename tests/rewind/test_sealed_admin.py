@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rewind.sealed_models import SealedSegment
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedSegment
 from tests.rewind.samples import block, write
 from tests.rewind.sealed_forms import seal
 

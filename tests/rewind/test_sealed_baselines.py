@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from rewind.baseline_errors import OtherAccounts
-from rewind.baseline_models import Baseline
+from rewind.baselines.errors import OtherAccounts
+from rewind.baselines.models import Baseline
 from rewind.models import AccountChange
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from tests.ingest.test_snapshot_proofs import BASE, MORE, full, over
 from tests.rewind.samples import block
 from tests.rewind.sealed_forms import seal

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.sealing.block_codec import Change, Digest
+from rewind.sealed.packing.block_codec import Change, Digest
 from tests.examples import examples
 from tests.rewind.sealed_changes import account, sorted_changes
 

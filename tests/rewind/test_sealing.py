@@ -10,19 +10,21 @@ from django.db import connection, transaction
 
 from chain.accounts import AccountWrite
 from chain.blocks import Granularity
+from rewind.accounts.store import replaying
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.store import checking
+from rewind.coverage.store.checking import Written
 from rewind.positions import Position
-from rewind.sealed_models import LateRow, SealedBlock, SealedSegment
-from rewind.services import sealing as service
-from rewind.services import segments
-from rewind.services.baseline import record_baseline
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.services.sealing import Policy, seal_step
-from rewind.store import checking, forecasts, partitions, replaying
-from rewind.store import sealing as store
-from rewind.store.checking import Written
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.store import forecasts, partitions
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import LateRow, SealedBlock, SealedSegment
+from rewind.sealed.services import sealing as service
+from rewind.sealed.services import segments
+from rewind.sealed.services.sealing import Policy, seal_step
+from rewind.sealed.store import sealing as store
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
@@ -180,7 +182,7 @@ def test_a_damaged_block_is_named_and_never_served(rpc: Rpc, history: Any) -> No
     packed = bytearray(damaged.block)
     packed[len(packed) // 2] ^= 1
     SealedBlock.objects.filter(pk=damaged.pk).update(block=bytes(packed))
-    from rewind.store import open_blocks
+    from rewind.sealed.store import open_blocks
 
     open_blocks.forget()
     error = rpc("/rewind", "getAccountInfo", str(damaged.pubkey), {"slot": damaged.slot})["error"]

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from rewind.sealed_models import LateRow, SealedSegment
-from rewind.services import sealing as service
-from rewind.services.recording import record_slots
-from rewind.services.sealing import Policy, seal_step
-from rewind.store import change_source, partitions
-from rewind.store import sealing as store
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.services.recording import record_slots
+from rewind.recording.store import partitions
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import LateRow, SealedSegment
+from rewind.sealed.services import sealing as service
+from rewind.sealed.services.sealing import Policy, seal_step
+from rewind.sealed.store import change_source
+from rewind.sealed.store import sealing as store
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text

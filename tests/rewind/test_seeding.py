@@ -14,13 +14,14 @@ from django.db import connection
 from solders.pubkey import Pubkey
 
 from chain.encodings import b64encode
-from historical.services.recorded_transactions import recorded
+from historical.transactions.services.recorded_transactions import recorded
+from rewind.accounts.services import seeding
+from rewind.accounts.services.loading import states_at
+from rewind.accounts.services.position_lookup import resolve_position
 from rewind.models import AccountChange
 from rewind.positions import CARRIED, Asked
-from rewind.services import filters, seeding
-from rewind.services.loading import states_at
-from rewind.services.position_lookup import resolve_position
-from rewind.services.replay import replay
+from rewind.recording.services import filters
+from rewind.replay.services.replay import replay
 from tests.priority.odd_nodes import odd_node
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.samples import PROGRAM, block, key, signature, write

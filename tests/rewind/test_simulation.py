@@ -13,7 +13,7 @@ from spl.token.constants import TOKEN_PROGRAM_ID
 
 from chain.blocks import Granularity
 from chain.encodings import b58encode
-from rewind.services import filters
+from rewind.recording.services import filters
 from tests.clients.minted import Minted
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
@@ -317,7 +317,7 @@ def test_an_account_that_a_later_transaction_makes_was_not_there(
     payer = chain.payers[0].pubkey()
     record = chain.records[2]
     stored(chain.records[2:])
-    from rewind.services.baseline import record_baseline
+    from rewind.baselines.services.baseline import record_baseline
     from tests.rewind.conftest import NOW
 
     genesis = [
@@ -348,7 +348,7 @@ def test_between_transactions_a_coarse_slot_tells_little(chain: LittleChain, rpc
 def test_what_was_found_at_a_coarse_slots_end_is_no_later_write(
     chain: LittleChain, rpc: Rpc
 ) -> None:
-    from rewind.services.baseline import record_baseline
+    from rewind.baselines.services.baseline import record_baseline
     from tests.rewind.conftest import NOW
 
     writes = chain.records[2].account_writes or []
@@ -365,7 +365,7 @@ def test_what_was_found_at_a_coarse_slots_end_is_no_later_write(
 
 
 def test_a_coarse_slot_may_have_no_row_where_it_lies(archived: LittleChain, rpc: Rpc) -> None:
-    from rewind.store.partitions import PARTITION_SLOTS
+    from rewind.recording.store.partitions import PARTITION_SLOTS
 
     far = block(PARTITION_SLOTS, archived.records[-1].slot, granularity=Granularity.SLOT)
     stored([far], ledger=False)

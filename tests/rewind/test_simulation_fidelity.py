@@ -15,11 +15,13 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from chain.blocks import SlotRecord
-from historical.services.recorded_transactions import recorded
-from rewind.models import AccountChange, Divergence
-from rewind.services import comparing, features, filters
-from rewind.services.audit import audit_next
-from rewind.services.replay import forget_verdicts, replay
+from historical.transactions.services.recorded_transactions import recorded
+from rewind.models import AccountChange
+from rewind.recording.services import filters
+from rewind.replay.models import Divergence
+from rewind.replay.services import comparing, features
+from rewind.replay.services.audit import audit_next
+from rewind.replay.services.replay import forget_verdicts, replay
 from simulator.addresses import FEES, NATIVE_LOADER, RENT, SLOT_HASHES, SYSTEM, SYSVAR_OWNER
 from simulator.missing_rules import features_to_ask_for
 from tests.cluster import one_machine

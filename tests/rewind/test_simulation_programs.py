@@ -23,8 +23,9 @@ from chain.encodings import b58encode, b64encode
 from chain.units import U64_MAX
 from rewind.models import AccountChange
 from rewind.positions import Asked
-from rewind.services import features, filters
-from rewind.services.past_state import past
+from rewind.recording.services import filters
+from rewind.replay.services import features
+from rewind.replay.services.past_state import past
 from simulator import addresses
 from simulator.client import engine_processes
 from simulator.defaults import rent_minimum

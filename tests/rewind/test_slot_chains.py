@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from rewind.services import slot_chains
+from rewind.proof.services import slot_chains
 from tests.chain.proofs import ACCOUNTS, VOTERS, electorate, text
 from tests.rewind.conftest import NOW
 from tests.rewind.proved_chains import MadeChain, change
@@ -20,9 +20,9 @@ STAKES = (40, 30, 20, 10)
 @pytest.fixture
 def chain(record: Any, db: None) -> MadeChain:
     """No votes for slots 3, 4, 7 and 8 landed; 5 and 6 are skipped, and 9 has votes in 10."""
-    from historical.services.recording import record_blocks
-    from rewind.baseline_models import Baseline, EpochStake
-    from rewind.services import proving
+    from historical.recording.services.recording import record_blocks
+    from rewind.baselines.models import Baseline, EpochStake
+    from rewind.proof.services import proving
 
     baseline = Baseline.objects.create(slot=1, source="x", accounts=0, proven=True, recorded_at=NOW)
     EpochStake.objects.bulk_create(

@@ -21,10 +21,10 @@ STAKES = (40, 30, 20, 10)
 @pytest.fixture
 def chain(record: Any, db: None) -> MadeChain:
     """Slots 0 to 7, proven up to 6; the ledger has them too, and epoch 0's stakes are known."""
-    from historical.services.recording import record_blocks
-    from rewind.baseline_models import Baseline
-    from rewind.services import proving
-    from rewind.store import epoch_stakes
+    from historical.recording.services.recording import record_blocks
+    from rewind.baselines.models import Baseline
+    from rewind.proof.services import proving
+    from rewind.proof.store import epoch_stakes
 
     baseline = Baseline.objects.create(slot=1, source="x", accounts=0, proven=True, recorded_at=NOW)
     stakes = {
@@ -137,7 +137,7 @@ def test_coverage_has_runs_of_slots(rpc: Any, chain: MadeChain) -> None:
 
 
 def test_a_refuted_slot_names_what_was_voted_for(rpc: Any, record: Any, db: None) -> None:
-    from rewind.services import proving
+    from rewind.proof.services import proving
 
     proving.forget()
     made = MadeChain()

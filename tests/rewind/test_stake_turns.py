@@ -12,12 +12,13 @@ from solders.sysvar import RENT, STAKE_HISTORY
 from chain.accounts import AccountWrite
 from chain.epochs import EpochSchedule
 from chain.units import Slot
-from rewind.baseline_models import Baseline, StakeTurn
-from rewind.services import epochs, stake_turns
-from rewind.services.baseline import record_baseline
-from rewind.services.filters import STAKE_PROGRAM, VOTE_PROGRAM, filter_owner
-from rewind.store import epoch_stakes
-from rewind.store.epoch_stakes import Stake, StakeOrigin
+from rewind.baselines.models import Baseline, StakeTurn
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services import epochs
+from rewind.proof.services import stake_turns
+from rewind.proof.store import epoch_stakes
+from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
+from rewind.recording.services.filters import STAKE_PROGRAM, VOTE_PROGRAM, filter_owner
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, write
 from tests.rewind.sealed_forms import seal
@@ -346,7 +347,7 @@ def test_a_nodes_word_gives_way_and_a_snapshots_stays(chain: Chain) -> None:
 
 
 def test_sealed_accounts_count(committed: None) -> None:
-    from rewind.services.recording import record_slots
+    from rewind.recording.services.recording import record_slots
 
     chain = Chain(lambda *records: record_slots(list(records), source="x", now=NOW))
     chain.begin(*genesis())

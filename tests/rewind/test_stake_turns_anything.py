@@ -15,11 +15,12 @@ from chain.epoch_stakes import read_vote_account
 from chain.epochs import EpochSchedule
 from chain.stake_activation import Activation, Rules, activation, read_delegation
 from chain.units import Slot
-from rewind.baseline_models import StakeTurn
-from rewind.services import epochs, stake_turns
-from rewind.services.baseline import record_baseline
-from rewind.services.recording import record_slots
-from rewind.store import epoch_stakes
+from rewind.baselines.models import StakeTurn
+from rewind.baselines.services.baseline import record_baseline
+from rewind.coverage.services import epochs
+from rewind.proof.services import stake_turns
+from rewind.proof.store import epoch_stakes
+from rewind.recording.services.recording import record_slots
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, write

@@ -7,16 +7,17 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rewind.accounts.store import account_reads
+from rewind.accounts.store.states import newest_state, newest_states
+from rewind.baselines.services.baseline import record_baseline
 from rewind.errors import BadBaseline
 from rewind.models import ArchiveState
 from rewind.positions import END_OF_SLOT, Position
-from rewind.services import segments
-from rewind.services.baseline import record_baseline
-from rewind.services.recording import record_slots
-from rewind.services.retention import prune
-from rewind.store import account_reads, partition_cache, partitions
-from rewind.store import segments as store
-from rewind.store.states import newest_state, newest_states
+from rewind.recording.services.recording import record_slots
+from rewind.recording.services.retention import prune
+from rewind.recording.store import partition_cache, partitions
+from rewind.sealed.services import segments
+from rewind.sealed.store import segments as store
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, signature, write

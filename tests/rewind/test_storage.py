@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from rewind.sealed_models import SealedSegment
-from rewind.services import moving, storage
-from rewind.store import cold_store
-from rewind.store.partition_cache import SEGMENT_SLOTS
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.coverage.services import storage
+from rewind.recording.store.partition_cache import SEGMENT_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.models import SealedSegment
+from rewind.sealed.services import moving
+from rewind.sealed.store import cold_store
 from tests.conftest import Rpc
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, write

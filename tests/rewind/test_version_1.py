@@ -13,8 +13,8 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b64encode
-from rewind.admin.replays.samples import samples_of
-from rewind.services import audit
+from rewind.replay.admin.replays.samples import samples_of
+from rewind.replay.services import audit
 from tests.conftest import Rpc
 from tests.localnet.wallets import pay
 from tests.rewind.conftest import NOW

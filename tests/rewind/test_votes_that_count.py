@@ -12,10 +12,12 @@ from chain.accounts import AccountWrite
 from chain.blocks import TransactionRecord
 from chain.epochs import EpochSchedule
 from chain.transactions import decode_wire, encode_wire
-from rewind.baseline_models import Baseline
-from rewind.proof_models import SlotProof, SlotWrites
-from rewind.services import epochs, filters, locating, proving
-from rewind.store import proof_runs
+from rewind.baselines.models import Baseline
+from rewind.coverage.services import epochs
+from rewind.proof.models import SlotProof, SlotWrites
+from rewind.proof.services import locating, proving
+from rewind.proof.store import proof_runs
+from rewind.recording.services import filters
 from tests.chain.proofs import ACCOUNTS, VOTE, VOTERS
 from tests.rewind.conftest import NOW
 from tests.rewind.proved_chains import MadeChain, change, keep_stakes, vote_account, with_writes
@@ -207,7 +209,7 @@ def test_voters_that_a_stream_makes_up_prove_nothing(record: Any) -> None:
 
 def test_who_may_vote_in_an_epoch_is_known_in_the_one_before(record: Any, rpc: Any) -> None:
     """The first account's voter is another one from epoch 2 on; its stakes alone are enough."""
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     epochs.keep(EpochSchedule(slots_per_epoch=32))
     for epoch in range(3):
@@ -241,7 +243,7 @@ def _with_voters(by_epoch: dict[int, Keypair]) -> AccountWrite:
 def test_filtered_vote_accounts_name_their_voters_too(
     record: Any, rpc: Any, remembering: bool
 ) -> None:
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
 
     filters.filter_owner(VOTE, filtered=True)
     made = small(6)

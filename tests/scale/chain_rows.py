@@ -147,7 +147,7 @@ def fill(cursor: Any, slots: int) -> None:
     thousand of the archive's, a hundredth as many closed gaps of each, and some of everything else
     that rewind, historical and ingest show. Blocks have no bodies. For empty tables.
     """
-    from rewind.store import partitions
+    from rewind.recording.store import partitions
 
     first, last = FIRST_SLOT, FIRST_SLOT + slots - 1
     partitions.ensure([first, last - 999, last])

@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import CURRENT_FORM, TransactionRecord
 from chain.units import U64_MAX
-from historical.transaction_text import text_of
+from historical.transactions.texts import text_of
 from simulator import addresses
 from tests.examples import examples
 from tests.simulator.world import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import transaction
 
-from rewind.baseline_errors import WrongSum
+from rewind.baselines.errors import WrongSum
 from tests.ingest.test_snapshot_chains import fixture
 from tests.ingest.test_snapshot_proofs import covered, members, no_node, packed, refused, run
 

@@ -13,9 +13,9 @@ from solders.pubkey import Pubkey
 
 from ingest import sources
 from rewind import tasks
-from rewind.baseline_models import EpochStake, StakeTurn
-from rewind.services import proving
-from rewind.store import epoch_stakes
+from rewind.baselines.models import EpochStake, StakeTurn
+from rewind.proof.services import proving
+from rewind.proof.store import epoch_stakes
 from tests.ingest.following import follower, worker
 from tests.ingest.stored_chain import archived_to
 from tests.ingest.test_refuted_slots import through, until

@@ -20,10 +20,11 @@ from chain.epochs import EpochSchedule
 from chain.units import Slot
 from ingest import slot_queue
 from ingest.services.slots import ingest_waiting
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
+from rewind.coverage.services import epochs
 from rewind.models import ArchivedSlot
-from rewind.services import epochs, proving
-from rewind.store import slot_proofs
+from rewind.proof.services import proving
+from rewind.proof.store import slot_proofs
 from tests.ingest.test_snapshot_chains import no_node
 from tests.recordings import closed_slots
 from tests.rewind.test_running_proof import proven

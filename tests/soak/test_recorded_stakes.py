@@ -12,10 +12,10 @@ from django.utils import timezone
 from chain.units import Slot
 from ingest import slot_queue
 from ingest.services.slots import ingest_waiting
-from rewind.baseline_models import StakeTurn
-from rewind.services import stake_turns
-from rewind.store import epoch_stakes
-from rewind.store.epoch_stakes import StakeOrigin
+from rewind.baselines.models import StakeTurn
+from rewind.proof.services import stake_turns
+from rewind.proof.store import epoch_stakes
+from rewind.proof.store.epoch_stakes import StakeOrigin
 from tests.ingest.test_snapshot_chains import no_node
 from tests.recordings import closed_slots
 from tests.soak.test_recorded_nodes import _begin_at

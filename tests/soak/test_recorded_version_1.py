@@ -16,12 +16,13 @@ from solders.signature import Signature
 from chain.accounts import AccountWrite
 from chain.encodings import b64encode
 from chain.epochs import EpochSchedule
-from historical.services.recorded_transactions import recorded
+from historical.transactions.services.recorded_transactions import recorded
 from ingest import slot_queue
 from ingest.services.slots import ingest_waiting
-from rewind.models import AuditedDay, Divergence
-from rewind.services import audit, epochs, replay
-from rewind.services.explaining import explained
+from rewind.coverage.services import epochs
+from rewind.explained.services.explaining import explained
+from rewind.replay.models import AuditedDay, Divergence
+from rewind.replay.services import audit, replay
 from tests.ingest.test_snapshot_chains import no_node
 from tests.recordings import closed_slots, unwritten_accounts
 from upstream.geyser.closed_slots import slot_record

@@ -13,9 +13,10 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
-from rewind.services import filters, proving
-from rewind.services.recording import record_slots
-from rewind.store import proof_runs
+from rewind.proof.services import proving
+from rewind.proof.store import proof_runs
+from rewind.recording.services import filters
+from rewind.recording.services.recording import record_slots
 from tests.rewind.conftest import NOW, committed, empty_archive
 from tests.rewind.proved_chains import MadeChain, change, first_difference, keep_stakes, with_fault
 

@@ -52,10 +52,10 @@ def test_no_page_is_changed_by_what_strangers_wrote(
     nothing_remembered: None,
     empty_ledger: None,
 ) -> None:
-    from historical.services.recording import record_blocks
+    from historical.recording.services.recording import record_blocks
     from portal.models import Member
     from priority.models import Submission
-    from rewind.replay_models import Replay
+    from rewind.replay.models import Replay
     from tests.browser.kept_replays import kept_replay
 
     now = timezone.now()

@@ -391,7 +391,7 @@ def test_sessions_end(person: Callable[..., Any], settings: Any) -> None:
 
 
 def test_the_first_admin_signs_in(client: Any, db: None, tmp_path: Any) -> None:
-    from config.first_run import ensure_credentials
+    from config.running.first_run import ensure_credentials
 
     made = ensure_credentials(tmp_path, "http://localhost:8000").admin
     client.post(LOGIN, {"username": made.username, "password": made.password})

@@ -39,7 +39,7 @@ def slots_of(messages: list[dict[str, Any]]) -> list[int]:
 def test_roots_and_an_account_since_a_slot_are_each_there_once(
     served: Served, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from subscriptions import reader
 
     monkeypatch.setattr(reader, "_NEAR_SLOTS", near)

@@ -18,7 +18,7 @@ _KNOWN_LATER = ["createdBank", "frozen", "optimisticConfirmation", "root"]
 @pytest.fixture(params=[300, 3], ids=["near what is stored", "far behind it"])
 def first(served: Served, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """A slot with 25 stored ones above it."""
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from subscriptions import reader
 
     monkeypatch.setattr(reader, "_NEAR_SLOTS", request.param)
@@ -80,7 +80,7 @@ def test_blocks_with_an_address_are_stored_as_they_happened(served: Served, firs
             slot = landed(localnet, signature, "finalized")["slot"]
             happened = [socket.result(each) for each in live]
             assert [each["value"]["slot"] for each in happened] == [slot] * 3
-        from historical.services.bounds import newest_slot_or_none
+        from historical.blocks.services.bounds import newest_slot_or_none
 
         wait(lambda: (newest_slot_or_none() or 0) >= slot, "the last block stored")
         for config, last in zip(configs, happened, strict=True):
@@ -98,7 +98,7 @@ def test_blocks_with_an_address_are_stored_as_they_happened(served: Served, firs
 def test_a_signature_long_past_is_answered_at_once(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from historical.services.recorded_transactions import place_of
+    from historical.transactions.services.recorded_transactions import place_of
     from livefeed import slots
 
     monkeypatch.setattr(slots, "_KEPT_SIGNATURES", 2)

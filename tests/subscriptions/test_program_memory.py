@@ -155,8 +155,8 @@ def seal_once() -> None:
     """What is stored is sealed, though the chain still writes beside it."""
     from django.utils import timezone
 
-    from rewind.sealed_models import SealedSegment
-    from rewind.services.sealing import Policy, seal_step
+    from rewind.sealed.models import SealedSegment
+    from rewind.sealed.services.sealing import Policy, seal_step
 
     active = SealedSegment.objects.filter(state=SealedSegment.State.ACTIVE)
     while not active.exists():
@@ -170,7 +170,7 @@ def test_what_is_read_in_parts_is_what_each_slot_left(
     served: Served, program: str, size: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed again and again, far behind, while all that was stored is sealed underneath."""
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from subscriptions import history, reader
 
     monkeypatch.setattr(reader, "_NEAR_SLOTS", 3)
@@ -197,7 +197,7 @@ def test_what_is_read_in_parts_is_what_each_slot_left(
 def test_slots_without_a_list_of_their_accounts_are_a_gap(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from rewind.models import SlotOwners
     from subscriptions import reader
 
@@ -216,7 +216,7 @@ def test_slots_without_a_list_of_their_accounts_are_a_gap(
 
 
 def test_a_filtered_program_says_so(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from rewind.models import Owner
 
     first = first_available_block()

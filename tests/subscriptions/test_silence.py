@@ -5,7 +5,7 @@ import signal
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from shared_state.redis_client import client
 from tests.ingest.following import wait
 from tests.subscriptions.conftest import Served

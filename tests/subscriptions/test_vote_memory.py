@@ -21,7 +21,7 @@ def test_votes_are_each_there_once(
     served: Served, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every transaction of a vote that the chain has, in order."""
-    from historical.services.bounds import first_available_block, newest_slot_or_none
+    from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from subscriptions import reader
 
     monkeypatch.setattr(reader, "_NEAR_SLOTS", near)

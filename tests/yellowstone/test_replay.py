@@ -7,7 +7,7 @@ import grpc
 import pytest
 from solders.pubkey import Pubkey
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.patience import PATIENCE_SECONDS
 from tests.yellowstone.conftest import Geyser, Request

@@ -5,7 +5,7 @@ import signal
 import grpc
 import pytest
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from tests.ingest.following import wait
 from tests.yellowstone.conftest import Geyser, Request
 from upstream.protobuf import geyser_pb2 as schema

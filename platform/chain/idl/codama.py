@@ -42,7 +42,7 @@ def as_anchor(root: Node) -> Node:
 
 
 def _instruction(node: Node) -> Node | None:
-    """Arguments that discriminate instructions come first, and have values of their own; None for an
+    """Discriminating arguments come first, and have values of their own; None for an
     instruction with another discriminator.
     """
     known = {

@@ -7,10 +7,10 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-from config import earlier_builds
-from config.cluster import is_cluster_wanted, not_spread, require_cluster
 from config.doctor.findings import Finding, error, note, ok, warning
-from config.engine import UnfitDatabase, require_fit, server_version
+from config.running import earlier_builds
+from config.running.cluster import is_cluster_wanted, not_spread, require_cluster
+from config.running.engine import UnfitDatabase, require_fit, server_version
 from embedded.addresses import is_embedded
 from staff.formatting import counted, size_of
 

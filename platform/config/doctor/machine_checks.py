@@ -13,10 +13,10 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-from config import env
 from config.doctor.findings import Finding, error, note, ok, warning
-from config.listening import ports_of_a_run
-from config.ports import PortUnusable, hold_ports
+from config.environment import env
+from config.environment.listening import ports_of_a_run
+from config.running.ports import PortUnusable, hold_ports
 from embedded.run_state import read_run_state
 from operations.readings.servers import read_disk
 from shared_state import clock, heartbeats

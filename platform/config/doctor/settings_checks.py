@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http.request import validate_host
 
-from config import env
 from config.doctor.findings import Finding, error, note, ok, warning
+from config.environment import env
 
 # Networks that hold more addresses than this are no list of proxies.
 _WIDEST = {4: 8, 6: 16}

@@ -6,7 +6,7 @@ from django import template
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from config.admin_sidebar import here
+from config.staff_pages.sidebar import here
 
 register = template.Library()
 

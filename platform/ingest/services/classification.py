@@ -12,15 +12,15 @@ from chain.units import I64_MAX, Slot
 from columns.exists_queries import exists
 from gaps import life_cycle
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
+from historical.blocks.store import blocks as ledger
+from historical.coverage.services.gaps import ledger_gaps, settle
 from historical.models import Gap as LedgerGap
-from historical.services.gaps import ledger_gaps, settle
-from historical.store import blocks as ledger
 from ingest import chain_identity
 from ingest.errors import WrongChain
 from ingest.sources import nodes
+from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import Gap as ArchiveGap
-from rewind.services import slots as archive
-from rewind.services.gaps import archive_gaps
+from rewind.recording.services import slots as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)

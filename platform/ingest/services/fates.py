@@ -12,8 +12,8 @@ from django.db import transaction
 from chain.blocks import SlotRecord
 from chain.nonces import why_misplaced
 from chain.slot_ranges import SlotRange
-from historical.store import blocks as ledger
-from historical.store import transactions as ledger_transactions
+from historical.blocks.store import blocks as ledger
+from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonces
 from priority.chain_events import BLOCKHASH_BLOCKS

@@ -10,8 +10,8 @@ from django.db import transaction
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from historical.errors import BadBlock, BlockConflict
-from historical.services import imports
-from historical.services.recording import Recorded, record_blocks
+from historical.recording.services import imports
+from historical.recording.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused, OtherChain
 from ingest.services import ledger_links, tip_ledger
 from ingest.services.known_blocks import KnownBlocks, OneChain

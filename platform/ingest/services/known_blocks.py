@@ -9,8 +9,8 @@ from solders.hash import Hash
 from chain.blocks import SlotRecord
 from chain.encodings import b58encode
 from chain.units import I64_MAX, Slot
-from historical.services.blocks import blockhashes
-from historical.store import blocks as store
+from historical.blocks.services.blocks import blockhashes
+from historical.blocks.store import blocks as store
 from ingest import chain_identity
 from ingest.errors import OtherChain, other_genesis, unknown_chain
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from chain.blocks import SlotRecord
 from chain.slot_ranges import between
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus
-from historical.services.gaps import ledger_gaps, settle
-from historical.services.recording import Recorded
-from historical.store import blocks as store
+from historical.blocks.store import blocks as store
+from historical.coverage.services.gaps import ledger_gaps, settle
+from historical.recording.services.recording import Recorded
 
 # No gap is opened further below a block than this: older blocks may be from an import that the
 # chain does not continue, and an outage of that length opens a gap of its own.

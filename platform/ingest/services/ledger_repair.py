@@ -6,8 +6,8 @@ from datetime import datetime
 
 from chain.blocks import SlotRecord
 from chain.units import Slot
-from historical.services import repairing
-from historical.store import damage
+from historical.sealed.services import repairing
+from historical.sealed.store import damage
 from ingest import chain_identity
 from ingest.errors import WrongChain
 from ingest.sources import nodes

@@ -11,10 +11,10 @@ from django.db import transaction
 from chain.electorates import read_vote_accounts
 from chain.slot_proof import MalformedProof
 from ingest import chain_identity
-from rewind.services import epochs
-from rewind.services import slots as archive
-from rewind.store import epoch_stakes
-from rewind.store.epoch_stakes import Stake, StakeOrigin
+from rewind.coverage.services import epochs
+from rewind.proof.store import epoch_stakes
+from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
+from rewind.recording.services import slots as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)

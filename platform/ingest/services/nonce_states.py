@@ -12,8 +12,8 @@ from chain.blocks import SlotRecord
 from chain.nonces import NONCE_SIZE, nonce_use
 from chain.transactions import BadTransaction
 from jsonrpc.errors import RpcError
+from rewind.accounts.services import nonces as archive
 from rewind.positions import Position
-from rewind.services import nonces as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)

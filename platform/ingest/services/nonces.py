@@ -21,8 +21,8 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
 from chain.nonces import NONCE_AUTHORITY, why_unusable
-from historical.store import blocks as ledger
-from historical.store import transactions as ledger_transactions
+from historical.blocks.store import blocks as ledger
+from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonce_states
 from ingest.services.nonce_states import Account, Move

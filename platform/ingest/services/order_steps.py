@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from historical.services.checking import Fault
+from historical.coverage.services.checking import Fault
 
 
 @dataclass(slots=True)

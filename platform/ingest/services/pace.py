@@ -5,7 +5,7 @@ import time
 
 import redis
 
-from historical.store.storage import slots_and_seconds
+from historical.coverage.store.storage import slots_and_seconds
 from shared_state import pace
 
 _EVERY_SECONDS = 15.0

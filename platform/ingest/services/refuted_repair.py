@@ -10,7 +10,7 @@ from ingest.models import RangeOrder
 from ingest.services import orders
 from ingest.sources import streams
 from ingest.store import orders as store
-from rewind.services import locating
+from rewind.proof.services import locating
 
 BY_ITSELF = "the proof"
 # A chain of slots is not followed above a refuted one: there are never many.

@@ -1,4 +1,4 @@
-"""Refuted slots (rewind/services/locating.py): compared with streams and nodes, and repaired."""
+"""Refuted slots (proof/services/locating.py): compared with streams and nodes, and repaired."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
 from chain.slot_ranges import SlotRange
-from historical.services.checking import Fault
+from historical.coverage.services.checking import Fault
 from ingest.services.order_steps import Step, StepOptions
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, streams
-from rewind.services import locating
-from rewind.services.locating import Located, NotRefuted, Suspect
-from rewind.services.second_sources import NodeSource, RecordSource, SecondSource, Unusable
+from rewind.proof.services import locating
+from rewind.proof.services.locating import Located, NotRefuted, Suspect
+from rewind.proof.services.second_sources import NodeSource, RecordSource, SecondSource, Unusable
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import slot_record
 from upstream.node import Node

@@ -9,23 +9,23 @@ from chain.blocks import Granularity, SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
+from historical.blocks.services.stored_content import differing
+from historical.coverage.services.checking import Fault
+from historical.coverage.store import checking as ledger_store
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
-from historical.services.checking import Fault
-from historical.services.recording import record_blocks
-from historical.services.removal import remove_blocks
-from historical.services.stored_content import differing
-from historical.store import checking as ledger_store
+from historical.recording.services.recording import record_blocks
+from historical.recording.services.removal import remove_blocks
 from ingest import signature_policy
 from ingest.services import classification, ledger_links, tip_ledger
 from ingest.services.order_steps import Step, StepOptions
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, streams
+from rewind.coverage.store import checking as archive_store
 from rewind.errors import BadSlot, SlotConflict
-from rewind.services import slots as archive
-from rewind.services.recording import record_slots
-from rewind.store import checking as archive_store
+from rewind.recording.services import slots as archive
+from rewind.recording.services.recording import record_slots
 from upstream.archives.errors import Unreadable
 from upstream.geyser.closed_slots import slot_record
 from upstream.node import BadBlock, Node, NodeUnreachable, SlotNotAvailable

@@ -1,12 +1,12 @@
 """Removes slots below the retention windows."""
 
 from gaps import life_cycle
+from historical.blocks.services.bounds import newest_slot_or_none
+from historical.blocks.store import blocks as ledger
 from historical.models import Gap
-from historical.services.bounds import newest_slot_or_none
-from historical.services.removal import remove_blocks
-from historical.store import blocks as ledger
-from rewind.services import retention
-from rewind.services import slots as archive
+from historical.recording.services.removal import remove_blocks
+from rewind.recording.services import retention
+from rewind.recording.services import slots as archive
 from shared_state import task_faults
 
 # The ledger's blocks are removed in steps, one transaction each: a kill costs little, and readers

@@ -19,15 +19,15 @@ from chain.slot_ranges import SlotRange, runs, subtract
 from columns.advisory_locks import AdvisoryLock, exclusive
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
-from historical.services.gaps import ledger_gaps
-from historical.services.recording import record_blocks
-from historical.store import blocks as ledger
+from historical.blocks.store import blocks as ledger
+from historical.coverage.services.gaps import ledger_gaps
+from historical.recording.services.recording import record_blocks
 from ingest import signature_policy, slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
 from ingest.services.pace import publish_pace
-from rewind.services import slots as archive
-from rewind.services.gaps import archive_gaps
-from rewind.services.recording import record_slots
+from rewind.coverage.services.gaps import archive_gaps
+from rewind.recording.services import slots as archive
+from rewind.recording.services.recording import record_slots
 from shared_state import counters
 from shared_state.outages import outage_of
 from upstream.archives.errors import Unreadable

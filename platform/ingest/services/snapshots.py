@@ -10,18 +10,18 @@ from solders.hash import Hash
 from chain.accounts import AccountWrite
 from chain.lattice import hard_fork_data
 from chain.units import Slot
-from historical.services.blocks import blockhashes
-from historical.store.blocks import blocks_of_hashes
+from historical.blocks.services.blocks import blockhashes
+from historical.blocks.store.blocks import blocks_of_hashes
 from ingest import chain_identity
 from ingest.errors import OtherChain, other_genesis, unknown_chain
 from ingest.store import chains
+from rewind.baselines.services import baseline
+from rewind.baselines.services.baseline import Origin, RecordedBaseline
+from rewind.baselines.services.baseline_proof import Base, Declared, DeclaredBank
 from rewind.errors import BadBaseline
-from rewind.services import baseline
-from rewind.services import slots as archive
-from rewind.services.baseline import Origin, RecordedBaseline
-from rewind.services.baseline_proof import Base, Declared, DeclaredBank
-from rewind.store import slots as archive_store
-from rewind.store.epoch_stakes import Stake
+from rewind.proof.store.epoch_stakes import Stake
+from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive_store
 from upstream.archives.manifest_stakes import EpochStakes
 from upstream.archives.snapshot_manifest import Manifest
 from upstream.archives.snapshots import Snapshot
@@ -54,7 +54,7 @@ def import_snapshot(
     replace_stakes: bool = False,
 ) -> RecordedBaseline:
     """Imports a validator's snapshot archive; an incremental one needs its base. The operator, the
-    manifest or a stored block must prove its chain. Raises BadBaseline (rewind.baseline_errors
+    manifest or a stored block must prove its chain. Raises BadBaseline (rewind.baselines.errors
     where its accounts are not those that it declares), OtherChain, BadSnapshot.
     """
     if slot is not None:

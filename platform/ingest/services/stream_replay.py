@@ -12,7 +12,7 @@ from ingest import signature_policy
 from ingest.services.slots import store_records
 from ingest.sources import Stream, streams, upstream_node, validator_stores_untouched
 from rewind.errors import BadSlot
-from rewind.services import slots as archive
+from rewind.recording.services import slots as archive
 from upstream.archives.errors import Unreadable
 from upstream.geyser.client import first_available
 from upstream.geyser.closed_slots import ClosedSlot, slot_record

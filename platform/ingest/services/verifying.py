@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
+from historical.blocks.services.stored_content import changed_balances, differing
+from historical.blocks.store.block_counts import RUN_SLOTS
+from historical.coverage.services import checking as ledger_checking
+from historical.coverage.services.checking import Fault
+from historical.coverage.store import checking as ledger_store
 from historical.errors import BadBlock as BadLedgerBlock
-from historical.services import checking as ledger_checking
-from historical.services.checking import Fault
-from historical.services.stored_content import changed_balances, differing
-from historical.store import checking as ledger_store
-from historical.store.block_counts import RUN_SLOTS
 from ingest.services.order_steps import Step, StepOptions
-from rewind.services import checking as archive_checking
-from rewind.store import checking as archive_store
+from rewind.coverage.services import checking as archive_checking
+from rewind.coverage.store import checking as archive_store
 from upstream.node import BadBlock, Node, SlotNotAvailable
 
 _STEP_SLOTS = 100

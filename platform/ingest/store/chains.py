@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ingest.models import StoredChain
-from rewind.baseline_models import Baseline
+from rewind.baselines.models import Baseline
 from rewind.models import ArchiveState
 
 

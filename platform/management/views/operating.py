@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from gaps.area_gaps import AreaGaps
 from gaps.coverage import CoverageConfig, window_of
 from gaps.slot_gap import IS_STATE, GapState, SlotGap
+from historical.coverage.services.coverage import coverage as ledger_coverage
+from historical.coverage.services.gaps import ledger_gaps
 from historical.models import Gap as LedgerGap
-from historical.services.coverage import coverage as ledger_coverage
-from historical.services.gaps import ledger_gaps
 from jsonrpc.wire import encode
 from management.filters import IdFilter
 from management.serializers import Body, Camel
@@ -24,9 +24,9 @@ from operations.models import Alarm
 from operations.services import alarms
 from priority.models import Submission
 from priority.submissions import State
+from rewind.coverage.services.coverage import coverage as archive_coverage
+from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import Gap as ArchiveGap
-from rewind.services.coverage import coverage as archive_coverage
-from rewind.services.gaps import archive_gaps
 from staff.errors import ActionRefused
 from staff.models import AuditEntry
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from gaps.area_gaps import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState
-from historical.services.gaps import ledger_gaps
+from historical.coverage.services.gaps import ledger_gaps
 from operations.rules.rule import Press
 from priority.admin.upstreams import ACTIONS as UPSTREAM_ACTIONS
 from priority.models import Upstream
-from rewind.services.gaps import archive_gaps
+from rewind.coverage.services.gaps import archive_gaps
 from staff import audit
 from staff.actions import AdminAction
 from staff.formatting import counted, in_units

@@ -9,13 +9,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from gaps.slot_gap import GapState
-from historical.services import overview
+from historical.coverage.services import overview
 from operations.home import figures
 from operations.home.cards import Shown, link_to, zero_badge
 from operations.readings.chain import NOT_FOLLOWED, ChainReading
 from operations.readings.present import Readings
-from rewind.admin.audit import rate
-from rewind.services.audit_overview import audited_today
+from rewind.replay.admin.audit import rate
+from rewind.replay.services.audit_overview import audited_today
 from staff.formatting import ago, badge, counted, duration, grouped, utc
 from staff.states import state_badge
 

@@ -8,10 +8,10 @@ import redis
 from django.db import connection
 from django.db.models import Count, Value
 
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
 from operations.lives import LIVES
-from rewind.models import Divergence
+from rewind.replay.models import Divergence
 
 # A gap is filled within seconds if a node has the block: one that is open for longer is an alarm.
 GAP_PATIENCE = timedelta(minutes=2)

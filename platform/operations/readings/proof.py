@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import redis
 
-from rewind.services import slot_proofs, stake_turns
+from rewind.proof.services import slot_proofs, stake_turns
 from shared_state import task_faults
 
 # As rewind/tasks.py names them.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import redis
 
 from columns.clusters import is_clustered
-from historical.store import storage as ledger
-from rewind.store import storage as archive
+from historical.coverage.store import storage as ledger
+from rewind.coverage.store import storage as archive
 from shared_state import counters
 from shared_state.pace import NOMINAL_SECONDS
 from staff.formatting import counted

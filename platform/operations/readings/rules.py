@@ -5,7 +5,7 @@ import logging
 import msgspec
 
 from jsonrpc.errors import RpcError
-from rewind.services import features
+from rewind.replay.services import features
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ import redis
 from django.conf import settings
 
 from columns.slot_bands import Band, Stretch
-from historical.services import sealing as ledger_sealing
-from historical.services import storage as ledger_storage
-from rewind.services import sealing as archive_sealing
-from rewind.services import storage as archive_storage
-from rewind.store.partitions import PARTITION_SLOTS
+from historical.coverage.services import storage as ledger_storage
+from historical.sealed.services import sealing as ledger_sealing
+from rewind.coverage.services import storage as archive_storage
+from rewind.recording.store.partitions import PARTITION_SLOTS
+from rewind.sealed.services import sealing as archive_sealing
 from shared_state import task_faults
 
 # What works on which store, by its name in task_faults.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operations.readings.present import Readings
 from operations.rules.commands import DOCTOR, MANAGE, Command
 from operations.rules.rule import ROOM, WARNING, Finding, Place, Rule
-from rewind.store.partitions import PARTITION_SLOTS
+from rewind.recording.store.partitions import PARTITION_SLOTS
 from staff.formatting import counted, duration, grouped
 
 _SEGMENTS = "rewind_sealedsegment_changelist"

@@ -13,7 +13,7 @@ from msgspec import structs
 from alerts.tasks import deliver_events
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from embedded.run_state import read_run_state
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from operations import store
 from operations.readings.present import MOMENT_SECONDS, Readings, read, stood_in
 from operations.readings.processes import read_processes

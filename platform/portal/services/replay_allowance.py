@@ -18,7 +18,7 @@ from gateway.refusals import Refusal, TooManyRequests
 from gateway.routes import endpoint_at
 from jsonrpc.errors import RpcError
 from portal import store
-from rewind.services.replays.results import ReplayResult
+from rewind.replay.services.replays.results import ReplayResult
 from staff.errors import ActionRefused
 
 METHOD = "simulateHistoricalTransaction"

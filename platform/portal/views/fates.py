@@ -28,7 +28,7 @@ from priority.errors import (
 from priority.models import Attempt
 from priority.results import Fate, FateAttempt
 from priority.submissions import State
-from rewind.admin.explained import explained_of
+from rewind.explained.admin.explained import explained_of
 from staff.beginnings import beginning_in
 from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc, with_sol
 from staff.parsing import id_in

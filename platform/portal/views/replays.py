@@ -12,7 +12,7 @@ from solders.signature import Signature
 
 from access.callers import Quota
 from chain.encodings import b64encode
-from historical.services.recorded_transactions import recorded
+from historical.transactions.services.recorded_transactions import recorded
 from jsonrpc.errors import RpcError
 from portal import store
 from portal.models import Member
@@ -32,15 +32,15 @@ from priority.errors import (
     FatesUnavailable,
     SignatureUnknown,
 )
-from rewind.admin.replays import words
-from rewind.admin.replays.asking import ask
-from rewind.admin.replays.formatting import result_context
-from rewind.admin.replays.samples import samples_of
-from rewind.admin.replays.uploading import take_upload
-from rewind.replay_models import Replay
-from rewind.services.replays.keeping import Maker, request_of
-from rewind.services.replays.running import MOST_TRANSACTIONS, subjects_of
-from rewind.store import replays as replay_store
+from rewind.replay.admin.replays import words
+from rewind.replay.admin.replays.asking import ask
+from rewind.replay.admin.replays.formatting import result_context
+from rewind.replay.admin.replays.samples import samples_of
+from rewind.replay.admin.replays.uploading import take_upload
+from rewind.replay.models import Replay
+from rewind.replay.services.replays.keeping import Maker, request_of
+from rewind.replay.services.replays.running import MOST_TRANSACTIONS, subjects_of
+from rewind.replay.store import replays as replay_store
 from staff import audit
 from staff.errors import ActionRefused
 from staff.formatting import ago, shortened, size_of

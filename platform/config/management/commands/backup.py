@@ -9,12 +9,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from config.backup_keys import own_backup_key
-from config.backup_seals import BadBackup
-from config.backups import BY_ITSELF, make_backup
-from config.cluster import is_cluster_wanted
-from config.command_postgres import command_postgres
-from config.engine import UnfitDatabase, require_fit
+from config.backup.backups import BY_ITSELF, make_backup
+from config.backup.keys import own_backup_key
+from config.backup.seals import BadBackup
+from config.running.cluster import is_cluster_wanted
+from config.running.command_postgres import command_postgres
+from config.running.engine import UnfitDatabase, require_fit
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES
 from embedded.tools import ToolFailed

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from config.cluster import is_cluster_wanted, not_spread, require_cluster, spread_all
-from config.engine import UnfitDatabase
+from config.running.cluster import is_cluster_wanted, not_spread, require_cluster, spread_all
+from config.running.engine import UnfitDatabase
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from columns import cluster_status
-from config.cluster import is_cluster_wanted, not_spread, require_cluster, root_of
-from config.engine import UnfitDatabase
+from config.running.cluster import is_cluster_wanted, not_spread, require_cluster, root_of
+from config.running.engine import UnfitDatabase
 from staff.formatting import size_of
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from config.error_catalogue import page
+from config.pages.error_catalogue import page
 
 
 class Command(BaseCommand):

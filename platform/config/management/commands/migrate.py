@@ -7,7 +7,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.earlier_builds import ADVICE, too_old
+from config.running.earlier_builds import ADVICE, too_old
 
 
 class Command(migrate.Command):

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 
-from config.engine import UnfitDatabase
-from config.preparing import prepare_database
+from config.running.engine import UnfitDatabase
+from config.running.preparing import prepare_database
 
 _PAUSE_SECONDS = 2.0
 

@@ -12,25 +12,25 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.utils import OperationalError
 
-from config.backup_keys import own_backup_key, read_backup_key
-from config.backup_seals import BadBackup
-from config.backups import (
+from config.backup.backups import (
     BY_ITSELF,
     check_backup,
     restore_database,
     restore_localnet,
     restore_secrets,
 )
-from config.command_postgres import command_postgres
-from config.engine import UnfitDatabase, migrating, require_fit, server_version
-from config.kept_secrets import kept_secret_key
+from config.backup.keys import own_backup_key, read_backup_key
+from config.backup.seals import BadBackup
+from config.environment.kept_secrets import kept_secret_key
+from config.running.command_postgres import command_postgres
+from config.running.engine import UnfitDatabase, migrating, require_fit, server_version
 from embedded.addresses import is_embedded
 from embedded.servers import FAILURES, RunDirTaken
 from embedded.tools import ToolFailed
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.services import archive_store
-from rewind.store.moving import with_objects
-from rewind.store.object_store import StoreFault
+from rewind.sealed.services import archive_store
+from rewind.sealed.store.moving import with_objects
+from rewind.sealed.store.object_store import StoreFault
 from staff import audit
 from staff.formatting import counted
 

@@ -15,14 +15,14 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connections
 from django.utils import timezone
 
-from config import env
-from config.engine import UnfitDatabase
-from config.first_run import BadCredentialsFile, Credentials, ensure_credentials
-from config.listening import ports_of_a_run
-from config.ports import PortUnusable, hold_ports
-from config.preparing import prepare_database
-from config.printing import line
-from config.supervisor import end_the_left_behind, supervise
+from config.environment import env
+from config.environment.listening import ports_of_a_run
+from config.output.printing import line
+from config.running.engine import UnfitDatabase
+from config.running.first_run import BadCredentialsFile, Credentials, ensure_credentials
+from config.running.ports import PortUnusable, hold_ports
+from config.running.preparing import prepare_database
+from config.running.supervisor import end_the_left_behind, supervise
 from embedded.servers import (
     FAILURES,
     RunDirTaken,
@@ -32,7 +32,7 @@ from embedded.servers import (
     start_servers,
     stop_servers,
 )
-from historical.services.bounds import newest_slot_or_none
+from historical.blocks.services.bounds import newest_slot_or_none
 from rewind.models import ArchiveState
 from tipping.services import batches
 

@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 
 from chain.units import I64_MAX
 from rewind.errors import BadBuild
-from rewind.services.builds import add_build
+from rewind.replay.services.builds import add_build
 
 _LOADERS = {"upgradeable": 3, "final": 2, "deprecated": 1}
 

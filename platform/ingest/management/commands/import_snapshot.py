@@ -13,8 +13,8 @@ from chain.units import Slot
 from ingest.errors import OtherChain
 from ingest.known_chains import add_genesis
 from ingest.services.snapshots import import_accounts, import_snapshot
+from rewind.baselines.services.baseline import RecordedBaseline
 from rewind.errors import BadBaseline
-from rewind.services.baseline import RecordedBaseline
 from upstream.archives.account_json import accounts_of
 from upstream.archives.errors import BadSnapshot
 from upstream.archives.snapshots import Progress, Snapshot

@@ -12,8 +12,8 @@ from solders.pubkey import Pubkey
 
 from ingest.services.refuted_slots import stream_source
 from ingest.sources import streams
-from rewind.services import locating
-from rewind.services.second_sources import NodeSource, SecondSource, SnapshotSource, Unusable
+from rewind.proof.services import locating
+from rewind.proof.services.second_sources import NodeSource, SecondSource, SnapshotSource, Unusable
 from upstream.node import Node
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rewind.models import ProgramBuild
+from rewind.replay.models import ProgramBuild
 
 
 class Command(BaseCommand):

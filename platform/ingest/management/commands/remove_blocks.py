@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chain.units import I64_MAX
-from historical.services.removal import remove_blocks
+from historical.recording.services.removal import remove_blocks
 
 
 class Command(BaseCommand):

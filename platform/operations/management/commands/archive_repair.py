@@ -10,7 +10,7 @@ from django.utils import timezone
 from columns.other_database import OtherDatabase, OtherDatabaseUnavailable, opened
 from operations.lives import LIVES
 from rewind.errors import ArchiveDamaged
-from rewind.services.damage_gaps import WritersBusy
+from rewind.sealed.services.damage_gaps import WritersBusy
 from sealed.damage import Damage
 from sealed.life import SealedLife
 

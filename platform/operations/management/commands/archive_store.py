@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from rewind.errors import ArchiveStoreUnavailable
-from rewind.services import archive_store
-from rewind.store.object_store import (
+from rewind.sealed.services import archive_store
+from rewind.sealed.store.object_store import (
     BadStoreOptions,
     NoSuchStore,
     StoreFault,

@@ -1,0 +1,87 @@
+"""Lists of slots that hold a block, which say what is missing in their range."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+from chain.slot_ranges import clip
+from chain.units import I64_MAX
+from historical.blocks.services import blocks
+from historical.blocks.store import blocks as store
+from historical.coverage.services.holes import Known, known_holes
+from historical.errors import RangeHasGaps
+from historical.remote.services.remote_history import RemoteReads, is_configured
+
+# Of a response whose range has slots that the ledger does not have.
+HEADER = "X-Ledger-Gaps"
+
+
+def slots_between(first: int, last: int | None, reads: RemoteReads, *, strict: bool) -> list[int]:
+    """As services.blocks.slots_between. Missing slots are named in the response's headers; where
+    `strict` they raise RangeHasGaps.
+    """
+    end = first + blocks.MAX_SLOTS if last is None else last
+    return _listed(
+        lambda: blocks.slots_between(first, last, reads),
+        lambda _: (first, end),
+        reads,
+        strict=strict,
+    )
+
+
+def slots_from(first: int, limit: int, reads: RemoteReads, *, strict: bool) -> list[int]:
+    """As services.blocks.slots_from, the same way; a full list ends its range."""
+
+    def span(slots: list[int]) -> tuple[int, int]:
+        return first, I64_MAX if len(slots) < limit else max(slots, default=first - 1)
+
+    return _listed(lambda: blocks.slots_from(first, limit, reads), span, reads, strict=strict)
+
+
+def _listed(
+    read: Callable[[], list[int]],
+    span: Callable[[list[int]], tuple[int, int]],
+    reads: RemoteReads,
+    *,
+    strict: bool,
+) -> list[int]:
+    """List and holes come from different statements, and blocks may come between them. Of a list
+    that is read after its holes, a block is in one of the two: it came before the list, or it was
+    missing when the holes were read. Above the highest block of then nothing is known: that is not
+    listed yet.
+    """
+    bounds = store.bounds()
+    slots = _up_to(bounds, read())
+    if bounds is None:
+        return slots
+    first, last = span(slots)
+    first, last = max(first, bounds[0]), min(last, bounds[1])
+    if first > last:
+        return slots
+    known = known_holes(first, last, reads)
+    if not known.is_whole or known.blocks > len(slots):
+        slots = _up_to(bounds, read())
+        known = _clipped(known, span(slots)[1])
+    if known.ranges or known.truncated:
+        if strict:
+            raise RangeHasGaps(known.ranges, truncated=known.truncated)
+        reads.headers[HEADER] = _text(known)
+    return slots
+
+
+def _up_to(bounds: tuple[int, int] | None, slots: list[int]) -> list[int]:
+    """The remote archive has slots of its own."""
+    if bounds is None or is_configured() or not slots or slots[-1] <= bounds[1]:
+        return slots
+    return slots[: bisect_right(slots, bounds[1])]
+
+
+def _clipped(known: Known, last: int) -> Known:
+    """The holes up to the end of a list, which blocks that came meanwhile may have made shorter."""
+    kept = clip(known.ranges, 0, last)
+    truncated = known.truncated and len(kept) == len(known.ranges)
+    return known._replace(ranges=kept, truncated=truncated)
+
+
+def _text(known: Known) -> str:
+    named = [f"{first}-{last}" for first, last in known.ranges]
+    return ", ".join([*named, "..."] if known.truncated else named)

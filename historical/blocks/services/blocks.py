@@ -1,0 +1,213 @@
+"""Whole blocks, and which slots hold one."""
+
+import msgspec
+from solders.hash import Hash
+
+from chain import block_json
+from chain.blocks import Form
+from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
+from chain.encodings import b58encode
+from chain.units import I64_MAX, UnixTimestamp
+from historical.blocks.services.bounds import newest_slot_or_none, why_no_block
+from historical.blocks.services.text_caches import recent_texts
+from historical.blocks.store import blocks as store
+from historical.blocks.store.blocks import BlockRow
+from historical.errors import RangeTooLarge, UnsupportedTransactionVersion
+from historical.remote.services import remote_blocks
+from historical.remote.services.remote_history import (
+    RemoteReads,
+    is_above,
+    is_below,
+    is_configured,
+    may_have,
+)
+from historical.sealed.services.sealed_texts import RecordingGone, block_texts
+from historical.transactions.store import transactions as transaction_store
+from jsonrpc.wire import Encoded
+
+MAX_SLOTS = 500_000
+# Of a range in which the next blocks are looked for: longer than most gaps.
+_LEAST_SLOTS = 1_000
+
+
+def block(
+    slot: int,
+    *,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
+    reads: RemoteReads | None = None,
+) -> Encoded:
+    """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
+    UnsupportedTransactionVersion, SealedDataDamaged. With `reads` also one that only the remote
+    history has; then also what RemoteReads.read raises.
+    """
+    row = store.block(slot) if slot <= I64_MAX else None
+    while row is not None:
+        try:
+            return _block(row, encoding, details, rewards, max_version, wanted)
+        except RecordingGone:
+            row = store.block_now(slot)
+    why_not = why_no_block(slot)
+    if reads is None or not may_have(why_not):
+        raise why_not
+    return remote_blocks.block(
+        slot,
+        reads,
+        encoding=encoding,
+        details=details,
+        rewards=rewards,
+        max_version=max_version,
+        wanted=wanted,
+        why_not_here=why_not,
+    )
+
+
+def _block(
+    row: BlockRow,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    max_version: int | None,
+    wanted: BlockForm,
+) -> Encoded:
+    # A text is that of this recording and of no other that the slot had or will have.
+    key = (row.slot, row.recording, details)
+    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
+        if not block_json.is_supported(row.newest_version, max_version):
+            raise UnsupportedTransactionVersion(_first_unsupported(row, max_version))
+        text = recent_texts.get(
+            (*key, encoding, rewards, max_version is None, wanted),
+            lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
+        )
+        return Encoded(*block_json.with_transactions(_header(row, rewards), text))
+    if details is TransactionDetails.SIGNATURES:
+        return Encoded(recent_texts.get((*key, rewards), lambda: _signature_list(row, rewards)))
+    return Encoded(_header(row, rewards) + b"}")
+
+
+def blockhashes(first: int, last: int) -> dict[int, str]:
+    """The blockhashes of the blocks in the range, by slot; both ends inclusive."""
+    found = store.blockhashes_between(first, last)
+    return {slot: b58encode(blockhash) for slot, blockhash in found}
+
+
+def block_time(slot: int, reads: RemoteReads | None = None) -> UnixTimestamp | None:
+    """The block's estimated production time, None where its source had none; `reads` as above."""
+    row = store.block(slot) if slot <= I64_MAX else None
+    if row is None:
+        why_not = why_no_block(slot)
+        if reads is None or not may_have(why_not):
+            raise why_not
+        return remote_blocks.block_time(slot, reads, why_not)
+    return None if row.block_time is None else UnixTimestamp(row.block_time)
+
+
+def slots_between(first: int, last: int | None, reads: RemoteReads | None = None) -> list[int]:
+    """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first;
+    `reads` as above. As the standard node does, the end is cut off at the newest slot before the
+    range is judged; raises RangeTooLarge.
+    """
+    last = min(first + MAX_SLOTS if last is None else last, newest_slot_or_none() or I64_MAX)
+    if last < first:
+        return []
+    if last - first > MAX_SLOTS:
+        raise RangeTooLarge("Slot range", last - first, MAX_SLOTS)
+    return _slots_between(min(first, I64_MAX), min(last, I64_MAX), MAX_SLOTS + 1, reads)
+
+
+def slots_from(first: int, limit: int, reads: RemoteReads | None = None) -> list[int]:
+    """The next slots that hold a block, skipped ones left out; `reads` as above."""
+    if limit > MAX_SLOTS:
+        raise RangeTooLarge("Limit", limit, MAX_SLOTS)
+    first = min(first, I64_MAX)
+    found: list[int] = []
+    if reads is not None and is_configured():
+        found = _next_slots(first, limit, reads)
+        first = found[-1] + 1 if found else first
+    return found + store.slots_between(first, I64_MAX, limit - len(found))
+
+
+def _next_slots(first: int, limit: int, reads: RemoteReads) -> list[int]:
+    """The next slots, range by range, as long as there are blocks to find."""
+    found: list[int] = []
+    size = min(_LEAST_SLOTS + 2 * limit, MAX_SLOTS)
+    while len(found) < limit and first < I64_MAX - MAX_SLOTS and not is_above(first):
+        more = _slots_between(first, first + size, limit - len(found), reads)
+        if more:
+            found += more
+            first = more[-1] + 1
+        elif size < MAX_SLOTS:
+            size = MAX_SLOTS
+        else:
+            break
+    return found
+
+
+def _slots_between(first: int, last: int, limit: int, reads: RemoteReads | None) -> list[int]:
+    remote: list[int] = []
+    if reads is not None and is_configured():
+        remote = remote_blocks.slots_between(first, last, limit, reads)
+        if is_below(last):
+            return remote
+    stored = store.slots_between(first, last, limit)
+    return sorted({*remote, *stored})[:limit] if remote else stored
+
+
+def _transactions(
+    row: BlockRow,
+    encoding: TransactionEncoding,
+    details: TransactionDetails,
+    rewards: bool,
+    versions: bool,
+    wanted: BlockForm = BlockForm.CURRENT,
+) -> bytes:
+    return block_json.transactions_text(
+        _texts(row),
+        Form(row.form),
+        encoding=encoding,
+        details=details,
+        rewards=rewards,
+        versions=versions,
+        wanted=wanted,
+    )
+
+
+def _texts(row: BlockRow) -> bytes:
+    return block_texts(row.slot, row.recording, _signatures(row))
+
+
+def _first_unsupported(row: BlockRow, max_version: int | None) -> int:
+    """The version of the block's first transaction that the caller cannot read."""
+    lowest = 0 if max_version is None else max_version + 1
+    if row.newest_version == lowest:
+        return lowest
+    versions = map(block_json.version_of, block_json.split(_texts(row)))
+    return next(each for each in versions if not block_json.is_supported(each, max_version))
+
+
+def _signature_list(row: BlockRow, rewards: bool) -> bytes:
+    """The whole result."""
+    return block_json.signatures_text(_header(row, rewards), _signatures(row))
+
+
+def _signatures(row: BlockRow) -> list[bytes]:
+    found = transaction_store.signatures_of_recording(row.slot, row.recording)
+    if len(found) != row.transaction_count:
+        raise RecordingGone
+    return found
+
+
+def _header(row: BlockRow, rewards: bool) -> bytes:
+    shown = row.rewards if rewards else None
+    return block_json.header_text(
+        block_height=row.block_height,
+        block_time=row.block_time,
+        blockhash=str(Hash.from_bytes(row.blockhash)),
+        parent_slot=row.parent_slot,
+        previous_blockhash=str(Hash.from_bytes(row.previous_blockhash)),
+        rewards=None if shown is None else msgspec.Raw(shown),
+        reward_partitions=row.reward_partitions,
+    )

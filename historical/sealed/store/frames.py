@@ -1,0 +1,60 @@
+"""Compressed frames of bodies, those that were asked for lately from memory: a tenth to a fifth of
+their texts, so that many more of them fit than of opened ones.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from django.conf import settings
+
+from columns.raw_queries import fetch_one
+from historical.blocks.body_cache import BodyCache
+from historical.sealed.store import sealed_blocks
+
+recent_frames: BodyCache[bytes] = BodyCache(settings.LEDGER_CACHE_BYTES // 4)
+
+
+def frame(slot: int, recording: int, number: int) -> bytes | None:
+    """One compressed frame of a block's body; None when that recording is gone."""
+    key = (slot, recording, number)
+    found = recent_frames.find(key)
+    if found is None:
+        row = fetch_one(
+            "SELECT substring(body FROM coalesce(frames[$2], 0) + 1"
+            " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
+            " FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $3",
+            slot,
+            number,
+            recording,
+        )
+        if row is None:
+            return None
+        found = bytes(row[0])
+        recent_frames.keep(key, found)
+    return found
+
+
+def keep(slot: int, recording: int, number: int, data: bytes) -> None:
+    """Remembers a frame that was read beside something else."""
+    recent_frames.keep((slot, recording, number), data)
+
+
+def keep_all(slot: int, recording: int, body: bytes, ends: Sequence[int]) -> None:
+    """Remembers the frames of a whole body."""
+    for number, (start, end) in enumerate(pairwise((0, *ends))):
+        recent_frames.keep((slot, recording, number), body[start:end])
+
+
+def sealed_frame(number: int) -> bytes | None:
+    """A frame of sealed blocks' texts; None when it is gone."""
+    found = recent_frames.find(number)
+    if found is None:
+        found = sealed_blocks.frames([number]).get(number)
+        if found is not None:
+            recent_frames.keep(number, found)
+    return found
+
+
+def keep_sealed(number: int, data: bytes) -> None:
+    """Remembers a frame of sealed texts that was read beside something else."""
+    recent_frames.keep(number, data)

@@ -1,0 +1,68 @@
+"""A transaction of a block as the text that is stored: the standard node's `json` encoding."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from chain.block_json import json_text
+from chain.blocks import Form, TransactionRecord
+from chain.encodings import b58encode
+from chain.explained.programs import MEMOS
+from chain.transactions import Wire
+from historical.blocks.bodies import SIGNATURES
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionText:
+    """The text without its first signature, and what the tables keep beside it; addresses are the
+    32-byte keys it loads.
+    """
+
+    text: bytes
+    signature: bytes
+    version: int
+    err: str | None
+    memo: str | None
+    addresses: list[bytes]
+
+
+def text_of(record: TransactionRecord, form: Form) -> TransactionText:
+    """The stored form of one transaction."""
+    wire = record.decoded
+    keys = [b58encode(key) for key in wire.account_keys]
+    other_signatures = [b58encode(each) for each in wire.signatures[1:]]
+    text = json_text(wire, keys, other_signatures, record.meta, form)
+    if text.count(SIGNATURES) != 1:
+        raise ValueError("meta: a list named `signatures` is not a member of a status meta")
+    meta = record.meta or {}
+    err = meta.get("err")
+    return TransactionText(
+        text=text,
+        signature=wire.signatures[0],
+        version=wire.version_number,
+        err=None if err is None else _encode(err).decode(),
+        memo=_memo(wire, keys),
+        addresses=record.account_keys,
+    )
+
+
+def whole_text_of(record: TransactionRecord, form: Form) -> bytes:
+    """The text with all of its signatures, as it is when it was stored and read again."""
+    wire = record.decoded
+    keys = [b58encode(key) for key in wire.account_keys]
+    return json_text(wire, keys, [b58encode(each) for each in wire.signatures], record.meta, form)
+
+
+def _memo(wire: Wire, keys: list[str]) -> str | None:
+    """The memos of the top-level instructions, as the standard node's lists show them."""
+    memos = []
+    for program, _, data in wire.instructions:
+        if program < len(keys) and keys[program] in MEMOS:
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                text = "(unparseable)"
+            memos.append(f"[{len(data)}] {text}")
+    return _encode("; ".join(memos)).decode() if memos else None
