@@ -245,7 +245,7 @@ def test_what_a_restart_of_the_node_took_away_is_told(
         verdicts = check_replays(recording, service, behind)
         print(f"\n{version}, restarted: {len(since)} slots, {len(hole)} lost, {states} states,")
         print(f"{len(behind)} behind the snapshot, replays {verdicts}")
-        assert behind and set(verdicts) == VERDICTS[version], verdicts
+        assert behind and verdicts and set(verdicts) <= VERDICTS[version], verdicts
 
 
 def to_the_end(found: T, again: Callable[[], T], is_over: Callable[[T], object]) -> T:
