@@ -239,7 +239,8 @@ def test_every_plain_get_is_answered_as_documented(
     told = {
         path
         for path, item in reference.plain["paths"].items()
-        if "application/json" in item["get"]["responses"]["200"]["content"]
+        if not path.startswith("/manage/")
+        and "application/json" in item["get"]["responses"]["200"]["content"]
     }
     assert told == PLAIN_GETS.keys()
     for path, asked in PLAIN_GETS.items():

@@ -189,7 +189,7 @@ def test_a_command_without_a_database_says_what_is_missing(tmp_path: Path) -> No
 def history_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> dict[str, Any]:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return runpy.run_path(str(ROOT / "platform" / "config" / "history_settings.py"))
+    return runpy.run_path(str(ROOT / "platform" / "config" / "environment" / "history_settings.py"))
 
 
 def test_remote_history_is_named_by_an_address_a_network_and_epochs(

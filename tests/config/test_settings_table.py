@@ -13,7 +13,7 @@ READ = re.compile(
 
 
 def test_the_page_has_every_variable_that_is_read_and_no_other():
-    files = [*settings.ROOT.glob("platform/config/*.py"), settings.ROOT / "Procfile"]
+    files = [*settings.ROOT.glob("platform/config/**/*.py"), settings.ROOT / "Procfile"]
     read = {
         name
         for file in files

@@ -117,7 +117,7 @@ def test_another_block_for_a_stored_slot_is_refused_and_both_are_named(file):
 def test_a_cut_down_copy_of_a_stored_block_is_refused(file):
     run(file)
     other = changed(file, lambda block: block["transactions"].pop())
-    assert "of 2 transactions already; the file has" in refused(other)
+    assert "of 2 transactions; the file has" in refused(other)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_slot_that_cannot_be_is_refused(file, slot):
 def test_a_stored_block_is_refused_for_another_slot(file):
     run(file)
     told = refused(file, "--slot", sample.SLOT + 1)
-    assert f"slot {sample.SLOT} holds block {sample.BLOCKHASH} already" in told
+    assert f"slot {sample.SLOT} already has block {sample.BLOCKHASH}" in told
     assert Block.objects.count() == 1
 
 

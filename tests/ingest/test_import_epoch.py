@@ -150,7 +150,7 @@ def test_a_block_that_differs_from_the_stored_one_is_named(tmp_path: Path) -> No
     (forked,) = chain((77, 1))
     other.block(replace(forked, slot=records[2].slot), [])
     words = refused(file(tmp_path, other.finished(0, 2), "other.car"))
-    assert "slot 2 holds block" in words and "the file may be of another chain" in words
+    assert "slot 2 already has block" in words and "the file may be of another chain" in words
     assert slots() == [0, 1, 2]
 
 

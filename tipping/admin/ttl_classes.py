@@ -23,7 +23,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
         wanted: bool = self.cleaned_data["is_default"]
         if not wanted and not ttl_classes.has_other_default(self.instance):
             raise forms.ValidationError(
-                "One class is the default: make another one the default instead"
+                "This is the default class: make another class the default instead"
             )
         return wanted
 
