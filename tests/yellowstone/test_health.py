@@ -68,7 +68,7 @@ def test_other_calls_of_the_service_do_not_exist(channel: grpc.Channel) -> None:
 
 def _served(channel: grpc.Channel) -> Any:
     """A Watch with its first message. The reset of a cancelled one may reach the server later."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_SECONDS
     while True:
         watch = _watch(channel, "")
         try:
