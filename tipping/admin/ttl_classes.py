@@ -12,6 +12,7 @@ from staff.columns import column
 from staff.formatting import grouped, in_units
 from tipping.admin.class_actions import ACTIONS, state_of
 from tipping.admin.desk import class_badge, desk_page, may_act
+from tipping.errors import DefaultClassRequired
 from tipping.models import TtlClass
 from tipping.services import ttl_classes
 
@@ -22,9 +23,7 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_is_default(self) -> bool:
         wanted: bool = self.cleaned_data["is_default"]
         if not wanted and not ttl_classes.has_other_default(self.instance):
-            raise forms.ValidationError(
-                "This is the default class: make another class the default instead"
-            )
+            raise forms.ValidationError(str(DefaultClassRequired()))
         return wanted
 
     def _get_validation_exclusions(self) -> set[str]:
