@@ -5,7 +5,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any, NamedTuple
 
 import pytest
@@ -319,3 +319,18 @@ def test_a_request_that_waits_for_a_connection_ends_with_the_poster() -> None:
     answers: list[Response] = []
     asyncio.run(with_server(door, ask))
     assert all(isinstance(each.failure, FAILURES) for each in answers)
+
+
+@given(st.integers(65_400, 65_700), st.lists(st.integers(0, 65_700), max_size=3))
+def test_the_bound_of_a_head_is_the_same_in_whatever_pieces_it_comes(
+    size: int, cuts: list[int]
+) -> None:
+    start = b"HTTP/1.1 200 OK\r\na: "
+    whole = start + b"b" * (size - len(start) - 4) + b"\r\n\r\n"
+    reader, response = Reader(), Response(largest=LARGEST_ANSWER)
+    reader.begin(response)
+    places = [0, *sorted(cuts), size]
+    for begin, end in pairwise(places):
+        reader.feed(whole[begin:end])
+    assert response.has_head is (size <= 65_536)
+    assert isinstance(response.failure, BadAnswer) is (size > 65_536)

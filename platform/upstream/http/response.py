@@ -132,9 +132,10 @@ class Reader:
         if response.is_whole or response.failure is not None:
             response.keeps = False
             return
-        if size > _LARGEST_HEAD and not response.has_head:
-            self.feed(data[:_LARGEST_HEAD])
-            self.feed(data[_LARGEST_HEAD:])
+        room = _LARGEST_HEAD - self._received
+        if size > room and not response.has_head:
+            self.feed(data[:room])
+            self.feed(data[room:])
             return
         try:
             came = self._received
