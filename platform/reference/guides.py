@@ -33,7 +33,11 @@ GROUPS = (
         ),
     ),
     Group(
-        "Subjects", ("clients", "subscriptions", "grpc", "landing", "the-past", "proof", "ledger")
+        "Subjects",
+        (
+            *("concepts", "clients", "subscriptions", "grpc"),
+            *("landing", "the-past", "proof", "ledger"),
+        ),
     ),
     Group(
         "Operation",

@@ -238,7 +238,8 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
         if hasattr(view, "methods") or path.startswith((*settings.ADMIN_PATHS, MANAGEMENT)):
             continue
         pages_elsewhere = ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json")
-        if is_page and path in (*pages_elsewhere, "/front/live/"):
+        for_machines = ("/llms.txt", "/robots.txt", "/sitemap.xml", "/front/live/")
+        if is_page and path in (*pages_elsewhere, *for_machines):
             continue
         there.add(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path))
     assert documented == there, (
