@@ -137,7 +137,7 @@ class MonthOfCalls(Result, frozen=True, kw_only=True):
 
     counted: those that a method answered, with a result or an error: they take from the quota
     refused: those that a right, a limit or the form of the request turned away
-    failed: those that failed by the service's own fault
+    failed: those that failed because of the service itself
     pushed: notifications of subscriptions, which are not calls
     """
 

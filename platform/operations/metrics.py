@@ -157,8 +157,8 @@ _ALL = (
     ),
     Metric(
         "tidemark_calls_total",
-        "calls; `ok`, or the reason of the error. `kind` is `counted` (what takes from monthly"
-        " quotas), `refused`, `failed` (by the service) or `pushed` (notifications)",
+        "calls; `status` is `ok` or the reason of the error. `kind` is `counted` (counts towards"
+        " monthly quotas), `refused`, `failed` (by the service) or `pushed` (notifications)",
         lambda now: [
             ((*found, kind_of(*found)), count)
             for found, count in sorted(now.counts(counters.CALLS).items())
@@ -167,14 +167,15 @@ _ALL = (
     ),
     _counter(
         "tidemark_call_seconds_total",
-        "seconds spent on these calls: over `tidemark_calls_total` the mean time of a call",
+        "seconds spent on these calls; divided by `tidemark_calls_total`, the mean time of a call",
         *(counters.CALL_MICROSECONDS, "method", "status"),
         factor=1e-6,
     ),
     _counter(
         "tidemark_submissions_total",
-        "submissions that came to the state: received by a lander, then settled as landed,"
-        " failed, expired or refused; a nonce that lands after it expired counts for both",
+        "submissions that reached the state: received by a lander, then settled as landed,"
+        " failed, expired or refused; a transaction with a nonce that lands after it expired counts"
+        " for both",
         *(counters.SUBMISSIONS, "state"),
     ),
     _counter(
@@ -183,7 +184,8 @@ _ALL = (
     ),
     _figure(
         "tidemark_landed_ratio",
-        "of what settled in 15 minutes, what landed: in a block, without an error",
+        "share of the submissions settled in the last 15 minutes that landed: in a block, without"
+        " an error",
         "landing.rate",
     ),
     _quantiles(
@@ -193,13 +195,13 @@ _ALL = (
     ),
     _quantiles(
         "tidemark_first_send_seconds",
-        "from acceptance to the start of the first attempt, over 15 minutes",
+        "time from acceptance to the start of the first attempt, over 15 minutes",
         lambda now: now.landing.first_send,
         1e-3,
     ),
     _quantiles(
         "tidemark_call_seconds",
-        "time of a call, from reading it to its response, over the last minute; known to 5 %",
+        "time of a call, from reading it to its response, over the last minute; accurate to 5 %",
         lambda now: None if now.calls is None else now.calls.milliseconds,
         1e-3,
     ),
@@ -212,7 +214,7 @@ _ALL = (
         lambda now: None if now.landing.landers is None else len(now.landing.landers),
     ),
     Metric(
-        *("tidemark_in_flight", "submissions that a lander works on"),
+        *("tidemark_in_flight", "submissions that a lander is working on"),
         lambda now: [((each.name,), each.unsettled) for each in now.landing.landers or ()],
         ("lander",),
     ),
@@ -240,68 +242,74 @@ _ALL = (
     _counter("tidemark_account_writes_total", "account writes archived", counters.WRITES),
     _counter("tidemark_transactions_stored_total", "transactions stored", counters.TRANSACTIONS),
     Metric(
-        *("tidemark_following", "1 while the stream sends; 0 while it is silent or lost"),
+        *("tidemark_following", "1 while the stream sends messages; 0 while it is silent or lost"),
         lambda now: float(now.chain.stream == "following"),
     ),
     _figure(
-        *("tidemark_silent_seconds", "since the last message of the stream"), "chain.silent_seconds"
+        *("tidemark_silent_seconds", "time since the last message of the stream"),
+        "chain.silent_seconds",
     ),
     _figure("tidemark_head_slot", "the newest slot of the stream", "chain.head_slot"),
-    _figure("tidemark_finalized_slot", "the newest finalized slot of it", "chain.finalized_slot"),
+    _figure(
+        "tidemark_finalized_slot", "the newest finalized slot of the stream", "chain.finalized_slot"
+    ),
     _figure("tidemark_stored_slot", "the newest slot in the ledger", "chain.newest_slot"),
     _figure(
         "tidemark_slots_behind",
-        "from the newest stored to the newest finalized slot; absent while unknown, as when the"
-        " stream is silent",
+        "slots from the newest stored to the newest finalized one; absent while unknown, such as"
+        " when the stream is silent",
         "chain.behind",
     ),
     _of_gaps("tidemark_gaps_open", "gaps that can be filled", lambda gap: gap.gaps),
-    _of_gaps("tidemark_gap_slots", "slots in such gaps", lambda gap: gap.slots),
+    _of_gaps("tidemark_gap_slots", "slots in gaps that can be filled", lambda gap: gap.slots),
     Metric(
-        *("tidemark_gap_slots_given_up", "slots given up: no source has them, or staff decided so"),
+        *(
+            "tidemark_gap_slots_given_up",
+            "slots given up: no source has them, or staff gave them up",
+        ),
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
     ),
     Metric(
-        *("tidemark_sealed_damage", "sealed blocks, and parts of the ledger, that are damaged"),
+        *("tidemark_sealed_damage", "damaged sealed blocks, and damaged parts of the ledger"),
         lambda now: [((each.store,), each.count) for each in now.chain.damage],
         ("store",),
     ),
     _of_places(
-        *("tidemark_sealed_slots", "slots that are sealed"),
+        *("tidemark_sealed_slots", "sealed slots"),
         lambda each: (each.sealed_slots, each.cold_slots),
     ),
     _of_places(
         "tidemark_sealed_bytes",
-        "bytes of sealed data: of the archive its blocks, of the ledger its tables with indexes",
+        "bytes of sealed data: the archive's blocks, the ledger's tables with indexes",
         lambda each: (each.sealed_bytes, each.cold_bytes),
     ),
     _of_stores(
         "tidemark_sealing_lag_slots",
-        "for how many slots the lowest range that is not sealed has been finished; 0 while sealing"
-        " keeps up, absent where it is off",
+        "slots since the lowest unsealed range was finished; 0 while sealing keeps up, absent if it"
+        " is off",
         lambda each: each.lag,
     ),
     _of_stores(
         "tidemark_sealing_waiting",
-        "finished ranges that are not sealed: partitions of the archive, ranges of the ledger",
+        "finished but unsealed partitions of the archive, and ranges of the ledger",
         lambda each: each.waiting,
     ),
     _counter(
         "tidemark_sealed_total",
-        "account changes of the archive and transactions of the ledger that were sealed; changes"
-        " count again when their segment is merged",
+        "sealed account changes of the archive and sealed transactions of the ledger; changes count"
+        " again when their segment is merged",
         *(counters.SEALED, "store"),
     ),
     _counter(
         "tidemark_sealing_cpu_seconds_total",
-        "CPU seconds of the worker for it, without PostgreSQL's",
+        "CPU seconds of the worker for sealing, without PostgreSQL's",
         *(counters.SEALING_MICROSECONDS, "store"),
         factor=1e-6,
     ),
     _counter(
         "tidemark_task_failures_total",
-        "runs of a background task that failed: seal_archive, move_archive, seal_ledger,"
+        "failed runs of background tasks: seal_archive, move_archive, seal_ledger,"
         " prove_archive, count_stakes, prune_archive, prune_ledger",
         *(counters.TASK_FAILURES, "task"),
     ),
@@ -312,12 +320,12 @@ _ALL = (
     ),
     _figure(
         "tidemark_proof_lag_slots",
-        "for how many slots above the highest consistent one banks are computed",
+        "slots above the highest consistent one whose banks are computed",
         "proof.lag",
     ),
     Metric(
         "tidemark_proof_refuted",
-        "runs of slots of which the cluster voted for another state",
+        "runs of slots where the cluster voted for another state",
         lambda now: float(len(now.proof.refuted)),
     ),
     _figure(
@@ -326,54 +334,57 @@ _ALL = (
     ),
     Metric(
         "tidemark_missing_rules",
-        "what the archived chain has and the engine of this build does not: active features that a"
-        " transaction may notice, builtins and precompiles (program), sysvars",
+        "rules of the archived chain that this version's engine does not support: active features"
+        " that can affect transactions, builtins and precompiles (program), sysvars",
         *(_missing_rules, ("kind",)),
     ),
     Metric(
         "tidemark_queue_length",
-        "what waits: tasks of the three workers (default, ingest, simulations), accepted"
-        " submissions, those of them that were not sent yet (unsent), slots to be stored"
-        " (follower), deliveries, batches to be swept (sweeps)",
+        "entries waiting: tasks of the three workers (default, ingest, simulations), accepted"
+        " submissions, accepted submissions not sent yet (unsent), slots to be stored (follower),"
+        " deliveries, batches to be swept (sweeps)",
         *(_queue_lengths, ("queue",)),
     ),
     _figure(
-        *("tidemark_queue_age_seconds", "since the oldest submission without an attempt came"),
+        *("tidemark_queue_age_seconds", "age of the oldest submission without an attempt"),
         *("landing.queue.age_ms", 1e-3),
     ),
     _figure(
         "tidemark_sent_per_second",
-        "submissions that landers can send a second: measured while some wait, else a lower bound",
+        "submissions that landers can send per second: measured while some wait, otherwise a lower"
+        " bound",
         "landing.queue.per_second",
     ),
     Metric(ALARMS_OPEN, "open alarms", lambda now: (), ("alarm", "severity")),
-    Metric("tidemark_sample_age_seconds", "since the worker last checked the rules", _sample_age),
+    Metric(
+        "tidemark_sample_age_seconds", "time since the worker last checked the rules", _sample_age
+    ),
     _figure("tidemark_database_bytes", "size of the database on disk", "database.size"),
     _figure("tidemark_database_seconds", "time of an empty query", "database.milliseconds", 1e-3),
     Metric(
-        *("tidemark_redis_up", "0 while Valkey is down: its other figures are absent then"),
+        *("tidemark_redis_up", "0 while Valkey is down; its other metrics are then absent"),
         lambda now: float(now.redis is not None),
     ),
     _figure("tidemark_redis_bytes", "memory that Valkey uses", "redis.used"),
-    _figure("tidemark_redis_max_bytes", "memory that it may use; 0: no limit", "redis.most"),
+    _figure("tidemark_redis_max_bytes", "memory that Valkey may use; 0: no limit", "redis.most"),
     _figure(
         "tidemark_database_disk_free_bytes",
-        "free for PostgreSQL on a disk of its own; absent without DATABASE_DISK_BYTES",
+        "free space on PostgreSQL's own disk; absent without DATABASE_DISK_BYTES",
         "database.disk.free",
     ),
-    _figure("tidemark_disk_free_bytes", "free for the run directory", "disk.free"),
-    _figure("tidemark_disk_bytes", "size of its file system", "disk.total"),
+    _figure("tidemark_disk_free_bytes", "free space for the run directory", "disk.free"),
+    _figure("tidemark_disk_bytes", "size of the run directory's file system", "disk.total"),
 )
 METRICS = {metric.name: metric for metric in _ALL}
 
 _HEAD = """\
 # Metrics
 
-Made from the code by `manage.py metric_catalogue`. `GET /metrics` answers in the text format of
-Prometheus to `Authorization: Bearer METRICS_TOKEN`; `manage.py metrics_token` shows the token where
-the environment sets none. One scrape covers all processes: the figures are read when they are
-asked for, from PostgreSQL and Valkey, as the admin's home and the alarms read them. Counters grow
-across restarts of every process; with an emptied Valkey they restart from 0, as `rate()` expects.
+`manage.py metric_catalogue` makes this page from the code. `GET /metrics` returns the text format
+of Prometheus, and needs `Authorization: Bearer METRICS_TOKEN`. If the environment does not set the
+token, `manage.py metrics_token` shows it. One scrape covers all processes: each reads the current
+figures from PostgreSQL and Valkey, as the admin's home and the alarms do. Counters keep growing
+when processes restart. If Valkey is emptied they restart from 0, as `rate()` expects.
 
 ```yaml
 scrape_configs:
@@ -383,7 +394,8 @@ scrape_configs:
     static_configs: [{ targets: ["tidemark.example:8000"] }]
 ```
 
-What is worth an alert is an alarm of the service itself as well: `sum(tidemark_alarms_open) > 0`.
+The service already raises an alarm for every condition worth an alert: use
+`sum(tidemark_alarms_open) > 0`.
 
 | metric | type | labels | meaning |
 |---|---|---|---|

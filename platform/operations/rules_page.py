@@ -20,13 +20,14 @@ from staff.own_pages import OwnPage
 _OPENED = "alarm.opened"
 _HEAD = f"""# Alarms
 
-Made from the rules by `manage.py alarm_catalogue`. Every rule is checked each {MOMENT_SECONDS}
-seconds, those of processes each second. An alarm opens once its condition has held for its time,
-and closes by itself. Whatever the rule, it is sent to every address of `STAFF_MAIL` and to the
-staff's *Webhooks* that have `{_OPENED}` among their events, when it opens and when it closes;
-home and `/metrics` (`tidemark_alarms_open`) show the open ones. Customers are not notified.
-*Rules* above the list of alarms in the admin has the same with links, and who is notified now.
-How to act is described in [Operators](operators.md#alarms-and-notifications).
+`manage.py alarm_catalogue` makes this page from the rules. Each rule is checked every
+{MOMENT_SECONDS} seconds, and rules on processes every second. An alarm opens once its condition has
+been met for its time, and closes automatically. When it opens and when it closes, it is sent to
+every address of `STAFF_MAIL` and to the staff's *Webhooks* that have `{_OPENED}` among their
+events. Home and `/metrics` (`tidemark_alarms_open`) show the open alarms. Customers are not
+notified. *Rules* above the list of alarms in the admin shows the same with links, and who is
+notified now. How to act is described in
+[Operators](operators.md#alarms-and-notifications).
 """
 
 

@@ -125,7 +125,7 @@ def test_the_text_says_the_same_and_what_to_do(tmp_path: Path) -> None:
     found = forked_commands.run(["doctor", "--quiet"], environment=environment)
     assert found.returncode == 1
     assert "  ERROR    PostgreSQL does not answer" in found.stdout
-    assert "→ It is the embedded one, which runs while `make run` does" in found.stdout
+    assert "→ It is the embedded one, which runs only with `make run`" in found.stdout
     assert "  ok " not in found.stdout and "2 errors" in found.stdout.splitlines()[-1]
 
 
@@ -137,10 +137,10 @@ def test_a_wrong_password_and_a_missing_database_are_told_apart(doctor: Doctor) 
     assert said.has("error", "refuses the password", "password, or the user, in DATABASE_URL")
     name = right.split("/")[3].split("?")[0]
     said = doctor(DATABASE_URL=right.replace(f"/{name}?", "/nowhere?"))
-    assert said.has("error", "has no such database", "CREATE DATABASE")
+    assert said.has("error", "does not have this database", "CREATE DATABASE")
     said = doctor(DATABASE_URL=f"postgresql://a:b@127.0.0.1:{free_ports(1)[0]}/tidemark")
     assert said.has("error", "PostgreSQL does not answer", "host and port of DATABASE_URL")
-    assert said.has("note", "Nodes, streams and upstreams were not asked", "fix that first")
+    assert said.has("note", "Checks of nodes, streams and upstreams were skipped", "Fix that first")
 
 
 @contextlib.contextmanager
@@ -205,7 +205,7 @@ def test_who_does_not_answer_is_named_without_its_key(doctor: Doctor, localnet: 
     assert said.status == 1 and key not in said.text and "token-of-the-stream" not in said.text
     assert said.has("error", f"The node 127.0.0.1:{node} of FILL_RPC_URLS does not answer")
     assert said.has("error", f"The stream of 127.0.0.1:{stream} does not answer", "firewalls")
-    assert said.has("error", "upstream mistyped", "its URL, or our keypair, cannot be used")
+    assert said.has("error", "upstream mistyped", "its URL or our keypair is invalid")
     assert said.has("error", "upstream engine", "does not answer")
     assert said.has("error", "upstream searcher", "does not answer", "disable it in the admin")
     assert said.has("ok", f"stream of {localnet.geyser_url.removeprefix('http://')} answers")
@@ -273,7 +273,7 @@ def test_a_redis_that_drops_things_is_an_error(doctor: Doctor, durable_redis: st
             server.config_set("maxmemory", most)
     assert said.status == 1
     assert said.has("error", "maxmemory-policy is volatile-lru", "Set maxmemory-policy noeviction")
-    assert said.has("error", "no append-only file", "Set appendonly yes")
+    assert said.has("error", "does not write an append-only file", "Set appendonly yes")
     assert said.has("warning", "less than FOLLOW_BACKLOG_MB")
 
 
@@ -301,7 +301,7 @@ def test_open_secrets_and_bad_keypairs_are_errors(doctor: Doctor, tmp_path: Path
     assert said.has("error", "open to other accounts (mode 755)", f"chmod 700 {run_dir}")
     assert said.has("error", "tip_seed", "mode 640", "all keys of tip addresses come from it")
     assert said.has("error", "good.json", "mode 644") and said.has("ok", str(keypair.pubkey()))
-    assert said.has("error", f"BLOCK_ENGINE_KEYPAIR_FILE={bad} is no keypair", "64 numbers")
+    assert said.has("error", f"BLOCK_ENGINE_KEYPAIR_FILE={bad} is not a keypair", "64 numbers")
     assert "98765" not in said.text and keypair.to_json() not in said.text
     assert seed not in said.text and (run_dir / "secret_key").read_text() not in said.text
     said = doctor(TPU_IDENTITY_FILE=str(tmp_path / "none.json"))
@@ -312,14 +312,18 @@ def test_open_secrets_and_bad_keypairs_are_errors(doctor: Doctor, tmp_path: Path
     ("settings", "level", "words"),
     [
         ({"BEHIND_HTTPS": "true"}, "error", "BEHIND_HTTPS is set without TRUSTED_PROXIES"),
-        ({"TRUSTED_PROXIES": "0.0.0.0/0"}, "error", "callers of it may claim any address"),
-        ({"DOMAIN": "rpc.example"}, "warning", "keys are sent in the clear"),
+        ({"TRUSTED_PROXIES": "0.0.0.0/0"}, "error", "callers from there can claim any address"),
+        ({"DOMAIN": "rpc.example"}, "warning", "sign-in cookies are sent unencrypted"),
         ({"PUBLIC_URL": "https://else.example"}, "error", "not among ALLOWED_HOSTS"),
         ({"DOMAIN": "rpc.example", "DEBUG": "true"}, "error", "DEBUG is on"),
-        ({"TRUSTED_PROXYS": "127.0.0.1"}, "warning", "If TRUSTED_PROXIES is meant"),
+        (
+            {"TRUSTED_PROXYS": "127.0.0.1"},
+            "warning",
+            "Unknown setting TRUSTED_PROXYS. Did you mean TRUSTED_PROXIES?",
+        ),
         ({"SECRET_KEY": "short-one"}, "error", "SECRET_KEY has 9 characters"),
         ({"TIP_SECRET_SEED": "00" * 32}, "error", "anyone can derive their keys"),
-        ({"SHARED_MEMORY_DIR": "/nowhere"}, "error", "no folder that can be written"),
+        ({"SHARED_MEMORY_DIR": "/nowhere"}, "error", "not a writable folder"),
         ({"MAX_CONNECTIONS": "99999999"}, "warning", "MAX_CONNECTIONS needs"),
         ({"WEB_WORKERS": "64", "WEB_THREADS": "64"}, "error", "max_connections"),
     ],
@@ -338,7 +342,7 @@ def test_a_port_that_another_has_is_said_while_the_service_does_not_run(doctor: 
         taken.bind(("127.0.0.1", free_ports(1)[0]))
         taken.listen()
         said = doctor(PORT=str(taken.getsockname()[1]))
-    assert said.has("error", "The service does not run and could not", "(PORT)")
+    assert said.has("error", "The service is not running, and cannot start", "(PORT)")
 
 
 def test_conditions_of_alarms_are_said(doctor: Doctor) -> None:

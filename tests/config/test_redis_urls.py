@@ -267,7 +267,7 @@ def test_missing_rights_are_named(server: Server) -> None:
             ]
             set_rights(server.port, rights() + " -info")
             (said,) = redis_checks.of_connecting()
-            assert said.text == "The Redis user has no right to INFO."
+            assert said.text == "The Redis user does not have the right to INFO."
     finally:
         set_rights(server.port, rights())
 

@@ -108,7 +108,7 @@ def test_a_class_without_addresses_follows_from_the_worker_and_is_not_callable(
         text, "A process is missing or hung"
     )
     shown = problem(text, "A tip class is unavailable")
-    assert "can be fetched. This follows from: the worker is hung." in shown
+    assert "can be fetched. The cause: the worker is hung." in shown
     assert 'class="tm-light tm-is-bad" id="light-calling"' in text
     assert "No tip address of the class of 15 min can be fetched." in light(text, "calling")
     for name in ("addresses", "failures"):
@@ -117,7 +117,7 @@ def test_a_class_without_addresses_follows_from_the_worker_and_is_not_callable(
 
     heartbeats.beat("worker")
     text = home(admin_client)
-    assert "follows from" not in problem(text, "A tip class is unavailable")
+    assert "The cause" not in problem(text, "A tip class is unavailable")
     assert 'class="tm-light tm-is-bad" id="light-calling"' in text
 
 
@@ -131,7 +131,7 @@ def test_a_class_that_runs_dry_is_amber_under_callable(
     batches.prepare(ttl_class.pk, seed=b"s" * 32, now=now, keep=1)
     batches.rotate(ttl_class.pk, now=now, wait=True, force=True)
     text = home(admin_client)
-    assert "This follows from: the worker is hung." in problem(text, "A tip class runs dry")
+    assert "The cause: the worker is hung." in problem(text, "A tip class runs dry")
     for name in ("calling", "landing"):
         assert f'class="tm-light tm-is-warning" id="light-{name}"' in text
 
@@ -156,7 +156,7 @@ def test_only_classes_with_unswept_batches_are_swept_by_a_button(
         opened_at=opened_at, window_ends_at=ended, closed_at=ended, expires_at=ended
     )
     shown = problem(home(admin_client), "Tips are not swept")
-    assert "Not swept: 1 expired batch. This follows from: the worker is hung." in shown
+    assert "Not swept: 1 expired batch. The cause: the worker is hung." in shown
     assert shown.count("Sweep now") == 1 and 'value="sweep:15 min"' in shown
 
 

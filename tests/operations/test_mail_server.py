@@ -137,7 +137,7 @@ def test_doctor_does_not_wait_for_a_server_that_drips(settings: Any) -> None:
 
 def test_doctor_says_that_nothing_is_mailed(settings: Any) -> None:
     level, text = doctors(settings, "")
-    assert level == "note" and "Nothing is mailed" in text and "Set EMAIL_URL" in text
+    assert level == "note" and "No mail is sent" in text and "Set EMAIL_URL" in text
 
 
 # --- the button ---

@@ -111,7 +111,7 @@ def test_the_alarm_of_failed_calls_names_their_reasons() -> None:
         alarms.evaluate(read(NOON + seconds(after)), now=NOON + seconds(after))
     text = Alarm.objects.get(name="errors_high").text
     assert text == (
-        "97.4% of calls fail by the service's own fault:"
+        "97.4% of calls fail because of the service itself:"
         " queue_unavailable (335), upstream_unreachable (7)."
     )
 
@@ -149,7 +149,7 @@ def test_an_alarm_waits_for_its_time_and_is_told_once() -> None:
     )
     (event,) = Event.objects.filter(kind="alarm.opened")
     assert event.data["name"] == "stream_silent"
-    assert "a node is connected and has sent nothing for 12 s" in event.text
+    assert "a node is connected, but has not sent anything for 12 s" in event.text
 
     alarms.evaluate(well(NOON + seconds(45)), now=NOON + seconds(45))
     assert alarms.open_alarms(), "it has to be well for a while"

@@ -149,13 +149,13 @@ def test_the_operator_is_told(chain: LittleChain, client: Client, rpc: Rpc) -> N
     features.forget()
     stored(chain.records[2:])
     (finding,) = rule.check(read(NOW)) or ()
-    assert finding.text.startswith("The chain has 2 rules that this build does not have: ")
+    assert finding.text.startswith("The chain has 2 rules that this version does not support: ")
     assert str(UNHEARD_OF) in finding.text and NEWER_FEATURES[NAMED].name in finding.text
     metrics = scrape(client)
     counted = {kind: metrics["tidemark_missing_rules", kind] for kind in ("feature", "program")}
     assert counted == {"feature": 2, "program": 1}
     said = [*of_alarms(), *of_rules()]
-    assert any("2 rules that this build" in each.text and each.advice for each in said)
+    assert any("2 rules that this version" in each.text and each.advice for each in said)
     assert any(str(NATIVE) in each.text for each in said)
     assert any(str(SYSVAR) in each.text for each in said)
 

@@ -69,11 +69,12 @@ def of_nodes() -> Iterator[Finding]:
         yield from _of_time(answer)
         if answer.health != "ok":
             yield warning(
-                f"The node {node.name} is not healthy: {answer.health}", "Let it catch up."
+                f"The node {node.name} is not healthy: {answer.health}",
+                "Wait until it has caught up.",
             )
     if not stored and len(genesis) > 1:
         yield error(
-            "The nodes are of different chains.", "Correct UPSTREAM_RPC_URL or FILL_RPC_URLS."
+            "The nodes follow different chains.", "Correct UPSTREAM_RPC_URL or FILL_RPC_URLS."
         )
     yield from _of_streams(slots)
     if slots and max(slots) - min(slots) > slots_in(_LAG_SECONDS):
@@ -82,7 +83,9 @@ def of_nodes() -> Iterator[Finding]:
             for each in asked
             if isinstance(each, _Answer) and max(slots) - each.slot > slots_in(_LAG_SECONDS)
         )
-        yield warning(f"Behind the other nodes: {behind}.", "Let it catch up, or replace it.")
+        yield warning(
+            f"Behind the other nodes: {behind}.", "Wait until it has caught up, or replace it."
+        )
 
 
 def _of_chain(answer: _Answer, setting: str, stored: str) -> Iterator[Finding]:
@@ -106,12 +109,13 @@ def _of_time(answer: _Answer) -> Iterator[Finding]:
         yield error(
             f"The newest block of the node {answer.name} is {answer.ahead:.0f} s ahead of this"
             " machine's clock.",
-            "Synchronize this machine's clock by NTP; if it is, the node's chain is off.",
+            "Synchronize this machine's clock by NTP. If it is synchronized, the node's chain is"
+            " wrong.",
         )
     elif answer.ahead < -_BEHIND_SECONDS:
         yield warning(
             f"The newest finalized block of the node {answer.name} is {-answer.ahead:.0f} s old.",
-            "The node is behind, its chain stands still, or this machine's clock is ahead.",
+            "The node is behind, its chain has stopped, or this machine's clock is ahead.",
         )
 
 
@@ -121,7 +125,7 @@ def _of_streams(slots: list[int]) -> Iterator[Finding]:
     for each, found in zip(followed, answers, strict=True):
         if isinstance(found, StreamRefused):
             yield error(
-                f"The {each.name} refuses us: {found}",
+                f"The {each.name} refuses access: {found}",
                 "Correct UPSTREAM_GEYSER_TOKEN, or ask its operator for access.",
             )
         elif isinstance(found, Exception):
@@ -132,7 +136,7 @@ def _of_streams(slots: list[int]) -> Iterator[Finding]:
         elif found is not None and slots and max(slots) - found > slots_in(_LAG_SECONDS):
             yield warning(
                 f"The {each.name} is {max(slots) - found:,} slots behind the node.",
-                "Check its validator; a second stream in UPSTREAM_GEYSER_URL fills in.",
+                "Check its validator. A second stream in UPSTREAM_GEYSER_URL covers such delays.",
             )
         else:
             at = "" if found is None else f" at slot {found:,}"
@@ -186,20 +190,20 @@ def _ask_upstream(upstream: Upstream) -> str:
     try:
         return _said_by(upstream)
     except ValueError:  # BadAddress is one
-        raise NodeError(0, "its URL, or our keypair, cannot be used") from None
+        raise NodeError(0, "its URL or our keypair is invalid") from None
 
 
 def _said_by(upstream: Upstream) -> str:
     if upstream.kind != Upstream.Kind.BLOCK_ENGINE:
         url = upstream.url or settings.UPSTREAM_RPC_URL
         if not url:
-            raise NodeError(0, "it has no URL, and no chain is followed")
+            raise NodeError(0, "it does not have a URL, and no chain is followed")
         return f": version {Node(url, timeout_seconds=_SECONDS, connections=1).version()}"
     url = upstream.url
     if not url and settings.LOCALNET:
         url = f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
     if not url:
-        raise NodeError(0, "it has no URL")
+        raise NodeError(0, "it does not have a URL")
     accounts = asyncio.run(_tip_accounts(url))
     return f": {len(accounts)} tip accounts"
 

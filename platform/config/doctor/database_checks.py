@@ -49,7 +49,7 @@ def of_connecting() -> Iterator[Finding]:
         pooled = require_fit()
         require_cluster()
     except UnfitDatabase as unfit:
-        yield error(f"The database is unsuitable: {unfit}.", "Change what it says, then try again.")
+        yield error(f"The database is unsuitable: {unfit}.", "Correct this, then run doctor again.")
     except (OperationalError, InterfaceError) as failure:
         yield _unreachable(str(failure).strip())
     else:
@@ -58,8 +58,8 @@ def of_connecting() -> Iterator[Finding]:
         yield ok(f"PostgreSQL {version} answers{through}.")
         if version > _NEWEST_TESTED:
             yield warning(
-                f"PostgreSQL {version} is newer than what is tested, {_NEWEST_TESTED}.",
-                "Try an upgrade of Tidemark first, or PostgreSQL 15 to 18.",
+                f"PostgreSQL {version} is newer than the newest tested version, {_NEWEST_TESTED}.",
+                "Upgrade Tidemark, or use PostgreSQL 15 to 18.",
             )
 
 
@@ -69,13 +69,13 @@ def _unreachable(said: str) -> Finding:
     if "password authentication failed" in text or "no password supplied" in text:
         what, advice = "refuses the password", "Correct the password, or the user, in DATABASE_URL."
     elif "does not exist" in text and "role" in text:
-        what = "has no such role"
+        what = "does not have this role"
         advice = "Create it: CREATE ROLE tidemark LOGIN PASSWORD '…', or correct DATABASE_URL."
     elif "does not exist" in text and "database" in text:
-        what = "has no such database"
+        what = "does not have this database"
         advice = "Create it: CREATE DATABASE tidemark OWNER tidemark ENCODING 'UTF8'."
     elif "too many clients" in text or "remaining connection slots" in text:
-        what = "has no connection left"
+        what = "does not have a free connection"
         advice = "Raise max_connections, or lower WEB_WORKERS, WEB_THREADS and DEAR_CALLS."
     elif "pg_hba" in text:
         what, advice = (
@@ -86,7 +86,7 @@ def _unreachable(said: str) -> Finding:
         what = "does not answer"
         advice = "Start it, and check host and port of DATABASE_URL and firewalls."
         if is_embedded(settings.DATABASE_URL, settings.RUN_DIR):
-            advice = "It is the embedded one, which runs while `make run` does: start that."
+            advice = "It is the embedded one, which runs only with `make run`: start that."
     return error(f"PostgreSQL {what}: {' '.join(said.split()) or 'no reason given'}", advice)
 
 
@@ -104,7 +104,8 @@ def of_migrations() -> Iterator[Finding]:
         count = "1 migration is" if len(plan) == 1 else f"{len(plan)} migrations are"
         yield error(
             f"{count} not applied: {names}{more}.",
-            "Stop the processes, run manage.py migrate, start them (make run does it by itself).",
+            "Stop the processes, run manage.py migrate, and start them again. `make run` does"
+            " this.",
         )
     known = {*loader.disk_migrations}
     for each in loader.disk_migrations.values():
@@ -118,7 +119,7 @@ def of_migrations() -> Iterator[Finding]:
     if newer:
         yield error(
             f"The database has {counted(len(newer), 'migration')} that this code does not know,"
-            f" such as {'.'.join(newer[0])}: it is of a newer version.",
+            f" such as {'.'.join(newer[0])}: a newer version migrated it.",
             "Run that version, or restore the backup from before the upgrade.",
         )
     if not plan and not newer:
@@ -136,7 +137,7 @@ def of_database() -> Iterator[Finding]:
         cursor.execute("SELECT pg_database_size(current_database())")
         (size,) = cursor.fetchone()
     if is_standby:
-        yield error("PostgreSQL is a standby: it takes no writes.", "Name the primary.")
+        yield error("PostgreSQL is a read-only standby.", "Set DATABASE_URL to the primary.")
     own = not is_embedded(settings.DATABASE_URL, settings.RUN_DIR)
     for name, bad, cost in _NEVER:
         if found.get(name) == bad:
@@ -152,28 +153,30 @@ def of_database() -> Iterator[Finding]:
     if own and int(found["shared_buffers"]) <= _DEFAULT_BUFFERS:
         yield note(
             "shared_buffers is PostgreSQL's default of 128 MB.",
-            "A quarter of the machine's memory suits it.",
+            "Set it to a quarter of the machine's memory.",
         )
     yield from _connections(sessions, most)
     if oldest > _OLD_TRANSACTIONS:
         yield error(
-            f"The oldest rows are {oldest:,} transactions old; at 2.1 billion writes stop.",
+            f"The oldest rows are {oldest:,} transactions old. PostgreSQL stops at 2.1 billion.",
             "Run VACUUM FREEZE, and look for long transactions and old replication slots.",
         )
     if idle:
         yield warning(
             f"{counted(idle, 'session')} idle in a transaction for over {_IDLE_MINUTES} minutes:"
-            " rows cannot be cleaned up.",
-            "See pg_stat_activity for whose they are, and end them.",
+            " VACUUM cannot remove old rows.",
+            "Find them in pg_stat_activity, and end them.",
         )
     if own and is_super:
         yield warning(
             "The role of DATABASE_URL is a superuser.",
-            "Use one that owns the database: ALTER ROLE … NOSUPERUSER.",
+            "Use a role that only owns the database: ALTER ROLE … NOSUPERUSER.",
         )
     if is_cluster_wanted() and (waiting := not_spread()):
         names = ", ".join(each.table for each in waiting)
-        yield warning(f"Not spread over the cluster yet: {names}.", "Run manage.py cluster_spread.")
+        yield warning(
+            f"Not yet distributed over the cluster: {names}.", "Run manage.py cluster_spread."
+        )
     yield ok(f"The database takes {size_of(size)}; {sessions} of {most} connections are open.")
 
 
@@ -183,10 +186,10 @@ def _connections(sessions: int, most: int) -> Iterator[Finding]:
     text = f"PostgreSQL allows {most} connections"
     if wanted > most:
         yield error(
-            f"{text}, and the settings' web processes alone may open {wanted}.",
+            f"{text}, but the web processes alone may open {wanted} with these settings.",
             "Raise max_connections, put PgBouncer in front, or lower WEB_WORKERS and WEB_THREADS.",
         )
     elif sessions > _FULL * most:
         yield warning(
-            f"{text}, of which {sessions} are open.", "Raise max_connections, or use PgBouncer."
+            f"{text}, and {sessions} are open.", "Raise max_connections, or use PgBouncer."
         )

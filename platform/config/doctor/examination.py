@@ -1,4 +1,4 @@
-"""All checks in their order: those that need a server are left out while it is away."""
+"""All checks in their order. Checks that need a server are skipped while it is down."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ def examine() -> Iterator[Area]:
         yield _area("Service", service_checks.of_alarms, service_checks.of_rules)
     else:
         left_out = note(
-            "The conditions of alarms were not looked at.",
-            "They need the database, migrated, and Redis: fix these first.",
+            "The conditions of alarms were skipped.",
+            "They need a migrated database, and Redis. Fix these first.",
         )
         yield Area("Service", [left_out])
 
@@ -68,8 +68,8 @@ def examine() -> Iterator[Area]:
 def _of_the_chain(is_migrated: bool) -> Iterator[Area]:
     if not is_migrated:
         # Which chain is stored, and the upstreams, are in the database.
-        text = "Nodes, streams and upstreams were not asked."
-        yield Area("Chain", [note(text, "They need the database, migrated: fix that first.")])
+        text = "Checks of nodes, streams and upstreams were skipped."
+        yield Area("Chain", [note(text, "They need a migrated database. Fix that first.")])
         return
     yield _area("Chain", chain_checks.of_nodes)
     yield _area("Upstreams", chain_checks.of_upstreams)
@@ -99,7 +99,7 @@ def _findings(check: Check) -> Iterable[Finding]:
 
 def _broken_off(failure: Exception) -> Finding:
     said = str(failure).strip().splitlines()
-    text = f"This check broke off: {said[0] if said else type(failure).__name__}"
+    text = f"This check failed: {said[0] if said else type(failure).__name__}"
     return error(
-        text, "Fix the other errors first; then check the server, and the rights of its role."
+        text, "Fix the other errors first. Then check the server, and the rights of its role."
     )

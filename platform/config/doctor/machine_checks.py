@@ -40,11 +40,11 @@ def of_clock() -> Iterator[Finding]:
         state = -1
     if state == _TIME_ERROR:
         yield warning(
-            "The kernel says that its clock is not synchronized.",
+            "The kernel reports that its clock is not synchronized.",
             "Run chrony or systemd-timesyncd: timedatectl set-ntp true.",
         )
     elif state < 0:
-        yield note("Whether the clock is synchronized cannot be read here.", "")
+        yield note("Doctor cannot find out here whether the clock is synchronized.", "")
     else:
         yield ok("The kernel's clock is synchronized.")
 
@@ -88,9 +88,12 @@ def of_disk() -> Iterator[Finding]:
     found = read_disk(folder)
     text = f"{size_of(found.free)} of {size_of(found.total)} are free for {folder}"
     if found.free < FULL_BYTES:
-        yield error(f"The disk is full: {text}.", "Free some space: all goes on by itself then.")
+        yield error(
+            f"The disk is full: {text}.",
+            "Free some space. Everything then continues automatically.",
+        )
     elif not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        yield error(f"{folder} cannot be written.", "Correct its owner, or TIDEMARK_RUN_DIR.")
+        yield error(f"{folder} is not writable.", "Correct its owner, or TIDEMARK_RUN_DIR.")
     else:
         yield ok(f"{text}.")
 
@@ -108,18 +111,18 @@ def of_limits() -> Iterator[Finding]:
     shared = settings.SHARED_MEMORY_DIR
     if shared is None:
         yield note(
-            "Processes share no memory: each read of what changes asks the database.",
-            "Where all of them run on this machine set SHARED_MEMORY_DIR to a folder of it.",
+            "Processes do not share memory, so they query the database more often.",
+            "If all of them run on this machine, set SHARED_MEMORY_DIR to a folder on it.",
         )
     elif not Path(shared).is_dir() or not os.access(shared, os.W_OK):
         yield error(
-            f"SHARED_MEMORY_DIR={shared} is no folder that can be written.",
+            f"SHARED_MEMORY_DIR={shared} is not a writable folder.",
             "Create it for the account of the service.",
         )
     if 2 * (os.cpu_count() or 1) < settings.WEB_WORKERS:
         yield note(
-            f"WEB_WORKERS is {settings.WEB_WORKERS}, and the machine has {os.cpu_count()} cores.",
-            "More web processes than cores take memory and connections for nothing.",
+            f"WEB_WORKERS is {settings.WEB_WORKERS}, but the machine has {os.cpu_count()} cores.",
+            "More web processes than cores use memory and connections without any gain.",
         )
 
 
@@ -133,7 +136,8 @@ def of_ports() -> Iterator[Finding]:
             pass
     except PortUnusable as taken:
         yield error(
-            f"The service does not run and could not: {taken}.", "See `ss -ltnp` for whose it is."
+            f"The service is not running, and cannot start: {taken}.",
+            "`ss -ltnp` shows which process has the port.",
         )
     else:
         yield ok("The ports of the service are free.")

@@ -14,9 +14,9 @@ from staff import mail_trial, outgoing_mail
 def of_mail() -> Iterator[Finding]:
     if not outgoing_mail.is_sent():
         yield note(
-            f"Nothing is mailed: each mail is a file in {settings.EMAIL_FILE_PATH}, and pages show"
-            " links to pass on.",
-            "Set EMAIL_URL to have mails sent.",
+            f"No mail is sent: each is written to a file in {settings.EMAIL_FILE_PATH}, and pages"
+            " show links to pass on.",
+            "Set EMAIL_URL to send mails.",
         )
         return
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
@@ -34,11 +34,11 @@ def _advice(failure: Exception) -> str:
     if isinstance(failure, smtplib.SMTPAuthenticationError):
         return "Correct the user or the password in EMAIL_URL."
     if isinstance(failure, smtplib.SMTPNotSupportedError):
-        return "It does not offer what EMAIL_URL needs: TLS at once is smtps://host:465."
+        return "It does not support what EMAIL_URL needs. For TLS from the start, use smtps://host:465."
     if isinstance(failure, ssl.SSLCertVerificationError):
-        return "Name the host of its certificate in EMAIL_URL, or have the certificate renewed."
+        return "Use the host of its certificate in EMAIL_URL, or renew the certificate."
     if isinstance(failure, ssl.SSLError):
-        return "STARTTLS is smtp://host:587, TLS at once is smtps://host:465: correct EMAIL_URL."
+        return "Correct EMAIL_URL: smtp://host:587 for STARTTLS, smtps://host:465 for TLS."
     if isinstance(failure, socket.gaierror):
         return "Correct the host of EMAIL_URL, or this machine's name servers."
     return "Start it, and check host and port of EMAIL_URL (smtps:// for 465) and firewalls."

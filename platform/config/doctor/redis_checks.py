@@ -29,17 +29,17 @@ def of_connecting() -> Iterator[Finding]:
             f"Redis refuses the password: {failure}", "Correct user and password in REDIS_URL."
         )
     except redis.BusyLoadingError:
-        yield error("Redis is loading its data.", "Wait until it has; then try again.")
+        yield error("Redis is loading its data.", "Wait until it is done, then run doctor again.")
     except redis.RedisError as failure:
         advice = "Start it, and check host, port and TLS of REDIS_URL and firewalls."
         if _is_embedded():
-            advice = "It is the embedded one, which runs while `make run` does: start that."
+            advice = "It is the embedded one, which runs only with `make run`: start that."
         yield error(f"Redis does not answer: {failure}", advice)
     else:
         try:
             found: Any = client().info()
         except NoPermissionError:
-            yield error("The Redis user has no right to INFO.", _RIGHTS)
+            yield error("The Redis user does not have the right to INFO.", _RIGHTS)
             return
         name = "Valkey" if found.get("valkey_version") else "Redis"
         yield ok(f"{name} {found.get('valkey_version') or found['redis_version']} answers.")
@@ -49,7 +49,7 @@ def of_redis() -> Iterator[Finding]:
     yield from _rights()
     found: Any = client().info()
     if found.get("role") == "slave":
-        yield error("REDIS_URL leads to a replica: it takes no writes.", "Name the primary.")
+        yield error("REDIS_URL leads to a read-only replica.", "Set it to the primary.")
     if found.get("redis_mode") == "cluster" or found.get("cluster_enabled"):
         yield error(
             "REDIS_URL leads to a Redis cluster: scripts use keys of several slots.",
@@ -84,28 +84,28 @@ def _rights() -> Iterator[Finding]:
             try:
                 attempt()
             except NoPermissionError:
-                yield error(f"The Redis user has no right to the {subject}.", _RIGHTS)
+                yield error(f"The Redis user does not have the right to the {subject}.", _RIGHTS)
 
 
 def _persistence(found: Any) -> Iterator[Finding]:
     if not found.get("aof_enabled"):
         yield error(
-            "Redis writes no append-only file: a restart loses accepted submissions and slots that"
-            " wait to be stored.",
+            "Redis does not write an append-only file: a restart loses accepted submissions, and"
+            " slots that wait to be stored.",
             "Set appendonly yes.",
         )
     if found.get("aof_last_write_status", "ok") != "ok":
         yield error("Redis' last write to its disk failed.", "Free some space on its disk.")
     if found.get("loading"):
-        yield warning("Redis is loading its data.", "Wait until it has.")
+        yield warning("Redis is loading its data.", "Wait until it is done.")
     sync = _config("appendfsync")
     # Of the embedded one the supervisor brings writes to the disk, once a second.
     if found.get("aof_enabled") and sync in ("everysec", "no") and not _is_embedded():
         lost = "a second" if sync == "everysec" else "half a minute"
         yield note(
-            f"appendfsync is {sync}: losing the whole machine loses up to {lost} of what was"
-            " accepted.",
-            "Set appendfsync always where that must not be; it costs time on each submission.",
+            f"appendfsync is {sync}: a crash of the whole machine loses up to {lost} of accepted"
+            " submissions.",
+            "To prevent that, set appendfsync always. It makes each submission slower.",
         )
 
 
@@ -113,22 +113,22 @@ def _memory(found: Any) -> Iterator[Finding]:
     policy = found.get("maxmemory_policy") or _config("maxmemory-policy")
     used, most = int(found["used_memory"]), int(found.get("maxmemory") or 0)
     if policy is None:
-        yield note("Redis does not say its eviction policy.", "It has to be noeviction.")
+        yield note("Redis does not report its eviction policy.", "Make sure that it is noeviction.")
     elif policy != "noeviction":
         yield error(
-            f"maxmemory-policy is {policy}: full of memory, Redis drops submissions, queues and"
-            " limits without a word.",
+            f"maxmemory-policy is {policy}: when its memory is full, Redis silently drops"
+            " submissions, queues and limits.",
             "Set maxmemory-policy noeviction.",
         )
     if count := int(found.get("evicted_keys") or 0):
         yield error(
-            f"Redis has dropped {counted(count, 'key')} for lack of memory.",
+            f"Redis dropped {counted(count, 'key')} because its memory was full.",
             "Set maxmemory-policy noeviction, and raise maxmemory.",
         )
     if not most:
         yield warning(
-            "Redis has no maxmemory: growing, it takes the machine's memory until it is killed.",
-            "Set maxmemory to what the machine can spare.",
+            "Redis does not have a maxmemory: it may use all memory of the machine, and be killed.",
+            "Set maxmemory to the memory that the machine can spare.",
         )
     elif most < settings.FOLLOW_BACKLOG_BYTES:
         yield warning(

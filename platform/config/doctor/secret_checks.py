@@ -31,12 +31,13 @@ def of_secrets() -> Iterator[Finding]:
         yield warning(
             f"The run directory {run_dir} belongs to {_account(found.st_uid)}, and doctor runs as"
             f" {_account(os.geteuid())}.",
-            "Run it as the account of the service: what is said of files holds for that account.",
+            "Run doctor as the account of the service. Its findings on files apply to the account"
+            " that runs it.",
         )
     if found.st_mode & _OTHERS:
         yield error(
             f"The run directory {run_dir} is open to other accounts (mode"
-            f" {stat.S_IMODE(found.st_mode):03o}): it has the service's secrets.",
+            f" {stat.S_IMODE(found.st_mode):03o}), but contains the service's secrets.",
             f"chmod 700 {run_dir}",
         )
     for name, meaning in _KEPT.items():
@@ -44,12 +45,12 @@ def of_secrets() -> Iterator[Finding]:
     if len(settings.SECRET_KEY) < _SHORTEST_KEY:
         yield error(
             f"SECRET_KEY has {len(settings.SECRET_KEY)} characters: sessions can be forged.",
-            f"Set one of {_SHORTEST_KEY} random characters or more; sessions end by that.",
+            f"Set one of {_SHORTEST_KEY} random characters or more. This ends all sessions.",
         )
     if len(set(settings.TIP_SECRET_SEED)) == 1:
         yield error(
             "The seed of tip addresses is one byte repeated: anyone can derive their keys.",
-            "Set TIP_SECRET_SEED to 32 random bytes, and sweep what the old addresses have.",
+            "Set TIP_SECRET_SEED to 32 random bytes, and sweep the old addresses.",
         )
     yield from _named("TIP_SECRET_SEED_FILE", os.environ.get("TIP_SECRET_SEED_FILE", "").strip())
     yield from _backup_key(settings.BACKUP_KEY_FILE)
@@ -68,7 +69,7 @@ def of_keypairs() -> Iterator[Finding]:
             pubkey = Keypair.from_json(Path(file).read_text()).pubkey()
         except ValueError:  # not its text: that may be the key
             yield error(
-                f"{setting}={file} is no keypair.",
+                f"{setting}={file} is not a keypair.",
                 "Expected a JSON array of 64 numbers, as solana-keygen writes it.",
             )
             continue
@@ -84,7 +85,7 @@ def _backup_key(file: str) -> Iterator[Finding]:
     except (OSError, UnicodeDecodeError):
         return
     if is_short:
-        yield error(f"BACKUP_KEY_FILE={file} holds fewer than 16 characters.", "Backups fail.")
+        yield error(f"BACKUP_KEY_FILE={file} has fewer than 16 characters.", "Backups fail.")
 
 
 def _named(setting: str, file: str) -> Iterator[Finding]:

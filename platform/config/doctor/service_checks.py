@@ -24,7 +24,7 @@ def of_alarms() -> Iterator[Finding]:
     """Each rule of the alarms whose condition holds now, whether for long or not."""
     runs = is_running()
     if not runs:
-        yield note("The service does not run: its processes are not looked at.", "Start it.")
+        yield note("The service is not running, so its processes were not checked.", "Start it.")
     readings, count = read(clock.now()), 0
     for rule in RULES:
         if not rule.by_doctor or (rule.of_a_run and not runs):
@@ -34,7 +34,7 @@ def of_alarms() -> Iterator[Finding]:
             show = error if rule.severity == CRITICAL else warning
             yield show(f"{rule.title}: {finding.text}", rule.advice)
     if not count:
-        yield ok("No condition of an alarm holds.")
+        yield ok("No alarm condition is met.")
 
 
 def of_rules() -> Iterator[Finding]:
@@ -44,11 +44,12 @@ def of_rules() -> Iterator[Finding]:
         if missing := found.of_kind(kind):
             those = ", ".join(each.address for each in missing)
             yield note(
-                f"The chain has {named} that the engine does not have: {those}.",
-                "Simulations of transactions that name one may end otherwise, and say so.",
+                f"The chain has {named} that the engine does not support: {those}.",
+                "Simulations of transactions that use one may give another result, and report"
+                " that.",
             )
     if not found.missing:
-        yield ok("The engine has all rules that are known of the archived chain.")
+        yield ok("The engine supports all known rules of the archived chain.")
 
 
 def of_growth() -> Iterator[Finding]:
@@ -56,14 +57,14 @@ def of_growth() -> Iterator[Finding]:
     database = read_database()
     if database.disk is None and not _is_here():
         yield note(
-            "PostgreSQL is on another machine: its disk is not seen from here.",
-            "Set DATABASE_DISK_BYTES to its size, and it is watched for room.",
+            "PostgreSQL is on another machine, so doctor cannot see its disk.",
+            "Set DATABASE_DISK_BYTES to its size to monitor its free space.",
         )
         return
     try:
         soon = sizing({"days": _SOON_DAYS})
     except SizingRefused:
-        yield note("Too little is stored to say how fast the database grows.", "")
+        yield note("Too little is stored yet to estimate how fast the database grows.", "")
         return
     free = (database.disk or read_disk(Path(settings.RUN_DIR))).free
     size = database.size
@@ -71,12 +72,14 @@ def of_growth() -> Iterator[Finding]:
     planned = size_of(round(soon.plan.database_bytes))
     if needed > free:
         yield warning(
-            f"{_SOON_DAYS} days at the measured rate take {planned} of database. It has"
+            f"At the measured rate, the database will have {planned} in {_SOON_DAYS} days. It has"
             f" {size_of(size)}, and {size_of(free)} are free.",
-            "See manage.py plan: more disk, an object store, retention or filters.",
+            "Run manage.py plan, then add disk, an object store, a shorter retention or filters.",
         )
     else:
-        yield ok(f"The disk holds {_SOON_DAYS} days at the measured rate ({planned}).")
+        yield ok(
+            f"The disk is large enough for {_SOON_DAYS} days at the measured rate ({planned})."
+        )
 
 
 def _is_here() -> bool:

@@ -1,4 +1,4 @@
-"""Settings that are valid each, and do not fit together or the internet."""
+"""Settings that are valid by themselves, but conflict or are unsafe on the internet."""
 
 import difflib
 import os
@@ -23,25 +23,25 @@ def of_settings() -> Iterator[Finding]:
     yield ok(f"All {len(_documented())} settings are valid.")
     for name, meant in _misspelt():
         yield warning(
-            f"{name} is set and is no setting.",
-            f"If {meant} is meant, rename it: it has no effect.",
+            f"Unknown setting {name}. Did you mean {meant}?",
+            "Rename it: it does not have any effect.",
         )
     if settings.DEBUG:
         show = error if _is_public() else warning
         yield show("DEBUG is on: errors show code and settings.", "Remove DEBUG.")
     if settings.LOCALNET and _is_public():
         yield warning(
-            "localnet is followed, and DOMAIN is a public name.",
+            "The service follows localnet, but DOMAIN is a public name.",
             "Set UPSTREAM_RPC_URL and UPSTREAM_GEYSER_URL, or LOCALNET=false.",
         )
     if not settings.LOCALNET and settings.UPSTREAM_RPC_URL and not settings.UPSTREAM_GEYSER_URL:
         yield note(
-            "Only a node's JSON-RPC is followed: the ledger fills, the archive does not.",
+            "Without a stream, the service fills the ledger but not the archive.",
             "Set UPSTREAM_GEYSER_URL for account changes, subscriptions and fast fates.",
         )
     if settings.UPSTREAM_GEYSER_URL and not settings.UPSTREAM_RPC_URL:
         yield warning(
-            "A stream is followed without a node: the chain is not identified, gaps stay open.",
+            "Without a node, the service cannot identify the chain, and gaps stay open.",
             "Set UPSTREAM_RPC_URL, and FILL_RPC_URLS for more nodes.",
         )
     yield from _people()
@@ -52,55 +52,56 @@ def _people() -> Iterator[Finding]:
         return
     if settings.WEBHOOKS_PRIVATE:
         yield warning(
-            "Webhooks may lead to private addresses: customers reach what this machine reaches.",
+            "Webhooks may use private addresses: customers can reach every host that this machine"
+            " can.",
             "Remove WEBHOOKS_PRIVATE=true.",
         )
     if not settings.STAFF_TWO_FACTOR:
-        yield note("Staff signs in without a second factor.", "Set STAFF_TWO_FACTOR=true.")
+        yield note("Staff can sign in without a second factor.", "Set STAFF_TWO_FACTOR=true.")
     if not settings.STAFF_MAIL:
-        yield note("Alarms are mailed to no one.", "Set STAFF_MAIL, or a webhook for alarms.")
+        yield note("Alarms are not mailed.", "Set STAFF_MAIL, or a webhook for alarms.")
     elif not settings.EMAIL_HOST:
-        yield warning("STAFF_MAIL is set, and mails are written to files.", "Set EMAIL_URL.")
+        yield warning("STAFF_MAIL is set, but mails are written to files.", "Set EMAIL_URL.")
 
 
 def of_proxy() -> Iterator[Finding]:
     trusted = settings.TRUSTED_PROXIES
     if settings.BEHIND_HTTPS and not trusted:
         yield error(
-            "BEHIND_HTTPS is set without TRUSTED_PROXIES: every caller has the proxy's address, and"
-            " limits of an address hold for all of them together.",
+            "BEHIND_HTTPS is set without TRUSTED_PROXIES: all callers have the proxy's address, and"
+            " share the limits of one address.",
             "Set TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1.",
         )
     for network in trusted:
         if _is_wide(network):
             yield error(
-                f"TRUSTED_PROXIES has {network}: callers of it may claim any address.",
-                "Name the proxies themselves.",
+                f"TRUSTED_PROXIES contains {network}: callers from there can claim any address.",
+                "List only the addresses of the proxies.",
             )
     if _is_public() and not settings.BEHIND_HTTPS:
         yield warning(
-            f"DOMAIN is {settings.DOMAIN} without TLS: keys are sent in the clear, sign-in cookies"
-            " too.",
+            f"DOMAIN is {settings.DOMAIN}, without TLS: keys and sign-in cookies are sent"
+            " unencrypted.",
             "Put nginx, Caddy or HAProxy in front (deploy/), and set BEHIND_HTTPS=true.",
         )
     public = urlsplit(settings.PUBLIC_URL)
     if settings.BEHIND_HTTPS and public.scheme != "https":
         yield error(
-            "PUBLIC_URL is not https, and BEHIND_HTTPS is set: links in mails lead astray.",
-            "Set PUBLIC_URL to the address that people use, https://….",
+            "BEHIND_HTTPS is set, but PUBLIC_URL is not https: links in mails will not work.",
+            "Set PUBLIC_URL to the public https:// address.",
         )
     if not validate_host(public.hostname or "", settings.ALLOWED_HOSTS):
         yield error(
             f"The host of PUBLIC_URL, {public.hostname}, is not among ALLOWED_HOSTS.",
-            "Add it, or set DOMAIN to a name that it is at or below.",
+            "Add it, or set DOMAIN to this host or a parent domain of it.",
         )
     if settings.BEHIND_HTTPS and env.text("HOST", "127.0.0.1") in ("0.0.0.0", "::"):
         yield note(
-            "The service listens on every address, beside the proxy.",
-            "Where the proxy is on this machine set HOST=127.0.0.1, else a firewall.",
+            "The service listens on every address, so callers can bypass the proxy.",
+            "If the proxy is on this machine, set HOST=127.0.0.1. Otherwise, use a firewall.",
         )
-    names = ", ".join(map(str, trusted)) or "no one: callers are who connects"
-    yield ok(f"X-Forwarded-For is believed from {names}.")
+    names = ", ".join(map(str, trusted)) or "no address"
+    yield ok(f"X-Forwarded-For is trusted from {names}.")
 
 
 def _is_public() -> bool:

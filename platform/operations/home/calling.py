@@ -62,7 +62,7 @@ def failures(request: HttpRequest, now: Readings) -> Shown:
     if found is not None and found.refused_share is not None:
         rows.append(("Refused to callers", figures.percent(100 * found.refused_share)))
     return Shown(
-        figure, well, "Calls of the last minute that failed by the service's own fault.", rows
+        figure, well, "Calls of the last minute that failed because of the service itself.", rows
     )
 
 

@@ -33,13 +33,15 @@ def _stream_silent(now: Readings) -> Iterator[Finding]:
         since = "since it connected"
         if silent is not None:
             since = f"for {duration(timedelta(seconds=silent))}"
-        yield Finding("", f"The {now.chain.source} is connected and has sent nothing {since}.")
+        yield Finding(
+            "", f"The {now.chain.source} is connected, but has not sent anything {since}."
+        )
 
 
 def _stream_lost(now: Readings) -> Iterator[Finding]:
     if now.chain.stream == "not connected":
         why = f": {now.chain.problem}" if now.chain.problem else "."
-        yield Finding("", f"The chain is not followed, its source is not connected{why}")
+        yield Finding("", f"The chain is not followed: its source is not connected{why}")
 
 
 def _streams_down(now: Readings) -> Iterator[Finding]:
@@ -61,7 +63,7 @@ def _storing_stopped(now: Readings) -> Iterator[Finding]:
 def _chain_behind(now: Readings) -> Iterator[Finding]:
     behind = now.chain.behind
     if behind is not None and behind > SLOTS_BEHIND:
-        yield Finding("", f"What is stored is {counted(behind, 'slot')} behind the chain.")
+        yield Finding("", f"The newest stored slot is {counted(behind, 'slot')} behind the chain.")
 
 
 def _gaps_open(now: Readings) -> Iterator[Finding]:
@@ -91,7 +93,7 @@ def _rules_missing(now: Readings) -> Iterator[Finding]:
     if found := now.rules.of_kind("feature"):
         named = "; ".join(each.name or each.address for each in found[:MOST_NAMED])
         more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        text = f"The chain has {counted(len(found), 'rule')} that this build does not have"
+        text = f"The chain has {counted(len(found), 'rule')} that this version does not support"
         yield Finding("", f"{text}: {named}{more}.")
 
 
@@ -102,8 +104,8 @@ def _retry(store: str, _now: Readings) -> Iterable[Press]:
 RULES = (
     Rule(
         *("stream_silent", CRITICAL, 10, 15, "The stream is silent"),
-        "The stream is connected and sends nothing: no new slot arrives, and fates stay open.",
-        f"No message of the stream has come for {SILENT_SLOTS} slots, 2 s at least",
+        "The stream is connected but silent: no new slots arrive, and fates stay open.",
+        f"The stream has not sent a message for {SILENT_SLOTS} slots, and for at least 2 s",
         _NODE,
         _stream_silent,
         Place(FOLLOWING + LANDING, ("chain", "submissions"), _GAPS),
@@ -112,7 +114,7 @@ RULES = (
     ),
     Rule(
         *("stream_lost", CRITICAL, 20, 15, "The stream is lost"),
-        "No stream is connected: no new slot arrives, and fates stay open.",
+        "No stream is connected: no new slots arrive, and fates stay open.",
         "The source of the chain is not connected",
         _NODE,
         _stream_lost,
@@ -122,10 +124,10 @@ RULES = (
     ),
     Rule(
         *("streams_lacking", WARNING, 60, 60, "One of several streams is lost"),
-        "The chain is followed through the others; what these omit is missing.",
+        "The other streams are still followed; anything that they omit is missing.",
         "One of several streams of UPSTREAM_GEYSER_URL is not connected",
-        "Check that its server answers, and the follower's lines in the log: one of another chain"
-        " is ignored until it restarts.",
+        "Check that its server answers, and read the follower's lines in the log. A stream of"
+        " another chain is ignored until the follower restarts.",
         _streams_down,
         Place(FOLLOWING, ("chain",), _GAPS),
         command=DOCTOR,
@@ -133,10 +135,10 @@ RULES = (
     Rule(
         *("storing_stopped", CRITICAL, 0, 15, "Nothing is stored"),
         "The newest slots cannot be read, and fates stay open. Nothing is lost while the follower"
-        " has memory for what waits; then it reads no more of the stream.",
-        f"Slots have been waiting for more than {duration(UNSTORED)}, and none was stored",
-        "Restart the ingest process. If that does not help, look at its lines in the log, at the"
-        " database and at the disk.",
+        " has memory for waiting slots; after that, it stops reading the stream.",
+        f"Slots have waited for more than {duration(UNSTORED)} without any being stored",
+        "Restart the ingest process. If that does not help, check its lines in the log, the"
+        " database and the disk.",
         _storing_stopped,
         Place(FOLLOWING + LANDING, ("chain",), _GAPS),
         command=lambda *_: of_process("ingest"),
@@ -144,8 +146,8 @@ RULES = (
     ),
     Rule(
         *("chain_behind", WARNING, 30, 30, "Behind the chain"),
-        "The newest slots cannot be read yet, and fates become final late.",
-        f"What is stored is more than {SLOTS_BEHIND} slots behind the chain",
+        "The newest slots cannot be read yet, and fates become final later than usual.",
+        f"The newest stored slot is more than {SLOTS_BEHIND} slots behind the chain",
         "Check the ingest process, the database and the disk: slots are stored too slowly.",
         _chain_behind,
         Place(FOLLOWING, ("chain",), _GAPS),
@@ -154,11 +156,11 @@ RULES = (
     ),
     Rule(
         *("gaps_open", WARNING, 0, 0, "Gaps are open"),
-        "Slots are missing, and retries have not brought them yet: reads of them fail.",
+        "Slots are missing, and retries have not filled them yet: reads of these slots fail.",
         f"A gap is open for more than {duration(GAP_PATIENCE)}",
-        "They are retried automatically, and at once from their page. Nodes of FILL_RPC_URLS fill"
-        " gaps of the ledger, replays of the streams those of the archive. A gap that no source can"
-        " fill is given up automatically once each source said so, or by you on its page.",
+        "Gaps are retried automatically, or at once from their page. Nodes in FILL_RPC_URLS fill"
+        " gaps of the ledger; replays of the streams fill gaps of the archive. A gap is given up"
+        " once every source reports that it cannot fill it, or by you on its page.",
         _gaps_open,
         Place(FOLLOWING, ("gaps",), _GAPS),
         subjects={"ledger": Place(page="historical_gap_changelist")},
@@ -168,32 +170,34 @@ RULES = (
     ),
     Rule(
         *("archive_damaged", CRITICAL, 0, 0, "Sealed data is damaged"),
-        "A disk or memory changed sealed data: reads that need it fail.",
-        "Sealed data was found damaged, and is not repaired",
-        "Reads that need it fail, its segment is not merged, and retention drops nothing from there"
-        " on. Its page has the command that repairs it from another database, or opens its slots as"
-        " gaps. Check the disk.",
+        "The disk or memory corrupted sealed data: reads that need it fail.",
+        "Sealed data is damaged and not yet repaired",
+        "Reads that need it fail, its segment is not merged, and retention does not drop anything"
+        " from there on. Its page shows the command that repairs it from another database, or"
+        " opens its slots as gaps. Check the disk.",
         _archive_damaged,
         Place(FOLLOWING, ("gaps",), "rewind_sealeddamage_changelist"),
         subjects={"ledger": Place(page="historical_ledgerdamage_changelist")},
         query="state=damaged",
-        command=Command(f"{MANAGE} archive_repair", "Lists what is damaged."),
+        command=Command(f"{MANAGE} archive_repair", "Lists the damaged data."),
     ),
     Rule(
         *("divergences_open", WARNING, 0, 0, "Replays diverge"),
-        "A replay of a stored transaction came to another result than the chain.",
+        "A replay of a stored transaction gave another result than the chain.",
         "A divergence is not resolved",
-        "Each shows what differs: the archive or the simulation engine is wrong somewhere.",
+        "Each divergence shows the differences. Either the archive or the simulation engine is"
+        " wrong.",
         _divergences,
         Place(FOLLOWING, ("gaps",), "rewind_divergence_changelist"),
         query=_OPEN,
     ),
     Rule(
         *("rules_missing", WARNING, 0, 0, "The chain has newer rules"),
-        "Simulations and replays may end otherwise than on the chain. Each names the rules.",
-        "A feature that a transaction may notice is active on the archived chain, and the engine"
-        " does not have it",
-        "Upgrade Tidemark: a later version has them. Sending, storing and reading are unaffected.",
+        "Simulations and replays may give other results than the chain. Each lists the rules.",
+        "A feature that can affect transactions is active on the archived chain, but the engine"
+        " does not support it",
+        "Upgrade Tidemark: a later version supports them. Sending, storing and reading are"
+        " unaffected.",
         _rules_missing,
         Place(CALLING, ("failures",)),
         command=DOCTOR,

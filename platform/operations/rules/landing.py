@@ -40,7 +40,7 @@ def _class_running_dry(now: Readings) -> Iterator[Finding]:
         if each.is_available and not each.prepared:
             name = in_units(each.ttl_seconds)
             text = (
-                f"No batch is prepared for the class of {name}, whose open one has"
+                f"No batch is prepared for the class of {name}. Its open batch has"
                 f" {grouped(each.left)} of {grouped(each.size)} addresses left."
             )
             yield Finding(name, f"{text}{follows(now, 'worker', 'beat')}")
@@ -111,9 +111,9 @@ RULES = (
     Rule(
         *("class_unavailable", CRITICAL, 10, 10, "A tip class is unavailable"),
         "Customers get the error unavailable (HTTP 503) for tip addresses of the class.",
-        "No address of the class can be fetched, since it has no open batch with addresses left",
-        "Press Prepare and then Rotate now of the class under TTL classes. The worker does both by"
-        " itself within seconds: check that worker and beat run.",
+        "The class does not have an open batch with addresses left, so fetches fail",
+        "On TTL classes, press Prepare and then Rotate now for the class. The worker normally does"
+        " both within seconds: check that worker and beat run.",
         _class_unavailable,
         Place(LANDING + CALLING, ("addresses", "failures"), _CLASSES),
         runbook=_TIPS_RUN_OUT,
@@ -122,10 +122,11 @@ RULES = (
     ),
     Rule(
         *("class_running_dry", WARNING, 30, 15, "A tip class runs dry"),
-        "The class becomes unavailable once its open batch is used up or its window ends.",
-        "The class has an open batch, and none is prepared behind it",
-        "Press Prepare of the class under TTL classes. The worker prepares two batches by itself:"
-        " check that worker and beat run. If they do and it comes back, raise its batch size.",
+        "The class becomes unavailable when its open batch is used up or its window ends.",
+        "The class has an open batch, but no prepared one",
+        "On TTL classes, press Prepare for the class. The worker normally keeps two batches"
+        " prepared: check that worker and beat run. If they do and the alarm returns, raise its"
+        " batch size.",
         _class_running_dry,
         Place(LANDING + CALLING, ("addresses",), _CLASSES),
         runbook=_TIPS_RUN_OUT,
@@ -134,10 +135,10 @@ RULES = (
     ),
     Rule(
         *("sweep_stuck", WARNING, 60, 30, "Tips are not swept"),
-        "Tips stay on expired addresses instead of the treasury. Nothing is lost.",
-        "An expired batch is not swept a minute after TIP_SWEEP_AFTER_SECONDS, or a sweep is in"
-        f" progress for more than {duration(SWEEP_PATIENCE)}",
-        "Notes on the batches say why. The node has to answer, and a sweep has to land.",
+        "Tips stay on expired addresses instead of reaching the treasury. Nothing is lost.",
+        "An expired batch has not been swept a minute after TIP_SWEEP_AFTER_SECONDS, or a sweep has"
+        f" been in progress for more than {duration(SWEEP_PATIENCE)}",
+        "The notes on the batches give the reason. The node must answer, and a sweep must land.",
         _sweep_stuck,
         Place(LANDING, ("addresses",), "tipping_tipsweep_changelist"),
         buttons=_sweeps,
@@ -155,18 +156,18 @@ RULES = (
     ),
     Rule(
         *("upstream_broken", WARNING, 20, 30, "An upstream is broken"),
-        "Nothing is sent to this upstream; the others are used.",
+        "Nothing is sent to this upstream. The others are still used.",
         "The circuit breaker of an enabled upstream is open",
-        "It is retried automatically; reset its circuit breaker or disable it on its page.",
+        "It is retried automatically. On its page, reset its circuit breaker or disable it.",
         _upstream_broken,
         Place(LANDING, ("landers",), _UPSTREAMS),
         buttons=lambda subject, _: (Press("reset-breaker", subject),),
     ),
     Rule(
         *("landing_low", WARNING, 60, 60, "Little lands"),
-        "Many transactions of customers do not reach a block, or fail there.",
-        f"Less than {LANDED_SHARE:.0%} landed of at least {SETTLED} submissions that"
-        f" settled in {duration(WINDOW)}",
+        "Many transactions of customers do not reach a block, or fail in it.",
+        f"Less than {LANDED_SHARE:.0%} of the submissions that settled in {duration(WINDOW)}"
+        f" landed, with at least {SETTLED} settled",
         "Each submission shows its reason, such as an expired blockhash or a refusing upstream.",
         _landing_low,
         Place(LANDING, ("submissions",), "priority_submission_changelist"),
@@ -174,8 +175,8 @@ RULES = (
     Rule(
         *("landing_behind", CRITICAL, 10, 30, "Landing is behind"),
         "New submissions are refused (landing_behind): they would be sent too late.",
-        "The oldest unsent submission waits for longer than a third of LANDING_BEHIND_SLOTS",
-        "Check that landers run and upstreams answer; start another lander if one is busy.",
+        "The oldest unsent submission has waited for longer than a third of LANDING_BEHIND_SLOTS",
+        "Check that landers run and upstreams answer. If a lander is busy, start another.",
         _landing_behind,
         Place(LANDING, ("submissions", "landers"), _UPSTREAMS),
         command=Command(f"{MANAGE} land", "Starts one more lander, until Ctrl-C."),

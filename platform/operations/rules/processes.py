@@ -85,7 +85,7 @@ def _clock_differs(now: Readings) -> Iterator[Finding]:
         return
     named = "; ".join(_clock(*each) for each in off[:MOST_NAMED])
     more = f", and {len(off) - MOST_NAMED} more" if len(off) > MOST_NAMED else ""
-    yield Finding("", f"Not the time that Valkey has: {named}{more}.")
+    yield Finding("", f"Clocks differ from Valkey's: {named}{more}.")
 
 
 def _clock(kind: str, process: str, ahead: float) -> str:
@@ -99,7 +99,7 @@ def _clock_stopped(now: Readings) -> Iterator[Finding]:
         return
     if now.sampled_at is not None and now.at - now.sampled_at >= CLOCK_PATIENCE:
         since = duration(now.at - now.sampled_at)
-        text = f"Periodic tasks have not run for {since}; a web process checks the rules instead."
+        text = f"Periodic tasks have not run for {since}. A web process checks the rules instead."
         if waits_for_worker(now):
             text += f" Beat is alive; its tasks wait for the worker.{follows(now, 'worker')}"
         yield Finding("", text)
@@ -113,7 +113,7 @@ def waits_for_worker(now: Readings) -> bool:
 def follows(now: Readings, *kinds: str) -> str:
     """A sentence on the processes of the kinds that are all missing or hung; empty for none."""
     causes = [f"the {each.kind} is {each.trouble}" for each in _unable(now, *kinds)]
-    return f" This follows from: {' and '.join(causes)}." if causes else ""
+    return f" The cause: {' and '.join(causes)}." if causes else ""
 
 
 def _unable(now: Readings, *kinds: str) -> list[ProcessReading]:
@@ -157,7 +157,7 @@ def _errors_high(now: Readings) -> list[Finding] | None:
         f"{reason} ({grouped(count)})" for reason, count in calls.reasons[:MOST_NAMED]
     )
     why = f": {named}" if named else ""
-    return [Finding("", f"{100 * share:.1f}% of calls fail by the service's own fault{why}.")]
+    return [Finding("", f"{100 * share:.1f}% of calls fail because of the service itself{why}.")]
 
 
 def _clocks(_subject: str, now: Readings) -> list[Command]:
@@ -168,7 +168,7 @@ def _clocks(_subject: str, now: Readings) -> list[Command]:
 RULES = (
     Rule(
         *("process_missing", CRITICAL, 0, 5, "A process is missing or hung"),
-        "What the process does is not done: the alarm names it.",
+        "The alarm states which work is not done.",
         "A process that should run is missing, or makes no progress",
         REMEDY,
         _process_missing,
@@ -180,21 +180,22 @@ RULES = (
     ),
     Rule(
         *("clock_differs", WARNING, 10, 10, "A clock is off"),
-        "What the process writes has the wrong time: received, sent, expired. Heartbeats, samples"
-        " and alarms go by Valkey's clock.",
+        "Times that the process writes are wrong: received, sent, expired. Heartbeats, samples and"
+        " alarms use Valkey's clock.",
         "The clock of a process differs from Valkey's by a second or more",
-        "Set the clock of the machine by NTP, and restart the process if that does not help. If"
-        " every process is named, Valkey's own clock is off.",
+        "Synchronize the clock of the machine by NTP. If that does not help, restart the process."
+        " If every process is listed, Valkey's own clock is wrong.",
         _clock_differs,
         Place(ROOM, ("processes",)),
-        command=Command("timedatectl", "Whether NTP sets the clock of this machine."),
+        command=Command("timedatectl", "Shows whether NTP synchronizes the clock of this machine."),
     ),
     Rule(
         *("clock_stopped", CRITICAL, 30, 20, "Periodic tasks do not run"),
-        "No periodic task runs: no tip batch is rotated or swept, no mail is sent by the worker.",
-        f"The worker has checked nothing for {duration(CLOCK_PATIENCE)}",
-        "Restart the one of worker and beat that is missing or hung, or the worker if neither is:"
-        " no tip batch is rotated or swept until both run.",
+        "Periodic tasks do not run: tip batches are not rotated or swept, and the worker sends no"
+        " mail.",
+        f"The worker has not checked the rules for {duration(CLOCK_PATIENCE)}",
+        "Restart worker or beat, whichever is missing or hung. If neither is, restart the worker."
+        " Tip batches are rotated and swept only while both run.",
         _clock_stopped,
         Place(ROOM, ("processes",)),
         runbook=_HANGS_AGAIN,
@@ -203,10 +204,11 @@ RULES = (
     ),
     Rule(
         *("queue_deep", WARNING, 30, 30, "A queue is long"),
-        "What waits in the queue is done late.",
-        f"More than {QUEUES['default']} tasks wait in a queue, {grouped(ACCEPTED)}"
-        f" accepted submissions are not settled, or {FOLLOWER_SLOTS} slots are not stored",
-        "Its workers are missing or too slow: see the processes, and WORKER_PROCESSES.",
+        "Work in the queue is delayed.",
+        f"More than {QUEUES['default']} tasks wait in a queue, more than {grouped(ACCEPTED)}"
+        f" accepted submissions are not settled, or more than {FOLLOWER_SLOTS} slots are not"
+        " stored",
+        "Workers are down or too slow: check Processes, or raise WORKER_PROCESSES.",
         _queue_deep,
         Place(ROOM, ("queues",)),
         subjects=_QUEUES,
@@ -215,10 +217,10 @@ RULES = (
     ),
     Rule(
         *("errors_high", CRITICAL, 20, 60, "Calls fail"),
-        "Customers get errors that are the service's own fault; they are not counted.",
-        f"More than {FAILED_SHARE:.0%} of calls fail by the service's own fault, at"
+        "Customers get errors that the service caused. These calls are not counted.",
+        f"More than {FAILED_SHARE:.0%} of calls fail because of the service itself, at"
         f" {CALLS_PER_SECOND:g} calls a second or more",
-        "Usage shows which methods fail and why; the log has request ids and tracebacks.",
+        "Usage shows which methods fail and why. The log has request ids and tracebacks.",
         _errors_high,
         Place(CALLING, ("failures",), "access_usageminute_changelist"),
         command=DOCTOR,

@@ -21,7 +21,7 @@ def _refuted(now: Readings) -> Iterator[Finding]:
 
 def _failing(now: Readings) -> Iterator[Finding]:
     if now.proof.fault:
-        yield Finding("", f"The proof does not go on: {now.proof.fault}")
+        yield Finding("", f"The proof has stopped: {now.proof.fault}")
 
 
 def _stakes_differ(now: Readings) -> Iterator[Finding]:
@@ -33,18 +33,19 @@ def _locate(_subject: str, now: Readings) -> list[Command]:
     if not now.proof.refuted:
         return []
     slot = now.proof.refuted[0][0]
-    return [Command(f"{MANAGE} locate_refuted {slot}", "Names the accounts that differ.")]
+    return [Command(f"{MANAGE} locate_refuted {slot}", "Lists the accounts that differ.")]
 
 
 RULES = (
     Rule(
         *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
-        "The archive has another state of the slot than the cluster voted for.",
+        "The archive's state of the slot differs from the state that the cluster voted for.",
         "More than two thirds of the stake voted for another state of a slot",
-        "A write of the slot is missing, wrong or misplaced. It is compared with the streams once,"
-        " and fetched again where one has it otherwise: see Range orders. If it stays refuted:"
-        " manage.py locate_refuted SLOT with --node or --snapshot names the accounts, and opens the"
-        " slot as a gap with --open-gap. It is computed again once it is recorded again.",
+        "A write of the slot is missing, wrong or misplaced. The worker compares it with the"
+        " streams once, and fetches it again if a stream differs: see Range orders. If it stays"
+        " refuted, run manage.py locate_refuted SLOT with --node or --snapshot to list the"
+        " accounts, and with --open-gap to open the slot as a gap. It is computed again once it is"
+        " recorded again.",
         _refuted,
         Place(FOLLOWING, ("chain",), _RUNS),
         query="state=refuted",
@@ -52,19 +53,19 @@ RULES = (
     ),
     Rule(
         *("proof_failing", WARNING, 60, 30, "The proof fails"),
-        "New slots are not proven until it goes on.",
+        "New slots are not proven until the proof continues.",
         "The task that proves slots, or the one that counts stakes, fails",
-        "Nothing is lost: slots wait to be proven. The log of the worker has the rest.",
+        "Nothing is lost: slots wait to be proven. See the worker's log for details.",
         _failing,
         Place(FOLLOWING, ("chain",), _RUNS),
         command=DOCTOR,
     ),
     Rule(
         *("stakes_differ", WARNING, 0, 0, "Stakes differ"),
-        "What votes weigh in an epoch is not certain.",
-        "A snapshot has other stakes than those that follow from the archive's own accounts",
-        "The snapshot's stakes stay. Import another snapshot of the same epoch, from another node:"
-        " manage.py import_snapshot FILE takes its stakes with --replace-stakes.",
+        "The weight of votes in an epoch is uncertain.",
+        "A snapshot's stakes differ from those computed from the archive's own accounts",
+        "The snapshot's stakes stay in use. Import a snapshot of the same epoch from another node:"
+        " manage.py import_snapshot FILE --replace-stakes uses its stakes.",
         _stakes_differ,
         Place(FOLLOWING, ("chain",), _RUNS),
     ),

@@ -43,7 +43,7 @@ def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
 RULES = (
     Rule(
         *("sealing_behind", WARNING, 3_600, 60, "Sealing is behind"),
-        "Finished slots take many times the space that they would take sealed.",
+        "Finished slots take many times the space of sealed ones.",
         "A finished partition of the archive has waited for another partition's length"
         f" ({grouped(PARTITION_SLOTS)} slots), or a finished range of the ledger for"
         " LEDGER_SEAL_SLOTS",
@@ -56,21 +56,21 @@ RULES = (
     ),
     Rule(
         *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
-        "What is not sealed or moved stays readable, and takes more space.",
+        "Slots that are not sealed or moved stay readable, but take more space.",
         "The task that seals, or moves to the object store, fails",
-        "Nothing is lost. The reason names the block, segment or object; the log has the rest. For"
-        " the object store: manage.py archive_store check.",
+        "Nothing is lost. The reason names the block, segment or object; see the log for details."
+        " To check the object store, run manage.py archive_store check.",
         _sealing_failing,
         Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,
-        command=Command(f"{MANAGE} archive_store check", "Tries the object store."),
+        command=Command(f"{MANAGE} archive_store check", "Checks the object store."),
     ),
     Rule(
         *("retention_failing", WARNING, 300, 30, "Old slots are not dropped"),
-        "Slots below the window are kept, and take space.",
+        "Slots below the window stay, and take space.",
         "The task that drops old slots fails",
-        "The reason names the segment, block or object: repair what is damaged, or see to the"
-        " object store; the next run goes on by itself.",
+        "The reason names the segment, block or object. Repair it, or fix the object store. The"
+        " next run then continues automatically.",
         _retention_failing,
         Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,

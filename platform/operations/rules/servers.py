@@ -79,15 +79,16 @@ def _deliveries_late(now: Readings) -> Iterator[Finding]:
 
 def _space(subject: str, _now: Readings) -> list[Command]:
     if subject == "database":
-        return [Command(f"{MANAGE} plan", "What takes the space, and how fast it grows.")]
+        return [Command(f"{MANAGE} plan", "Shows the largest tables, and how fast they grow.")]
     run_dir = shlex.quote(str(settings.RUN_DIR))
-    return [Command(f"du -xhd2 {run_dir} | sort -h | tail", "What takes the space.")]
+    return [Command(f"du -xhd2 {run_dir} | sort -h | tail", "Shows the largest folders.")]
 
 
 RULES = (
     Rule(
         *("disk_low", CRITICAL, 30, 30, "The disk is nearly full"),
-        "When it is full, PostgreSQL and Valkey stop writing: nothing new is stored or accepted.",
+        "When the disk is full, PostgreSQL and Valkey stop writing: nothing new is stored or"
+        " accepted.",
         f"Less than {DISK_SHARE:.0%} and less than {size_of(DISK_FREE)} are free for"
         " the run directory, or for PostgreSQL by DATABASE_DISK_BYTES",
         "Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS, ARCHIVE_RETENTION_SLOTS).",
@@ -100,7 +101,7 @@ RULES = (
         *("redis_memory_high", WARNING, 30, 60, "Valkey is nearly full"),
         "When its memory is full, Valkey refuses writes: limits, queues and landing stop.",
         f"Valkey uses {REDIS_SHARE:.0%} of its maxmemory or more",
-        "See the queues for what waits in it; without a lander it grows.",
+        "Check the queues for waiting work. Without a lander they grow.",
         _redis_memory,
         Place(ROOM, ("space",)),
         command=DOCTOR,
@@ -110,8 +111,8 @@ RULES = (
         *("redis_down", CRITICAL, 10, 10, "Valkey is down"),
         "Limits, queues and landing do not work.",
         "Valkey does not answer, or cannot write",
-        "Free the disk if it is full. The supervisor restarts its own Valkey; with REDIS_URL check"
-        " that server.",
+        "If the disk is full, free some space. The supervisor restarts its own Valkey; with"
+        " REDIS_URL, check that server.",
         _redis_down,
         Place(ALL, ("servers",)),
         command=DOCTOR,
@@ -122,16 +123,16 @@ RULES = (
         "Nothing new is stored: slots and fates wait. Submissions are accepted into Valkey, and"
         " sent. This alarm is mailed and posted at once, and stored later.",
         "PostgreSQL does not answer, or cannot write",
-        "Free its disk if it is full, or let it write again if it is read-only: everything then"
-        " continues by itself. The supervisor restarts its own PostgreSQL; with DATABASE_URL check"
-        " that server.",
+        "If its disk is full, free some space. If it is read-only, allow writes again. Everything"
+        " then continues automatically. The supervisor restarts its own PostgreSQL; with"
+        " DATABASE_URL, check that server.",
         _database_down,
         Place(ALL, ("servers",)),
         command=DOCTOR,
     ),
     Rule(
         *("database_slow", WARNING, 30, 60, "PostgreSQL is slow"),
-        "Calls that read what is stored are slow.",
+        "Calls that read stored data are slow.",
         f"An empty query takes more than {SLOW_MILLISECONDS:.0f} ms",
         "Check the load and disk of the machine, and pg_stat_activity for long queries.",
         _database_slow,
@@ -141,14 +142,14 @@ RULES = (
     Rule(
         *("webhook_failing", WARNING, 60, 0, "A webhook fails"),
         "Its events wait: a delivery is retried for 33 hours.",
-        "The newest delivery to a webhook, of the staff or of a customer, failed",
-        "Its deliveries show the responses; deliver one again once the receiver is fixed.",
+        "The newest delivery to a webhook of staff or of a customer failed",
+        "Its deliveries show the responses. Deliver one again once the receiver is fixed.",
         _webhook_failing,
         Place(CALLING, ("queues",), _WEBHOOKS),
     ),
     Rule(
         *("deliveries_late", WARNING, 60, 30, "Deliveries are late"),
-        "Mails and webhooks come late, alarms among them.",
+        "Mails and webhooks, including alarms, arrive late.",
         f"A delivery is overdue by more than {duration(LATE)}",
         "The worker process delivers them: check that it runs.",
         _deliveries_late,

@@ -1,4 +1,4 @@
-"""manage.py doctor: what is wrong with this installation, and what to do about it."""
+"""manage.py doctor: examines this installation, and reports problems with their solutions."""
 
 import json
 import sys
@@ -19,14 +19,15 @@ _INDENT = " " * 11
 
 class Command(BaseCommand):
     help = (
-        "Examine settings, database, Redis, chain, clocks, disk and limits; say what is wrong and"
-        " what to do. Changes nothing, shows no secret. Ends with status 1 if there is an error."
+        "Examine settings, database, Redis, chain, clocks, disk and limits, and report problems"
+        " with their solutions. Changes nothing, and shows no secrets. Exits with 1 if there is an"
+        " error."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="as one JSON object")
-        parser.add_argument("--quiet", action="store_true", help="without what is well")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--quiet", action="store_true", help="hide passed checks")
 
     def handle(self, *args: Any, **options: Any) -> None:
         areas = []
