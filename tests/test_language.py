@@ -39,6 +39,10 @@ PHRASES = {
     r"look(?:s|ed|ing)? after": "operate, monitor",
     r"ways? in": "endpoint, entry point",
     r"lets? in": "admit, allow",
+    r"leads? astray": "will not work",
+    r"knows no": "does not know, does not support",
+    r"goes on by itself|go on by themselves": "continues automatically",
+    r"shall": "should, must",
 }
 
 # How many stand in each package. Lower a number when words go; none is ever raised.

@@ -22,8 +22,8 @@ def contains(networks: tuple[Network, ...], address: str) -> bool:
 
 
 def shown_network(address: str) -> str:
-    """Where a call came from, without the host: 203.0.113.0/24, 2001:db8:1234::/48; "" where the
-    server knows no address.
+    """Where a call came from, without the host: 203.0.113.0/24, 2001:db8:1234::/48; "" if the
+    server does not know the address.
     """
     try:
         found = ip_address(address)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core import checks
 
 SILENCED = (
-    # It knows no backend but memcached's and Django's own; django-redis counts atomically.
+    # The check knows only memcached's and Django's own backends; django-redis counts atomically.
     "django_ratelimit.W001",
     # They look in MIDDLEWARE for what stands in ADMIN_MIDDLEWARE: the admin's own, and of
     # `check --deploy` those for security, framing and CSRF.

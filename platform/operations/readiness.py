@@ -65,7 +65,7 @@ def disk_state() -> dict[str, Any]:
         "ok": False,
         "freeBytes": free,
         "why": f"the disk is full: {size_of(free)} are free for the run directory",
-        "remedy": "Free some of it: Redis and PostgreSQL go on by themselves then.",
+        "remedy": "Free some space. Redis and PostgreSQL then continue automatically.",
     }
 
 

@@ -50,7 +50,7 @@ class TpuConnection:
         ended: Callable[["TpuConnection", TpuError], None],
         ticket: Callable[[SessionTicket], None],
     ) -> None:
-        """Raises Unreachable where the system knows no way to the address."""
+        """Raises Unreachable if the system does not have a route to the address."""
         self._loop = asyncio.get_running_loop()
         self._address = address
         self._limits = limits
@@ -279,7 +279,7 @@ class TpuConnection:
             self._silence = self._loop.call_later(wait, self._listen)
 
     def _give_up_on(self, sending: Sending) -> None:
-        """What was never written whole shall not be: it would take room from what comes later."""
+        """A message that was never written whole is dropped: it would take room from later ones."""
         sender = sending.sender
         if sender is not None and not sending.is_written:
             self._promised_bytes -= len(sending.wire) - sender.highest_offset

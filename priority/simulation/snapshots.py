@@ -42,7 +42,7 @@ def snapshots(
     that are asked for have more data than `most_bytes`.
 
     Flat, data is a text alone and an absent account is null; else it is written as the block
-    engine's client reads it, which knows no null: an account without lamports.
+    engine's client reads it, which does not accept null: an account without lamports.
     """
     states = [(dict(state), {**state, **changed}) for _, state, changed in tried.states()]
     pairs = [

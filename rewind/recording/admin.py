@@ -191,7 +191,7 @@ def _estimate(writes: float, size: float) -> tuple[str, str]:
 
 
 def _about(number: float) -> str:
-    """Two digits that count: a sample knows no more."""
+    """Two digits that count: a sample is not more precise."""
     whole = round(number)
     if whole < 100:
         return grouped(whole)

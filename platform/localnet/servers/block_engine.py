@@ -41,7 +41,7 @@ transactions = MethodTable()
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: where bundles go, whether a transaction shall land as a bundle alone, and the
+    """One request: where bundles go, whether a transaction must land as a bundle alone, and the
     headers of the answer.
     """
 
