@@ -1,6 +1,6 @@
 # make run   the whole service on this machine        make test   the tests
 # make quick   the tests that need no service, and a smoke test through the endpoints
-.PHONY: run test quick bench soak clients real check protobuf clean environment development
+.PHONY: run test quick bench soak clients real check protobuf image clean environment development
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -60,6 +60,14 @@ check: development
 protobuf: development
 	@cd platform && ../.venv/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \
 		upstream/protobuf/*.proto
+
+# The image of every process, by the first engine that is there: make image ENGINE=docker TAG=mine
+ENGINE ?= $(notdir $(firstword $(foreach each,buildah podman docker,$(shell command -v $(each)))))
+TAG ?= tidemark
+image:
+	@test -n "$(ENGINE)" || { echo "No engine on PATH: apt-get install buildah" >&2; exit 1; }
+	$(ENGINE) build $(if $(filter docker,$(ENGINE)),,--ignorefile deploy/container/Containerfile.dockerignore) \
+		--file deploy/container/Containerfile --tag $(TAG) $(ARGS) .
 
 # What the service needs, and that with what tests, checks and benchmarks need.
 environment:

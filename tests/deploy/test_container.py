@@ -1,4 +1,4 @@
-"""deploy/container: what the files name exists. No engine builds the image here."""
+"""deploy/container: what the files name exists. tests/soak/test_image.py runs the image."""
 
 import re
 import shutil
@@ -80,7 +80,7 @@ def test_the_image_has_what_the_service_needs_and_no_more() -> None:
     assert all((ROOT / source).exists() for source in copied)
     packages = {each.parent.name for each in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     assert {*packages, "platform", "templates", "docs", "manage.py"} <= copied
-    ignored = (CONTAINER / "Containerfile.containerignore").read_text()
+    ignored = (CONTAINER / "Containerfile.dockerignore").read_text()
     assert copied == set(re.findall(r"^!(\S+)", ignored, re.MULTILINE))
 
 
