@@ -122,7 +122,8 @@ def test_the_whole_service_runs_behind_a_pooler(server: Engine, tmp_path: Path) 
             account |= {"executable": False, "rentEpoch": 0}
             pubkey = "So11111111111111111111111111111111111111112"
             (accounts / "one.json").write_text(json.dumps({"pubkey": pubkey, "account": account}))
-            done = manage(up.environment, "import_snapshot", str(accounts), "--slot", "1")
+            command = ("import_snapshot", str(accounts), "--slot", "1", "--genesis")
+            done = manage(up.environment, *command, call(up, "/", "getGenesisHash")["result"])
             assert done.returncode == 0, done.stderr
         with psycopg.connect(server.url()) as connection:
             left = connection.execute(
