@@ -258,6 +258,18 @@ def test_a_lost_connection_and_its_replay_lose_nothing(
             assert last_writes and other_validator
 
 
+def test_what_came_live_outlasts_replays_that_lack_its_beginning() -> None:
+    """As a lone leader's, which lack what a slot wrote before its bank was announced."""
+    made = Leader(random.Random(1)).block(Slot(100), Slot(99))
+    assembler = Assembler(begin=Slot(100))
+    fed(assembler, [*made.writes, *made.transactions, made.meta])
+    for _ in range(4):
+        assembler.reconnect()
+        fed(assembler, [*made.writes[1:], *made.transactions, made.meta])
+    events = assembler.feed(SlotUpdate(Slot(100), Slot(99), SlotStatus.SLOT_FINALIZED))
+    assert has_every_write(closed(events)[100], made)
+
+
 def replay(
     chain: Chain,
     place: int,

@@ -74,7 +74,9 @@ class PendingSlot:
     def set_aside(self) -> None:
         """What follows comes from another connection."""
         if self.now.size:
-            self.earlier = [*self.earlier[-1:], self.now]
+            # The first has the slot's beginning, which replays may lack; the newest, most of the
+            # rest.
+            self.earlier = [*self.earlier[:1], self.now]
         self.now = Reception()
         self.buffer = self.now.bank(0)
 
