@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import grpc
 import zstandard
 
+from tests.patience import PATIENCE_SECONDS
 from tests.recordings import messages
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -132,11 +133,14 @@ def load(folder: Path, first: int = 0, last: int = 1 << 62) -> Recording:
 
 @dataclass
 class _Stream:
-    """A subscriber; `place` is the next one of the node's messages that it is sent."""
+    """A subscriber; `place` is the next one of the node's messages that it is sent, `sent` how many
+    of them there were when it had all.
+    """
 
     number: int
     place: int
     asked: SimpleQueue[Any]
+    sent: int = -1
     filters: "Filters | None" = None
     is_cut: bool = False
 
@@ -192,12 +196,18 @@ class RecordedNode:
                 size = 0
 
     def cut(self) -> None:
-        """Every stream breaks where it is."""
+        """Every stream breaks behind what has happened, however late this machine sends it."""
         with self._changed:
+            is_sent = self._changed.wait_for(self._is_sent, PATIENCE_SECONDS)
+            assert is_sent, "a subscriber does not take what happened"
             for each in self._streams:
                 each.is_cut = True
                 each.asked.put(None)
             self._changed.notify_all()
+
+    def _is_sent(self) -> bool:
+        made = len(self._made)
+        return self._is_closed or all(each.is_cut or each.sent == made for each in self._streams)
 
     @contextlib.contextmanager
     def away(self, place: int) -> Iterator[None]:
@@ -269,6 +279,9 @@ class RecordedNode:
                     break
                 place = stream.place
                 if place == len(self._made) and stream.asked.empty():
+                    if stream.sent != place:
+                        stream.sent = place
+                        self._changed.notify_all()
                     if not self._changed.wait(_PING_SECONDS):
                         yield schema.SubscribeUpdate(ping={}).SerializeToString()
                     continue
