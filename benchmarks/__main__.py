@@ -19,6 +19,7 @@ from benchmarks import machine  # noqa: E402
 # Short ones first.
 PARTS = (
     *("engine", "endpoint", "tpu", "ledger", "archive", "accept", "tip_fetches", "replay"),
+    "past_cpu",
     *("nonces", "baselines", "proof", "proof_beside"),
     *("sealing_codec", "sealing", "ledger_sealing", "sealing_day"),
     *("bundles", "landing", "slots_to_land", "overload", "open_streams", "subscriptions"),

@@ -23,7 +23,7 @@ from benchmarks import load, replay
 from benchmarks.service import ROOT, database, new_key, rpc_request, served
 from chain.encodings import b64encode
 
-_BUNDLES, _SIZE = 10, 4
+_BUNDLES, SIZE = 10, 4
 _SECONDS = 4.0
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         records = replay.chain_of_transfers(past)
         replay.record(records)
         place = {"slot": replay.BLOCKS, "replaceRecentBlockhash": True}
-        bundles = _bundles(Hash.from_string(records[-1].blockhash))
+        bundles = bundles_on(Hash.from_string(records[-1].blockhash))
         raw = _raw(bundles)
         with served("config.wsgi:application", environment={"LOCALNET": "false"}) as ours:
             _measure("at a past slot", ours, bundles, place, raw)
@@ -43,7 +43,7 @@ def main() -> None:
             served("config.wsgi:application", environment={"UPSTREAM_RPC_URL": url}) as ours,
         ):
             latest = _call(url, "getLatestBlockhash", {"commitment": "processed"})
-            bundles = _bundles(Hash.from_string(latest["value"]["blockhash"]))
+            bundles = bundles_on(Hash.from_string(latest["value"]["blockhash"]))
             _measure("on the newest state", ours, bundles, {}, raw)
 
 
@@ -70,17 +70,17 @@ def _measure(
         load.run(ours, requests, connections=connections, seconds=1.0)
         figure = load.run(ours, requests, connections=connections, seconds=_SECONDS)
         print(
-            f"simulateBundle of {_SIZE} {name}, {connections} connections:"
+            f"simulateBundle of {SIZE} {name}, {connections} connections:"
             f" {figure.rate:,.0f}/s p50 {figure.p50 * 1e3:.2f} ms p99 {figure.p99 * 1e3:.2f} ms;"
             f" the engine's {raw * 1e6:,.0f} µs are {raw / figure.p50:.0%} of the p50",
             flush=True,
         )
 
 
-def _bundles(blockhash: Hash) -> list[list[VersionedTransaction]]:
+def bundles_on(blockhash: Hash) -> list[list[VersionedTransaction]]:
     """Each of four payers' transfers of tokens, on this blockhash."""
     return [
-        [_signed(_SIZE * number + place, blockhash, amount=1 + number) for place in range(_SIZE)]
+        [_signed(SIZE * number + place, blockhash, amount=1 + number) for place in range(SIZE)]
         for number in range(_BUNDLES)
     ]
 

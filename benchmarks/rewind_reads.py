@@ -47,7 +47,7 @@ SELECT {first} + number % 1000, number, 1 + number, -1, 200000 + number / 1000, 
     sha256(('cold ' || number)::bytea), decode(repeat(md5(number::text), 7), 'hex')
 FROM generate_series(0, {cold} - 1) AS number
 """
-_BARE = (
+BARE = (
     "SELECT c.slot, c.lamports, c.rent_epoch, c.executable, o.pubkey, c.data"
     " FROM rewind_accountchange c JOIN rewind_owner o ON o.id = c.owner_id"
     " WHERE c.pubkey = %s AND c.slot <= %s ORDER BY c.slot DESC, c.position DESC LIMIT 1"
@@ -77,11 +77,11 @@ def measure(changes: int) -> Figures:
         flush=True,
     )
     chance = random.Random(11)
-    lookups = {"hot accounts": _hot(chance), "cold accounts": _cold(chance)}
+    lookups = {"hot accounts": hot_accounts(chance), "cold accounts": _cold(chance)}
     lookups["both"] = [each for pair in zip(*lookups.values(), strict=True) for each in pair]
     key = new_key()
     found: Figures = {}
-    with served("config.wsgi:application") as address, _bare_connection() as bare:
+    with served("config.wsgi:application") as address, bare_connection() as bare:
         for name, asked in lookups.items():
             requests = [_request(key, *lookup) for lookup in asked]
             _check(address, requests[:50], bare, asked[:50])
@@ -146,7 +146,7 @@ def fill(changes: int) -> int:
     return size
 
 
-def _hot(chance: random.Random) -> list[Lookup]:
+def hot_accounts(chance: random.Random) -> list[Lookup]:
     """Accounts as often as they are written, at any slot behind the first of the partitions."""
     from hashlib import sha256
 
@@ -180,7 +180,7 @@ def _check(address: tuple[str, int], requests: list[bytes], bare: Any, asked: li
 
     for request, lookup in zip(requests, asked, strict=True):
         value = json.loads(load.exchange(address, request))["result"]["value"]
-        row = bare.execute(_BARE, lookup).fetchone()
+        row = bare.execute(BARE, lookup).fetchone()
         ours = None if value is None else (value["rewindSlot"], value["lamports"])
         assert ours == (row and row[:2]), (lookup, value, row)
 
@@ -191,7 +191,7 @@ def _turns(
     """The service and the loop take turns, so that both meet the same neighbours."""
 
     def alone(lookup: Lookup) -> None:
-        bare.execute(_BARE, lookup).fetchone()
+        bare.execute(BARE, lookup).fetchone()
 
     load.run(address, requests, connections=1, seconds=0.5)
     for read in (alone, _in_process):
@@ -246,7 +246,7 @@ def _round_and_round(asked: list[Lookup]) -> Iterator[Lookup]:
         yield from asked
 
 
-def _bare_connection() -> Any:
+def bare_connection() -> Any:
     from django.db import connection
 
     terms = connection.get_connection_params()

@@ -182,3 +182,10 @@ def test_platform_is_a_shelf_and_not_a_package() -> None:
     run = [sys.executable, "-c", code]
     found = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert str(ROOT / "platform") not in found
+
+
+def test_a_statement_takes_lists_by_a_subquery() -> None:
+    """PostgreSQL plans `unnest($1)` anew in each call (platform/columns/raw_queries.py)."""
+    files = [file for package in packages() for file in package.rglob("*.py")]
+    bare = [str(file) for file in files if re.search(r"unnest\(\$\d", file.read_text())]
+    assert bare == []

@@ -37,6 +37,13 @@ def as_stored(data: bytes) -> bytes:
     return pack(data) if data.startswith(_MAGIC) else data
 
 
+def unpacked_size(stored: bytes) -> int:
+    """The length of the account's data, which are not unpacked."""
+    if not stored.startswith(_MAGIC):
+        return len(stored)
+    return zstandard.frame_content_size(stored)
+
+
 def unpack(stored: bytes) -> bytes:
     """The account's data."""
     if not stored.startswith(_MAGIC):

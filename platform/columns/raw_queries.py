@@ -3,6 +3,9 @@
 Reads use psycopg's libpq layer with prepared statements: a cursor takes 240 µs of wall time for the
 query of getTransaction, this 70 (docs/benchmarks.md). Behind a pooler that does not keep prepared
 statements per client, nothing is prepared (docs/decisions/engines.md).
+
+A text takes its lists by `unnest((SELECT $1))`. PostgreSQL knows the length of a bare `$1`, and so
+plans the statement again in each call; that costs more than the call (docs/decisions/reads.md).
 """
 
 import itertools

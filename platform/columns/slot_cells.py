@@ -33,7 +33,7 @@ class GapSlots(NamedTuple):
 _COUNTS = """
 WITH cells AS (
     SELECT number, first, last, (first + {run} - 1) / {run} AS lower, (last + 1) / {run} AS upper
-    FROM unnest($1::bigint[], $2::bigint[])
+    FROM unnest((SELECT $1::bigint[]), (SELECT $2::bigint[]))
         WITH ORDINALITY AS asked (first, last, number)
 ), edges AS (
     SELECT *, CASE WHEN lower < upper THEN lower * {run} - 1 ELSE last END AS head,

@@ -27,7 +27,8 @@ _SENT_PACKED = {"keys", "loaded_writable", "loaded_readonly", "writes"}
 _OTHERS = [each.name for each in fields(Outcome) if each.name not in _SENT_PACKED]
 _others = attrgetter(*_OTHERS)
 _LENGTH = struct.Struct("<Q")
-_CHUNK = 1024 * 1024
+# A larger buffer would be mapped and unmapped for each piece, however short that is.
+_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from columns.raw_queries import raw_connection
 from historical.recording.services.recording import record_blocks
 from rewind.accounts.store import account_reads
 from rewind.recording.store import partition_cache
@@ -113,7 +114,8 @@ def test_several_accounts_of_a_segment_are_one_round_trip(
         record(block(slot, writes=writes))
     keys = [text(key(n)) for n in range(20)]
     for slot in (12, 14):
-        rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})
+        for _ in range(2):  # the first learns of the partitions, the second prepares the statement
+            rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})
         with counted(tmp_path) as trips:
             answer = rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})["result"]
         found = [None if each is None else each["lamports"] for each in answer["value"]]
@@ -121,7 +123,31 @@ def test_several_accounts_of_a_segment_are_one_round_trip(
         assert trips == [1]
         with counted(tmp_path, ["Execute"]) as statements:
             rpc("/rewind", "getMultipleAccounts", keys, {"slot": slot})
-        assert statements == [3]
+        assert statements == [1]
+
+
+def test_a_statement_is_not_planned_in_each_call(rpc: Any, record: Callable[..., Any]) -> None:
+    """PostgreSQL plans the first five calls of a statement; that of lists of any length too."""
+    for slot in range(10, 25):
+        record(block(slot, writes=[write(n, signature(slot, 0), lamports=slot) for n in range(9)]))
+    keys = [text(key(n)) for n in range(12)]
+    before = custom_plans()
+    for slot in range(10, 25):
+        asked = keys[: slot % 4 + 2]
+        rpc("/rewind", "getMultipleAccounts", asked, {"slot": slot, "encoding": "jsonParsed"})
+        rpc("/rewind", "getAccountInfo", keys[0], {"slot": slot})
+        rpc("/rewind", "getAccountDiff", keys[0], {"slotA": 10, "slotB": slot})
+        rpc("/rewind", "getAccountChanges", keys[0], {"fromSlot": 10, "toSlot": slot})
+    found = {each: count - before.get(each, 0) for each, count in custom_plans().items()}
+    assert [each for each, count in found.items() if count > 5] == []
+
+
+def custom_plans() -> dict[tuple[str, str], int]:
+    """How often the connection's prepared statements were planned for their parameters."""
+    rows = raw_connection().execute(
+        "SELECT name, statement, custom_plans FROM pg_prepared_statements"
+    )
+    return {(name, statement): count for name, statement, count in rows}
 
 
 def test_what_is_remembered_of_an_account_never_hides_a_write(

@@ -17,7 +17,7 @@ _BLOCKS = CountedTable(
 _ACROSS = """
 SELECT coalesce((SELECT greatest(0, edge - 1 - parent_slot) FROM historical_block
     WHERE slot >= edge ORDER BY slot LIMIT 1), 0)
-FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (edge, number) ORDER BY number
+FROM unnest((SELECT $1::bigint[])) WITH ORDINALITY AS asked (edge, number) ORDER BY number
 """
 
 

@@ -115,7 +115,8 @@ def _verified(places: Sequence[tuple[bytes, int, int]]) -> dict[bytes, Place]:
         rows = [(number, *each[:3]) for number, each in enumerate(entries, 1) if each is not None]
         return _matching(places, rows)
     rows = fetch_all(
-        "SELECT w.number, s.* FROM unnest($1, $2) WITH ORDINALITY AS w(slot, position, number),"
+        "SELECT w.number, s.* FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY"
+        " AS w(slot, position, number),"
         f" LATERAL ({ENTRY}) AS s",
         [slot for _, slot, _ in places],
         [position for _, _, position in places],
@@ -170,7 +171,7 @@ _ONE = _AT.format(
 _AT_PLACE = _ONE.format("(SELECT $1::bigint AS slot, $2::bigint AS position)")
 # What there is at the place of a candidate `p`.
 OF_CANDIDATE = _ONE.format(f"({PLACE})")
-_MANY = _AT.format(data="", places="unnest($1, $2) AS w(slot, position)")
+_MANY = _AT.format(data="", places="unnest((SELECT $1), (SELECT $2)) AS w(slot, position)")
 
 
 def transaction_at(slot: int, position: int) -> SealedTransaction | None:

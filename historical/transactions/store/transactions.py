@@ -70,8 +70,8 @@ def _transactions_at(places: list[tuple[int, int]]) -> list[TransactionRow]:
         _rows_apart(places)
         if is_clustered()
         else fetch_all(
-            _SELECT + " JOIN unnest($1, $2) WITH ORDINALITY AS w(slot, position, n)"
-            " ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
+            _SELECT + " JOIN unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY"
+            " AS w(slot, position, n) ON w.slot = t.slot AND w.position = t.position ORDER BY w.n",
             [slot for slot, _ in places],
             [position for _, position in places],
         )

@@ -89,11 +89,11 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     if asking.cursor is not None and asking.anchor is not None:
         raise TwoStarts
     cursor = None if asking.cursor is None else _read(asking.cursor)
-    layout = position_lookup.layout_of_range(first, last)
+    below = position_lookup.before_range(first, last)
+    layout = below.layout
     start = _start(asking, cursor)
     # Before the rows: a gap that is filled meanwhile is returned with its rows, never neither.
     gaps = _gaps(first, last)
-    below = position_lookup.resolved_before(first)
     key = bytes(pubkey)
     findings = Findings()
     if start.slot >= first and _begins_amid_last_writes(key, start, layout):
@@ -118,7 +118,7 @@ def account_changes(pubkey: Pubkey, asking: Asking, *, most_bytes: int) -> SeenC
     if is_partial:
         findings.filtered[key] = None
     # What left the archive meanwhile was perhaps not read.
-    position_lookup.layout_of_range(first, last)
+    position_lookup.before_range(first, last)
     return SeenChanges(
         ChangesPage(
             changes=page.entries, next=page.next, truncated_by_bytes=page.is_full, gaps=gaps

@@ -146,26 +146,21 @@ def resolve_position(
     )
 
 
-def layout_of_range(from_slot: int, to_slot: int) -> int:
-    """What the store needs to read a range of slots that lies in the archive; raises SlotTooNew of
-    its end, then SlotTooOld of its beginning.
+def before_range(from_slot: int, to_slot: int) -> ResolvedPosition:
+    """Right before anything happened in a range of slots that lies in the archive. Raises
+    SlotTooNew of its end, then SlotTooOld of its beginning.
     """
-    lookup = store.look_up_slot(min(to_slot, _HIGHEST_SLOT))
+    slot = min(from_slot, _HIGHEST_SLOT) - 1
+    lookup = store.look_up_slot(slot)
     if lookup.latest is None or lookup.earliest is None or to_slot > lookup.latest:
         raise SlotTooNew(to_slot, None if lookup.latest is None else Slot(lookup.latest))
     if from_slot < lookup.earliest:
         raise SlotTooOld(from_slot, Slot(lookup.earliest))
-    return lookup.layout
-
-
-def resolved_before(slot: int) -> ResolvedPosition:
-    """Right before anything happened in the slot, which lies in the archive's range."""
-    lookup = store.look_up_slot(slot - 1)
     return ResolvedPosition(
-        slot=Slot(slot - 1),
-        position=Position.end_of(slot - 1),
-        earliest=Slot(lookup.earliest or 0),
-        latest=Slot(lookup.latest or 0),
+        slot=Slot(slot),
+        position=Position.end_of(slot),
+        earliest=Slot(lookup.earliest),
+        latest=Slot(lookup.latest),
         is_coarse=False,
         layout=lookup.layout,
         gap=_gap_of(lookup),

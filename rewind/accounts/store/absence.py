@@ -68,13 +68,14 @@ SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
 UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
 """
 
-# Of the accounts $1 at the position ($2, $3).
-_FACTS, _FACTS_APART = (
+# Of the accounts $1 at the position ($2, $3): a SlotLookup, and what makes the facts of it.
+FACTS, _FACTS_APART = (
     f"SELECT *, {facts_at('$2', '$3', when='true', genesis=each)},"
     f" (SELECT coalesce(string_agg(pubkey, ''), '') FROM ({_FILTERED}) AS f) AS filtered"
     f" FROM ({slot_lookup.query_at('$2')}) AS lookup"
     for each in (_GENESIS, _GENESIS_SEALED)
 )
+FACTS_COLUMNS = len(SlotLookup._fields) + 3
 _HAS_GENESIS = f"SELECT 1 {_GENESIS_ROW} LIMIT 1"
 
 
@@ -82,7 +83,7 @@ def facts_queries(pubkeys: Sequence[bytes], position: Position) -> list[Query]:
     """What `facts_of_rows` needs the rows of."""
     if is_clustered():
         return [(_HAS_GENESIS,), (_FACTS_APART, pubkeys, *position)]
-    return [(_FACTS, pubkeys, *position)]
+    return [(FACTS, pubkeys, *position)]
 
 
 def facts_of_rows(

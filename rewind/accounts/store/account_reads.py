@@ -5,13 +5,14 @@ the query that is likely to find the row.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db import connection
 from psycopg.errors import UndefinedTable
 
 from columns.clusters import is_clustered
-from columns.raw_queries import fetch_one, fetch_together
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.transactions.store import transactions as ledger_transactions
 from rewind.accounts.store import (
     absence,
@@ -21,6 +22,7 @@ from rewind.accounts.store import (
 )
 from rewind.accounts.store.absence import AbsenceFacts
 from rewind.accounts.store.look_apart import TRANSACTION_COUNT
+from rewind.accounts.store.newest_rows import TEXTS
 from rewind.accounts.store.read_plans import Plan, text
 from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.accounts.store.states import State, newest_state, newest_states
@@ -179,37 +181,64 @@ def look_at_several(pubkeys: Sequence[bytes], position: Position) -> LookAtSever
     if layout is None or segment is None:
         lookup = slot_lookup.look_up_slot(position.slot)
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
-    wanted = [(pubkey, position) for pubkey in dict.fromkeys(keys)]
-    sealed = sealed_reads.up_to(segment.sealed, position.slot)
-    hot = states.several_queries(segment.partitions, keys, position)
-    # Behind the rows: what filters dropped, and what left the window, before they were read.
-    facts = absence.facts_queries(keys, position)
     try:
-        before, *found = fetch_together(
-            [
-                (slot_lookup.SLOT_LOOKUP, position.slot),
-                *hot,
-                *(sealed_reads.queries_of_several(wanted, sealed) if sealed else ()),
-                *facts,
-            ]
-        )
+        lookup, rows, facts = _read_several(keys, position, segment)
     except UndefinedTable:
         partition_cache.forget()
         if connection.in_atomic_block:  # which is lost with the error
             raise
         return look_at_several(keys, position)
-    lookup = SlotLookup(*before[0])
     if lookup.layout != layout.number:
         return LookAtSeveral(lookup, newest_states(keys, position, lookup.layout))
-    whole = len(found) - len(facts)
-    rows = states.several_states(found[: len(hot)])
-    if sealed:
-        packed = sealed_reads.newest_of_several(wanted, found[len(hot) : whole])
-        rows = states.merged(rows, packed)
     if len(rows) < len(keys) and segment != layout.segments[-1]:
         rows = newest_states(keys, position, lookup.layout, above=(segment, rows))
         return LookAtSeveral(lookup, rows)
-    return LookAtSeveral(lookup, rows, *absence.facts_of_rows(position.slot, found[whole:]))
+    return LookAtSeveral(lookup, rows, *absence.facts_of_rows(position.slot, facts))
+
+
+def _read_several(
+    keys: list[bytes], position: Position, segment: Segment
+) -> tuple[SlotLookup, dict[bytes, State], list[list[tuple[Any, ...]]]]:
+    """The slot's lookup, the newest rows in the segment, and the rows of `absence.facts_of_rows`:
+    one statement, unless some of the segment is sealed.
+    """
+    sealed = sealed_reads.up_to(segment.sealed, position.slot)
+    if not sealed and not is_clustered():
+        found = fetch_all(_several(segment.partitions), keys, *position)
+        facts = found[0][: absence.FACTS_COLUMNS]
+        rows = [each for row in found if (each := row[absence.FACTS_COLUMNS :])[0] is not None]
+        return SlotLookup(*facts[:_LOOKUP_COLUMNS]), states.several_states([rows]), [[facts]]
+    wanted = [(pubkey, position) for pubkey in dict.fromkeys(keys)]
+    hot = states.several_queries(segment.partitions, keys, position)
+    packed = sealed_reads.queries_of_several(wanted, sealed) if sealed else []
+    # Before the rows: gaps, since one that closes meanwhile still counts. Behind them: what filters
+    # dropped, and what left the window, before they were read.
+    before, *several = fetch_together(
+        [
+            (slot_lookup.SLOT_LOOKUP, position.slot),
+            *hot,
+            *packed,
+            *absence.facts_queries(keys, position),
+        ]
+    )
+    of_rows, rest = several[: len(hot)], several[len(hot) :]
+    found_rows = states.several_states(of_rows)
+    if sealed:
+        of_sealed = sealed_reads.newest_of_several(wanted, rest[: len(packed)])
+        found_rows = states.merged(found_rows, of_sealed)
+    return SlotLookup(*before[0]), found_rows, rest[len(packed) :]
+
+
+@lru_cache(maxsize=TEXTS)
+def _several(partitions: tuple[Partition, ...]) -> str:
+    """The facts of the accounts $1 at the position ($2, $3), and their newest rows: a line for each
+    row, or one without.
+    """
+    return (
+        # OFFSET keeps the planner from reading the facts again for each row.
+        f"SELECT facts.*, rows.* FROM ({absence.FACTS} OFFSET 0) AS facts"
+        f" LEFT JOIN ({states.several(partitions)}) AS rows ON true"
+    )
 
 
 def forget() -> None:

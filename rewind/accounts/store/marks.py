@@ -8,7 +8,7 @@ from columns.raw_queries import Query
 # Of the accounts $1: whether one has a filter, and between which slots its writes were dropped.
 _OF_ACCOUNTS = (
     "SELECT k.pubkey, EXISTS (SELECT FROM rewind_filteredpubkey AS f WHERE f.pubkey = k.pubkey),"
-    " d.first_slot, d.last_slot FROM unnest($1) AS k (pubkey)"
+    " d.first_slot, d.last_slot FROM unnest((SELECT $1)) AS k (pubkey)"
     " LEFT JOIN rewind_droppedaccount AS d ON d.pubkey = k.pubkey"
 )
 _FILTERED_OWNERS = "SELECT id FROM rewind_owner WHERE filtered"

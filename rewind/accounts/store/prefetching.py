@@ -14,7 +14,7 @@ from rewind.accounts.store.newest_rows import TEXTS, XID, newest_of
 from rewind.accounts.store.row_cache import NO_VERSION, Kept, Version
 from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.accounts.store.states import (
-    OWNER,
+    OF_ROW,
     STATE_OF_UNKNOWN,
     State,
     newest_states,
@@ -164,8 +164,9 @@ def _text(partitions: tuple[Partition, ...]) -> str:
     """The position of each, and its newest row there; large data are left out."""
     newest = newest_of(partitions, "k.pubkey", "k.slot", "k.position", also=XID)
     known = "known_slot, known_position, known_xid"
+    lists = ", ".join(f"(SELECT ${number})" for number in range(1, 7))
     return (
         f"SELECT k.slot, k.position, c.xid, {STATE_OF_UNKNOWN}"
-        f" FROM unnest($1, $2, $3, $4, $5, $6) AS k (pubkey, slot, position, {known}),"
-        f" LATERAL ({newest}) AS c {OWNER}"
+        f" FROM unnest({lists}) AS k (pubkey, slot, position, {known}),"
+        f" LATERAL ({newest}) AS c {OF_ROW}"
     )

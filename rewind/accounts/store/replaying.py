@@ -55,7 +55,7 @@ def _next_rows(
         several = fetch_together([(one, pubkey, *position) for pubkey in pubkeys])
         return [row for rows in several for row in rows]
     return fetch_all(
-        "SELECT c.pubkey, c.slot, c.position FROM unnest($1) AS k (pubkey),"
+        "SELECT c.pubkey, c.slot, c.position FROM unnest((SELECT $1)) AS k (pubkey),"
         f" LATERAL ({newest.format('k.pubkey')}) AS c",
         list(pubkeys),
         *position,
@@ -73,7 +73,7 @@ def written_between(pubkeys: Sequence[bytes], first: int, last: int) -> list[byt
         rows = [row for rows in fetch_together([(one, key) for key in pubkeys]) for row in rows]
     else:
         rows = fetch_all(
-            "SELECT k.pubkey FROM unnest($1) AS k (pubkey)"
+            "SELECT k.pubkey FROM unnest((SELECT $1)) AS k (pubkey)"
             f" WHERE EXISTS ({written} AND c.pubkey = k.pubkey)",
             list(pubkeys),
         )

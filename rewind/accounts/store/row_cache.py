@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 from solders.account import Account
 
+from columns.packed_data import unpacked_size
+
 # Shorter data cost less to send than to remember.
 _SHORTEST = 512
-_MOST_BYTES = 32 * 1024 * 1024
+# Packed and unpacked.
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 class Version(NamedTuple):
@@ -31,10 +34,11 @@ NO_VERSION = Version(-1, 0, 0)
 
 @dataclass(slots=True)
 class Kept:
-    """A row's data as they are stored, and its account once it was made."""
+    """A row's data as they are stored, and its account once it was made; the `size` of both."""
 
     version: Version
     packed: bytes
+    size: int
     account: Account | None = None
 
 
@@ -51,16 +55,17 @@ def known(pubkey: bytes) -> Kept | None:
 def keep(pubkey: bytes, version: Version, packed: bytes) -> Kept | None:
     """Remembers the row in place of the account's former one; None where it is too short."""
     global _size
-    if len(packed) < _SHORTEST:
+    size = unpacked_size(packed)
+    if size < _SHORTEST:
         return None
-    kept = Kept(version, packed)
+    kept = Kept(version, packed, len(packed) + size)
     with _lock:
         former = _rows.pop(pubkey, None)
         _rows[pubkey] = kept
-        _size += len(packed) - (0 if former is None else len(former.packed))
+        _size += kept.size - (0 if former is None else former.size)
         while _size > _MOST_BYTES:
             _, oldest = _rows.popitem(last=False)
-            _size -= len(oldest.packed)
+            _size -= oldest.size
     return kept
 
 

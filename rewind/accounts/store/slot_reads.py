@@ -32,10 +32,12 @@ _LAST = (
     " WHERE pubkey >= {low} AND pubkey < {high} AND slot BETWEEN $3 AND $4"
     f" AND kind = {WRITE} ORDER BY pubkey DESC, slot DESC, position DESC"
 )
-_SEVERAL = "SELECT c.* FROM unnest($1, $2) AS k (low, high), LATERAL ({last}) AS c"
+_SEVERAL = (
+    "SELECT c.* FROM unnest((SELECT $1), (SELECT $2)) AS k (low, high), LATERAL ({last}) AS c"
+)
 # Of the segment $3 the blocks that begin with an account between $1 and $2, and the one before.
 _HEADS = (
-    "SELECT k.number, b.id, b.pubkey, b.slot FROM unnest($1, $2) WITH ORDINALITY"
+    "SELECT k.number, b.id, b.pubkey, b.slot FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY"
     " AS k (low, high, number), LATERAL ((SELECT id, pubkey, slot, position FROM rewind_sealedblock"
     " WHERE segment_id = $3 AND (pubkey, slot, position) < (k.low, 0, -9)"
     " ORDER BY pubkey DESC, slot DESC, position DESC LIMIT 1) UNION ALL"

@@ -75,8 +75,7 @@ _STATE = (
     "c.pubkey, c.slot, c.position, c.kind, c.lamports, c.rent_epoch, c.executable,"
     " o.pubkey AS owner, o.filtered, c.data,"
     " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = c.pubkey) AS pubkey_filtered,"
-    " (SELECT first_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey) AS first_dropped,"
-    " (SELECT last_slot FROM rewind_droppedaccount WHERE pubkey = c.pubkey) AS last_dropped"
+    " d.first_slot AS first_dropped, d.last_slot AS last_dropped"
 )
 
 STATE_OF_SEVERAL = _STATE.replace(
@@ -320,16 +319,21 @@ def state_of(row: tuple[Any, ...]) -> State:
 @lru_cache(maxsize=TEXTS)
 def single(partitions: tuple[Partition, ...]) -> str:
     """The newest row of the account $1 in these partitions at or before the position ($2, $3)."""
-    return f"SELECT {_STATE} FROM ({newest_of(partitions, '$1')}) AS c {OWNER}"
+    return f"SELECT {_STATE} FROM ({newest_of(partitions, '$1')}) AS c {OF_ROW}"
 
 
 @lru_cache(maxsize=TEXTS)
 def several(partitions: tuple[Partition, ...]) -> str:
     """The same of the accounts $1; large data are left out."""
     return (
-        f"SELECT {STATE_OF_SEVERAL} FROM unnest($1) AS k (pubkey),"
-        f" LATERAL ({newest_of(partitions, 'k.pubkey')}) AS c {OWNER}"
+        f"SELECT {STATE_OF_SEVERAL} FROM unnest((SELECT $1)) AS k (pubkey),"
+        f" LATERAL ({newest_of(partitions, 'k.pubkey')}) AS c {OF_ROW}"
     )
 
 
-OWNER = "JOIN rewind_owner o ON o.id = c.owner_id"
+# LIMIT keeps the planner from hashing small tables.
+OF_ROW = (
+    "JOIN LATERAL (SELECT pubkey, filtered FROM rewind_owner WHERE id = c.owner_id LIMIT 1) AS o"
+    " ON true LEFT JOIN LATERAL (SELECT first_slot, last_slot FROM rewind_droppedaccount"
+    " WHERE pubkey = c.pubkey LIMIT 1) AS d ON true"
+)

@@ -128,7 +128,7 @@ def neighbours(slots: Sequence[int]) -> dict[int, Neighbours]:
     """Of slots that are not archived themselves."""
     rows = fetch_all(
         "SELECT asked, below.slot, above.slot, above.parent_slot"
-        " FROM unnest($1) AS asked"
+        " FROM unnest((SELECT $1)) AS asked"
         " LEFT JOIN LATERAL (SELECT slot FROM rewind_archivedslot"
         " WHERE slot < asked ORDER BY slot DESC LIMIT 1) AS below ON true"
         " LEFT JOIN LATERAL (SELECT slot, parent_slot FROM rewind_archivedslot"

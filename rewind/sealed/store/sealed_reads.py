@@ -24,7 +24,7 @@ _NEWEST_BLOCK = (
 _OF_ONE = (
     "SELECT s.id, b.id, b.block, ARRAY(SELECT id FROM rewind_owner WHERE filtered),"
     " EXISTS (SELECT FROM rewind_filteredpubkey WHERE pubkey = $1), d.first_slot, d.last_slot"
-    " FROM unnest($4) WITH ORDINALITY AS s (id, number)"
+    " FROM unnest((SELECT $4)) WITH ORDINALITY AS s (id, number)"
     " LEFT JOIN rewind_droppedaccount AS d ON d.pubkey = $1, LATERAL ("
     + _NEWEST_BLOCK.format(columns="id, block", pubkey="$1", slot="$2", position="$3")
     + ") AS b ORDER BY s.number"
@@ -36,9 +36,9 @@ BLOCK = _NEWEST_BLOCK.format(columns="id, block", pubkey="$1", slot="$2", positi
 BLOCK_COLUMNS = "block.id, block.block, ARRAY(SELECT id FROM rewind_owner WHERE filtered)"
 # The same of the accounts $1 each at its position; without the blocks themselves.
 _OF_SEVERAL = (
-    "SELECT k.number, s.id, b.id FROM unnest($1, $2, $3) WITH ORDINALITY"
+    "SELECT k.number, s.id, b.id FROM unnest((SELECT $1), (SELECT $2), (SELECT $3)) WITH ORDINALITY"
     " AS k (pubkey, slot, position, number),"
-    " unnest($4) WITH ORDINALITY AS s (id, number), LATERAL ("
+    " unnest((SELECT $4)) WITH ORDINALITY AS s (id, number), LATERAL ("
     + _NEWEST_BLOCK.format(columns="id", pubkey="k.pubkey", slot="k.slot", position="k.position")
     + ") AS b ORDER BY k.number, s.number"
 )

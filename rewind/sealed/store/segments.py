@@ -62,7 +62,7 @@ NEWEST = (
 )
 _ONE = NEWEST.format(key="$1", below="$2")
 _SEVERAL = (
-    "SELECT k.pubkey, s.slot FROM unnest($1, $2) AS k (pubkey, below),"
+    "SELECT k.pubkey, s.slot FROM unnest((SELECT $1), (SELECT $2)) AS k (pubkey, below),"
     f" LATERAL ({NEWEST.format(key='k.pubkey', below='k.below')}) AS s"
 )
 
