@@ -84,7 +84,7 @@ class LoopConnection(asyncio.Protocol):
             raise redis.TimeoutError("Redis did not answer in time") from None
 
     def close(self, why: str = "the connection was closed") -> None:
-        """Ends the connection; whoever waits gets a redis.ConnectionError."""
+        """Ends the connection: all who wait get a redis.ConnectionError."""
         transport, self._transport = self._transport, None
         waiting, self.waiting = self.waiting, deque()
         self.is_open = False
