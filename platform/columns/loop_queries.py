@@ -28,7 +28,7 @@ Query = tuple[str, Sequence[Parameter]]
 
 log = logging.getLogger(__name__)
 
-_CONNECTIONS = 2
+CONNECTIONS = 2  # of a loop
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 1.0
 _MARGIN_SECONDS = 2.0
@@ -256,7 +256,7 @@ class Pipeline:
 class LoopQueries:
     """The pipelines of one loop. While none is connected, statements run in threads."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = _CONNECTIONS) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = CONNECTIONS) -> None:
         self._loop = loop
         self._most = connections
         self._pipelines: list[Pipeline] = []
