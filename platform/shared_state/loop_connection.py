@@ -155,9 +155,9 @@ async def _connected(protocol: asyncio.Protocol, client: Redis) -> asyncio.Write
 def _greeting(options: dict[str, Any]) -> list[bytes]:
     """The commands of a new connection."""
     found = []
-    if options.get("username") or options.get("password"):
-        login = (options.get("username") or "default", options.get("password") or "")
-        found.append(command("AUTH", *login))
+    user, password = options.get("username"), options.get("password") or ""
+    if user or password:
+        found.append(command("AUTH", user, password) if user else command("AUTH", password))
     if options.get("client_name"):
         found.append(command("CLIENT", "SETNAME", options["client_name"]))
     if options.get("db"):

@@ -19,6 +19,17 @@ NAMESPACE = "tidemark:"
 _PLAIN = {"protocol": 2, "driver_info": None}
 
 
+def redis_options(timeout_seconds: float = TIMEOUT_SECONDS) -> dict[str, Any]:
+    """Arguments of redis-py's clients and pools. Its retries take seconds, so there are none:
+    callers know what may be sent again.
+    """
+    return {
+        "socket_timeout": timeout_seconds,
+        "socket_connect_timeout": timeout_seconds,
+        "retry": Retry(NoBackoff(), 0),
+    }
+
+
 def client() -> redis.Redis:
     """The client of the REDIS_URL of now. Its pool detects a fork by itself."""
     return client_of(settings.REDIS_URL)
@@ -27,13 +38,13 @@ def client() -> redis.Redis:
 @cache
 def client_of(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> redis.Redis:
     """The process's client with this timeout."""
-    return redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **_timeouts(timeout_seconds))
+    return redis.Redis.from_url(url, **redis_options(timeout_seconds))
 
 
 def async_client_of(url: str, timeout_seconds: float = TIMEOUT_SECONDS) -> AsyncRedis:
     """A new client for one event loop: close it there."""
-    retry = AsyncRetry(NoBackoff(), 0)
-    made: AsyncRedis = AsyncRedis.from_url(url, retry=retry, **_timeouts(timeout_seconds))
+    options = {**redis_options(timeout_seconds), "retry": AsyncRetry(NoBackoff(), 0)}
+    made: AsyncRedis = AsyncRedis.from_url(url, **options)
     return made
 
 
@@ -54,11 +65,6 @@ def channel(name: str) -> str:
     """The Pub/Sub channel of the name: unlike keys, a server has its channels for all databases."""
     database = client().connection_pool.connection_kwargs.get("db") or 0
     return f"{NAMESPACE}{database}:{name}"
-
-
-def _timeouts(seconds: float) -> dict[str, Any]:
-    # Beside no retries: redis-py's take seconds, and callers know what may be sent again.
-    return {"socket_timeout": seconds, "socket_connect_timeout": seconds}
 
 
 @cache

@@ -111,6 +111,7 @@ FORMS = {
     "query": "rediss://{tls}?db={db}&username=tidemark&password={password}&" + TLS,
     "trusting": "rediss://tidemark:{password}@{tls}/{db}?ssl_cert_reqs=none&" + TLS,
     "plain": "redis://tidemark:{password}@127.0.0.1:{port}/{db}?client_name=tide",
+    "default user": "redis://:root@127.0.0.1:{port}/{db}",
     "socket": "unix://tidemark:{password}@{socket}?db={db}",
 }
 
