@@ -73,12 +73,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The buckets for one kind of request of one caller, with the command up to its cost."""
+    """The buckets for one kind of request of one caller; `words` are those of the script up to the
+    cost.
+    """
 
     names: list[str]
     buckets: list[tuple[str, float, int]]
-    by_digest: bytes
-    by_text: bytes
+    words: list[str]
     prefetched: PrefetchedTokens
 
 
@@ -96,14 +97,13 @@ def plan_of(caller: Caller, quota: str) -> Plan | None:
         (f"{NAMESPACE}bucket:{holder}:{name}", caller.quotas[name].rate, caller.quotas[name].burst)
         for name in names
     ]
-    words: list[str | float] = [len(buckets) + 1, *(key for key, _, _ in buckets), GENERATION_KEY]
+    words = [str(len(buckets) + 1), *(key for key, _, _ in buckets), GENERATION_KEY]
     for _key, rate, burst in buckets:
-        words += [rate, burst]
+        words += [str(rate), str(burst)]
     return Plan(
         names,
         buckets,
-        _SCRIPT.by_digest(*words, 0, 0)[:-_LAST_WORDS],
-        _SCRIPT.by_text(*words, 0, 0)[:-_LAST_WORDS],
+        words,
         PrefetchedTokens(most_of([burst for _, _, burst in buckets])),
     )
 
@@ -126,10 +126,7 @@ async def atake(plan: Plan, cost: int = 1) -> Taken:
     ahead = prefetched.wanted()
     paid = prefetched.drain()
     try:
-        try:
-            answer = await script_socket.aask(_with(plan.by_digest, cost - paid, ahead))
-        except script_socket.ScriptUnknown:
-            answer = await script_socket.aask(_with(plan.by_text, cost - paid, ahead))
+        answer = await _SCRIPT.arun(*plan.words, cost - paid, ahead)
         generation, refused, retry_ms, granted, *remaining = answer
     except script_socket.RedisAway:
         refused, wait, remaining = local_buckets.take(plan.buckets, cost)
@@ -139,15 +136,6 @@ async def atake(plan: Plan, cost: int = 1) -> Taken:
         remaining = [left + paid for left in remaining]
     prefetched.grant(0 if refused else granted, min(remaining))
     return _taken(plan, refused, retry_ms / 1000, remaining, generation)
-
-
-# The cost and the tokens to prefetch are the last two words of a command; the rest is made once.
-_LAST_WORDS = 2 * len(b"$1\r\n0\r\n")
-
-
-def _with(message: bytes, cost: int, ahead: int) -> bytes:
-    first, second = b"%d" % cost, b"%d" % ahead
-    return b"%b$%d\r\n%b\r\n$%d\r\n%b\r\n" % (message, len(first), first, len(second), second)
 
 
 def _taken(

@@ -58,14 +58,13 @@ DAILY_CAP = "daily_cap"
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The prepared command of one caller for one day; a rate of 0 is no bucket."""
+    """The script's words for one caller and day; a rate of 0 is no bucket."""
 
     bucket_key: str
     cap_key: str
     rate: float
     burst: int
     words: tuple[str | float, ...]
-    by_digest: bytes
 
 
 @lru_cache(maxsize=4096)
@@ -79,8 +78,7 @@ def _plan(caller: Caller, quota: str, cap: int | None, day: int) -> _Plan | None
     rate, burst = (limit.rate, limit.burst) if limit is not None else (0.0, 0)
     limits = (rate, burst, -1 if cap is None else cap, _KEPT_SECONDS)
     words = (3, bucket_key, cap_key, GENERATION_KEY, *limits)
-    by_digest = _SCRIPT.by_digest(*words)
-    return _Plan(bucket_key, cap_key, rate, burst, words, by_digest)
+    return _Plan(bucket_key, cap_key, rate, burst, words)
 
 
 def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken | None:
@@ -94,7 +92,7 @@ def take(caller: Caller, quota: str, *, cap: int | None, now: datetime) -> Taken
         return None
     generation: int | None = None
     try:
-        answer = _SCRIPT.run(*plan.words, made=plan.by_digest)
+        answer = _SCRIPT.run(*plan.words)
         generation, refused, wait_ms, left, spent = answer
         wait = wait_ms / 1000
     except script_socket.RedisAway:

@@ -23,9 +23,7 @@ LONGEST_SECONDS = 30.0
 MAX_CALLERS = 10_000
 
 
-_GENERATION = script_socket.command(
-    "EVAL", "return {tonumber(redis.call('GET', KEYS[1]) or 0)}", 1, GENERATION_KEY
-)
+_GENERATION = script_socket.Script("return {tonumber(redis.call('GET', KEYS[1]) or 0)}")
 
 # Separate from callers, so that guessed keys cannot evict valid ones.
 MAX_REFUSALS = 2_000
@@ -84,7 +82,7 @@ async def _is_confirmed() -> bool:
     the database.
     """
     try:
-        (generation,) = await script_socket.aask(_GENERATION)
+        (generation,) = await _GENERATION.arun(1, GENERATION_KEY)
     except script_socket.RedisAway:
         return False
     return confirm(generation)

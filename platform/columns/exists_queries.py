@@ -5,7 +5,8 @@ The ORM takes a millisecond to build each, and they are asked for ever (workers/
 
 from datetime import datetime
 
-from columns.raw_queries import Parameter, fetch_one
+from columns.raw_queries import fetch_one
+from columns.statements import Parameter
 
 # A parameter of `microseconds` as PostgreSQL's time.
 MOMENT = "to_timestamp({} / 1000000.0)"

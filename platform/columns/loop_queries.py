@@ -17,10 +17,10 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
-from psycopg import errors, pq
+from psycopg import pq
 
 from columns import raw_queries
-from columns.raw_queries import MOST_PREPARED, Parameter
+from columns.statements import Parameter, Statements, encoded, failure_of, is_unknown
 from eventloop.faces import in_thread
 
 # A text and its parameters.
@@ -28,7 +28,7 @@ Query = tuple[str, Sequence[Parameter]]
 
 log = logging.getLogger(__name__)
 
-_CONNECTIONS = 2
+CONNECTIONS = 2  # of a loop
 _PAUSE_SECONDS = 1.0  # after a connection that failed
 _WATCH_SECONDS = 1.0
 _MARGIN_SECONDS = 2.0
@@ -84,7 +84,7 @@ class Pipeline:
         self._raw = raw
         self._pgconn = raw.pgconn
         self._socket = raw.pgconn.socket
-        self._names = raw_queries.statements_of(raw)
+        self._prepared = Statements(raw)
         self._result: pq.abc.PGresult | None = None
         self._turn_ends = False
         self._is_writing = False
@@ -102,7 +102,7 @@ class Pipeline:
         """The statements' results, or psycopg's errors."""
         asked = _Asked(self._loop.create_future(), [None] * len(queries), len(queries))
         for number, (sql, parameters) in enumerate(queries):
-            self._send(_Statement(asked, number, sql, *raw_queries.encoded(parameters)))
+            self._send(_Statement(asked, number, sql, *encoded(parameters)))
         return asked.future
 
     def close(self, error: psycopg.Error | None = None) -> None:
@@ -125,12 +125,12 @@ class Pipeline:
         pgconn, pending = self._pgconn, self.pending
         formats = [1] * len(statement.values)
         try:
-            if self._names is None:
+            name = self._prepared_name(statement)
+            if name is None:
                 pgconn.send_query_params(
                     statement.sql.encode(), statement.values, statement.types, formats, 1
                 )
             else:
-                name = self._name_of(statement, self._names)
                 pgconn.send_query_prepared(name, statement.values, formats, 1)
             pending.append(statement)
         except psycopg.Error as error:
@@ -144,17 +144,14 @@ class Pipeline:
             self._is_watched = True
             self._loop.call_later(_WATCH_SECONDS, self._watch)
 
-    def _name_of(self, statement: _Statement, names: dict[str, bytes]) -> bytes:
-        sql = statement.sql
-        name = names.pop(sql, None)
-        if name is None:
-            if len(names) >= MOST_PREPARED:
-                self._pgconn.send_close_prepared(names.pop(next(iter(names))))
+    def _prepared_name(self, statement: _Statement) -> bytes | None:
+        name, is_new = self._prepared.use(statement.sql)
+        if name is not None and is_new:
+            for spare in self._prepared.spare():
+                self._pgconn.send_close_prepared(spare)
                 self.pending.append(_CLOSING)
-            name = raw_queries.new_name()
-            self._pgconn.send_prepare(name, sql.encode(), statement.types)
-            self.pending.append(_Preparation(sql))
-        names[sql] = name  # moved to the end: the first one is evicted
+            self._pgconn.send_prepare(name, statement.sql.encode(), statement.types)
+            self.pending.append(_Preparation(statement.sql))
         return name
 
     def _end_turn(self) -> None:
@@ -209,7 +206,7 @@ class Pipeline:
             self._before = item
             if result.status != pq.ExecStatus.COMMAND_OK:
                 item.failed = result
-                self._forget(item.sql)
+                self._prepared.forget(item.sql)
         elif isinstance(item, _Statement):
             self._answer(item, result, None if before is None else before.failed)
 
@@ -221,18 +218,14 @@ class Pipeline:
             return
         if unprepared is not None and unprepared.status != _ABORTED:
             result = unprepared
-        is_unknown = result.error_field(pq.DiagnosticField.SQLSTATE) == raw_queries.NOT_PREPARED
-        if is_unknown:
-            self._forget(statement.sql)
+        is_forgotten = is_unknown(result)
+        if is_forgotten:
+            self._prepared.forget(statement.sql)
         # The first failure of a turn is not sent again, so that every turn makes progress.
-        if result.status == _ABORTED or (is_unknown and statement.times < _SENT_AGAIN):
+        if result.status == _ABORTED or (is_forgotten and statement.times < _SENT_AGAIN):
             self._send(statement)
         else:
-            self._done(statement, None, errors.error_from_result(result))
-
-    def _forget(self, sql: str) -> None:
-        if self._names is not None:
-            self._names.pop(sql, None)
+            self._done(statement, None, failure_of(self._pgconn, result))
 
     def _done(self, statement: _Statement, result: Any, error: psycopg.Error | None) -> None:
         asked = statement.asked
@@ -263,7 +256,7 @@ class Pipeline:
 class LoopQueries:
     """The pipelines of one loop. While none is connected, statements run in threads."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = _CONNECTIONS) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, connections: int = CONNECTIONS) -> None:
         self._loop = loop
         self._most = connections
         self._pipelines: list[Pipeline] = []

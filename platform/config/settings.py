@@ -5,8 +5,6 @@ from logging.config import dictConfig
 from pathlib import Path
 
 from django.urls import reverse_lazy
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from chain.derived_keys import derived_keypair
 from config.checks import SILENCED
@@ -28,6 +26,7 @@ from config.environment.web_limits import *  # noqa: F403  (every one of them is
 from config.output.logs import FORMATS, LEVELS, logging_of
 from config.staff_pages.theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.version import VERSION  # noqa: F401  (a setting)
+from shared_state.redis_client import redis_options
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -276,17 +275,13 @@ SHARED_MEMORY_DIR = shared_memory(env.text("SHARED_MEMORY_DIR", ""), DATABASE_UR
 # --- Redis ----------------------------------------------------------------------------------------
 
 REDIS_URL = redis_url("REDIS_URL", lambda: kept_addresses(RUN_DIR, "REDIS_URL").redis_url)
-# For django-ratelimit: fixed windows per address. redis-py retries for 4 s: too long for a request.
+# For django-ratelimit: fixed windows per address.
 CACHES = {
     "default": {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "cache",
-        "OPTIONS": {
-            "SOCKET_CONNECT_TIMEOUT": 0.5,
-            "SOCKET_TIMEOUT": 0.5,
-            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
-        },
+        "OPTIONS": {"CONNECTION_POOL_KWARGS": redis_options()},
     }
 }
 

@@ -14,7 +14,7 @@ from django.db import close_old_connections, connections
 
 from access.errors import KeyRefused
 from columns import raw_queries
-from columns.loop_queries import LoopQueries
+from columns.loop_queries import CONNECTIONS, LoopQueries
 from columns.raw_queries import close_lost_connection
 from eventloop import faces
 from gateway.addresses import client_address
@@ -132,6 +132,12 @@ def at_once(application: Any) -> Callable[[Request], Response | None]:
         return Response(head[0], head[1], list(chunks))
 
     return answer
+
+
+def database_sessions() -> int:
+    """How many sessions of PostgreSQL a web process opens at most for its requests."""
+    threads = settings.WEB_THREADS + settings.DEAR_CALLS + _NODE_THREADS + _PAGE_THREADS
+    return threads + CONNECTIONS
 
 
 class Lanes:

@@ -7,15 +7,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
-import redis
 from django.conf import settings
 
 from livefeed.messages import Ask, Kind, asks_channel, hello_channel, read_ask
 from livefeed.selection import Selection
 from shared_state.outages import AWAY
-from shared_state.redis_client import client
+from shared_state.redis_client import client, client_of
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,
@@ -156,12 +156,11 @@ class LiveFeed:
         """Hears asks; after each connection to Redis, processes state all."""
         while not self._stopping.is_set():
             try:
-                with redis.Redis.from_url(
-                    settings.REDIS_URL, socket_timeout=_LISTEN_SECONDS + 2
-                ) as connection:
-                    pubsub = connection.pubsub(ignore_subscribe_messages=True)
+                patient = client_of(settings.REDIS_URL, _LISTEN_SECONDS + 2)
+                pubsub: Any = patient.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+                with pubsub:
                     pubsub.subscribe(asks_channel())
-                    connection.publish(hello_channel(), b"")
+                    patient.publish(hello_channel(), b"")
                     while not self._stopping.is_set():
                         message = pubsub.get_message(timeout=_LISTEN_SECONDS)
                         if message is not None and message["data"]:

@@ -1,5 +1,6 @@
 """Disk, memory and machines of a load: `manage.py plan` and the page *Sizing*."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import redis
 from django.conf import settings
 
+from operations import sessions
 from operations.readings.ratios import (
     COLD_DICTIONARIES,
     MOST_INGESTED,
@@ -92,7 +94,8 @@ def require_within(field: str, value: float | None) -> None:
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How this installation seals: slots behind the newest, shares of a core in per cent (0: off),
-    slots of a range of the ledger (0: off), and bytes of its caches in all web processes.
+    slots of a range of the ledger (0: off), bytes of its caches in all web processes, and sessions
+    of PostgreSQL that all processes open at most.
     """
 
     seal_after_slots: int
@@ -100,6 +103,7 @@ class Policy:
     ledger_range_slots: int
     ledger_percent: int
     cache_bytes: int
+    sessions: int = 0
 
 
 class Part(NamedTuple):
@@ -229,7 +233,11 @@ def plan(load: Load, ratios: Ratios, policy: Policy) -> Plan:
             _READ_SHARE * cold_row,
             f"{_READ_SHARE:.0%}, what is read often",
         ),
-        Part("PostgreSQL: sessions", _SESSIONS_BYTES, "and their sorting"),
+        Part(
+            "PostgreSQL: sessions",
+            _SESSIONS_BYTES,
+            f"at most {policy.sessions}, and their sorting",
+        ),
         Part("Processes and Valkey", _PROCESSES_BYTES, "idle, docs/benchmarks.md"),
         Part("Caches of web processes", policy.cache_bytes, "by their settings"),
     ]
@@ -423,16 +431,17 @@ def current_policy() -> Policy:
         caches += settings.OLD_FAITHFUL_CACHE_BYTES
     if settings.ARCHIVE_STORE:
         caches += settings.ARCHIVE_STORE_CACHE_BYTES
-    try:  # one while it is not known how many are alive
-        web = max(1, heartbeats.kinds(now=clock.seconds())["web"].alive)
-    except (redis.RedisError, KeyError):
-        web = 1
+    alive = {"web": 1}  # while it is not known how many are
+    with contextlib.suppress(redis.RedisError):
+        kinds = heartbeats.kinds(now=clock.seconds())
+        alive |= {name: kind.alive for name, kind in kinds.items() if kind.alive}
     return Policy(
         seal_after_slots=settings.ARCHIVE_SEAL_AFTER_SLOTS,
         archive_percent=settings.ARCHIVE_SEALING_PERCENT,
         ledger_range_slots=settings.LEDGER_SEAL_SLOTS,
         ledger_percent=settings.LEDGER_SEAL_PERCENT,
-        cache_bytes=caches * web,
+        cache_bytes=caches * alive["web"],
+        sessions=sessions.of_processes(alive),
     )
 
 

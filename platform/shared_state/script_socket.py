@@ -12,15 +12,20 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import redis
+from hiredis import pack_command
 from redis.exceptions import NoScriptError
 
 from eventloop.faces import complete, is_on_loop
-from shared_state.redis_connections import open_connection
+from shared_state.redis_client import client, connection_of
+
+Word = str | bytes | int | float
+# Sends a command and returns its reply.
+Send = Callable[[bytes], Awaitable[Any]]
 
 # For this long after a failure, calls fail at once instead of waiting for Redis.
 AWAY_SECONDS = 1.0
 # Replies of a server that did not run the command.
-_REFUSALS = (redis.ResponseError, redis.BusyLoadingError)
+REFUSALS = (redis.ResponseError, redis.BusyLoadingError)
 
 
 class RedisAway(Exception):
@@ -44,10 +49,6 @@ class RedisSlow(RedisAway):
         self.waiting = waiting
 
 
-class ScriptUnknown(Exception):
-    """Redis does not know the script's digest (it was restarted): send the text."""
-
-
 class _Threads(threading.local):
     connection: Any = None  # a redis.connection.Connection
 
@@ -64,42 +65,38 @@ _slow: tuple[float, int] | None = None
 on_loop: Callable[[bytes, bool], Awaitable[list[int]]] | None = None
 
 
-def command(*words: str | bytes | int | float) -> bytes:
+def command(*words: Word) -> bytes:
     """The words as one command on the wire."""
-    parts = [b"*%d\r\n" % len(words)]
-    for word in words:
-        text = word if isinstance(word, bytes) else str(word).encode()
-        parts.append(b"$%d\r\n%s\r\n" % (len(text), text))
-    return b"".join(parts)
+    packed: bytes = pack_command(words)  # type: ignore[arg-type]  # its stubs name one word
+    return packed
 
 
 class Script:
-    """A Lua script that returns integers, called by its digest."""
+    """A Lua script, called by its digest."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
-    def by_digest(self, *words: str | bytes | int | float) -> bytes:
-        """The command with the number of keys, the keys and the arguments."""
-        return command("EVALSHA", self._digest, *words)
+    def run(self, *words: Word) -> list[int]:
+        """The script's integers. `words` are the number of keys, the keys and the arguments. Raises
+        RedisAway.
+        """
+        return complete(self.arun(*words))
 
-    def by_text(self, *words: str | bytes | int | float) -> bytes:
-        """The same command with the script's text, for a Redis that does not know it."""
-        return command("EVAL", self._text, *words)
-
-    def run(self, *words: str | bytes | int | float, made: bytes | None = None) -> list[int]:
-        """The script's result. `made` is a prepared `by_digest(*words)`. Raises RedisAway."""
-        return complete(self.arun(*words, made=made))
-
-    async def arun(
-        self, *words: str | bytes | int | float, made: bytes | None = None, patient: bool = False
-    ) -> list[int]:
+    async def arun(self, *words: Word, patient: bool = False) -> list[int]:
         """The same, awaited; `patient` as of `aask`."""
         try:
-            return await aask(self.by_digest(*words) if made is None else made, patient=patient)
-        except ScriptUnknown:
-            return await aask(self.by_text(*words), patient=patient)
+            return await aask(command("EVALSHA", self._digest, *words), patient=patient)
+        except NoScriptError:
+            return await aask(command("EVAL", self._text, *words), patient=patient)
+
+    async def run_by(self, send: Send, *words: Word) -> Any:
+        """What the script returns, by a connection of the caller's. Raises as `send` does."""
+        try:
+            return await send(command("EVALSHA", self._digest, *words))
+        except NoScriptError:
+            return await send(command("EVAL", self._text, *words))
 
 
 async def aask(message: bytes, *, patient: bool = False) -> list[int]:
@@ -114,7 +111,7 @@ async def aask(message: bytes, *, patient: bool = False) -> list[int]:
 
 def ask(message: bytes) -> list[int]:
     """The integers that the command answers. Raises RedisAway (at once while Redis is known to be
-    away or slow) or ScriptUnknown.
+    away or slow), or NoScriptError where Redis does not know the digest.
     """
     _require_hope()
     sent = False
@@ -126,20 +123,28 @@ def ask(message: bytes) -> list[int]:
                 return _exchange(connection, message)
             except redis.ConnectionError:  # perhaps the server closed it while it was idle
                 _threads.connection = None
-        connection = _threads.connection = open_connection()
+        connection = connection_of(client())
+        connection.connect()
+        _threads.connection = connection
         sent = True
         return _exchange(connection, message)
     except NoScriptError:
-        raise ScriptUnknown from None
+        raise
     except redis.RedisError as error:
-        if not isinstance(error, _REFUSALS):
-            is_away()
+        if not isinstance(error, REFUSALS):
             _threads.connection = None
-            raise RedisAway(str(error) or type(error).__name__, sent=sent) from None
-        # As it was on the wire: redis-py cuts off the first word.
-        reply = f"OOM {error}" if isinstance(error, redis.OutOfMemoryError) else str(error)
-        is_away(reply)
-        raise RedisAway(reply) from None
+        raise failure(error, sent=sent) from None
+
+
+def failure(error: redis.RedisError, *, sent: bool) -> RedisAway:
+    """Records that Redis failed; returns what to raise."""
+    if not isinstance(error, REFUSALS):
+        is_away()
+        return RedisAway(str(error) or type(error).__name__, sent=sent)
+    # As it was on the wire: redis-py cuts off the first word.
+    reply = f"OOM {error}" if isinstance(error, redis.OutOfMemoryError) else str(error)
+    is_away(reply)
+    return RedisAway(reply)
 
 
 def _require_hope() -> None:
@@ -191,5 +196,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def _exchange(connection: Any, message: bytes) -> list[int]:
     connection.send_packed_command((message,), check_health=False)
-    reply = connection.read_response()
+    return integers(connection.read_response())
+
+
+def integers(reply: Any) -> list[int]:
+    """Those of a reply; a reply of another form has none."""
     return reply if isinstance(reply, list) else []

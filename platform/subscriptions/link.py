@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
-from redis.asyncio import Redis
 
 from livefeed.messages import (
     ALIVE_SECONDS,
@@ -28,6 +27,7 @@ from livefeed.messages import (
 )
 from shared_state.outages import AWAY
 from shared_state.pace import silence_seconds
+from shared_state.redis_client import async_client_of
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class FeedLink:
         on_silence: Callable[[], None],
     ) -> None:
         self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
-        self._redis: Redis = Redis.from_url(redis_url, socket_timeout=_READ_SECONDS + 5)
+        self._redis = async_client_of(redis_url, _READ_SECONDS + 5)
         self._on_body = on_body
         self._on_lost = on_lost
         self._on_silence = on_silence

@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from priority.fates.announcing import FIELD, LIVE_STREAM, NUMBER_FIELD, SINCE, unpack
 from priority.fates.events import FateMessage, Place, messages, read_place
 from shared_state.outages import AWAY
+from shared_state.redis_client import async_client_of
 
 log = logging.getLogger(__name__)
 
@@ -173,4 +174,4 @@ class FateFeed:
 
 def redis_of(url: str) -> Redis:
     """A client that waits longer than a blocked read does."""
-    return Redis.from_url(url, socket_timeout=_BLOCK_MS / 1_000 + 5)
+    return async_client_of(url, _BLOCK_MS / 1_000 + 5)

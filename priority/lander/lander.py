@@ -12,9 +12,6 @@ from typing import Any
 
 import redis
 from django.db import connection
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from solders.keypair import Keypair
 
 from access.services.tiers import landing_weights
@@ -32,6 +29,7 @@ from priority.store.queueing import DEFAULT_LIMITS, Limits
 from priority.store.submissions import settled_among
 from priority.store.upstreams import UpstreamRow
 from shared_state.outages import AWAY
+from shared_state.redis_client import async_client_of
 from upstream.node import Node, NodeError
 from upstream.tpu import TpuClient
 
@@ -75,12 +73,7 @@ class Lander:
     def __init__(self, config: LanderConfig) -> None:
         self._config = config
         # Blocking reads take up to a second.
-        self._client: Redis = Redis.from_url(
-            config.redis_url,
-            socket_timeout=_REDIS_SECONDS,
-            socket_connect_timeout=_REDIS_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        self._client = async_client_of(config.redis_url, _REDIS_SECONDS)
         self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._stopping = asyncio.Event()
         self._chain = Chain(config.limits.slot_ms / 1_000)

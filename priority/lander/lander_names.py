@@ -34,6 +34,8 @@ class LanderName:
 
     def __init__(self, redis_client: Redis, wanted: str) -> None:
         self._client = redis_client
+        self._hold_script = redis_client.register_script(_HOLD)
+        self._let_go_script = redis_client.register_script(_LET_GO)
         self._wanted = wanted
         self._word = secrets.token_hex(8)
         self.text = ""
@@ -53,7 +55,7 @@ class LanderName:
 
     async def let_go(self) -> None:
         """Frees the name, so that others need not wait for its expiry."""
-        await self._client.eval(_LET_GO, 1, _ALIVE + self.text, self._word)
+        await self._let_go_script([_ALIVE + self.text], [self._word])
         await self._client.hdel(_STATES, self.text)
 
     async def others_alive(self, names: list[str]) -> set[str]:
@@ -69,7 +71,7 @@ class LanderName:
 
     async def _hold(self, name: str) -> bool:
         milliseconds = int(ALIVE_SECONDS * 1_000)
-        held = await self._client.eval(_HOLD, 1, _ALIVE + name, self._word, str(milliseconds))
+        held = await self._hold_script([_ALIVE + name], [self._word, milliseconds])
         return int(held) == 1
 
 

@@ -13,8 +13,9 @@ from redis.asyncio import Redis
 from priority.lander.lander_names import LanderName
 from priority.store.queueing import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
+from shared_state.loop_connection import LoopConnection
 from shared_state.redis_client import NAMESPACE
-from shared_state.redis_link import RedisLink
+from shared_state.script_socket import Script, Word, command
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ _BLOCK_MS = 2_000
 _AT_ONCE = 100
 _CLAIMED_AT_ONCE = 1_000
 _PAUSE_SECONDS = 0.25
-_LINK_SECONDS = 4.0
+_REPLY_SECONDS = 4.0
 # Where entries come closer together than the first of these, those of so many seconds are taken
 # together: a round costs as much for several as for one.
 _CLOSE_SECONDS = 0.005
@@ -40,6 +41,8 @@ _FIELD = FIELD.encode()
 # Malformed entries are kept here for inspection.
 _SET_ASIDE = f"{NAMESPACE}landing:set-aside"
 _MOST_SET_ASIDE = 1_000
+
+_CLAIM = Script(CLAIM)
 
 # An entry's id, what it holds, and whether another reading of it may have come before.
 Read = Callable[[bytes, bytes, bool], None]
@@ -64,7 +67,8 @@ class Queue:
         self._read = read
         self._has_room = has_room
         self._limits = limits
-        self._link = RedisLink(client, seconds=_LINK_SECONDS)
+        # For claims, and for waiting until there is something to claim.
+        self._claiming = LoopConnection(client)
         self._report_script = client.register_script(REPORT)
         self._held: set[bytes] = set()  # what was read and is not deleted yet
         self._has_unread = False  # at the last look we had claimed more than is held
@@ -87,7 +91,7 @@ class Queue:
             await self._run()
         finally:
             reporting.cancel()
-            self._link.close()
+            self._claiming.close()
 
     async def _run(self) -> None:
         said = ""
@@ -159,9 +163,9 @@ class Queue:
         """
         begun, self._begun = self._begun, []
         limits = self._limits
-        words: list[Any] = [self._name.text, limit, limits.slots, limits.slot_ms, *begun]
+        words: list[Word] = [0, self._name.text, limit, limits.slots, limits.slot_ms, *begun]
         try:
-            entries, *last = await self._link.run(CLAIM, words)
+            entries, *last = await _CLAIM.run_by(self._send, *words)
         except BaseException:
             self._report_again(begun)
             raise
@@ -170,17 +174,19 @@ class Queue:
             await self._wait_for_more()
         return list(entries)
 
+    async def _send(self, message: bytes) -> Any:
+        return await self._claiming.send_within(_REPLY_SECONDS, message)
+
     async def _wait_for_more(self) -> None:
         """Until there is an entry that was not there when the last ones were claimed; a second at
         most. Raises redis.RedisError.
         """
         newest, self._newest = self._newest, b""
         if newest:
-            await self._link.ask(
-                *("XREAD", "COUNT", 1, "BLOCK", _BLOCK_MS),
-                *("STREAMS", ACCEPTED_STREAM, newest),
-                seconds=_BLOCK_MS / 1_000,
+            waits = command(
+                "XREAD", "COUNT", 1, "BLOCK", _BLOCK_MS, "STREAMS", ACCEPTED_STREAM, newest
             )
+            await self._claiming.send_within(_REPLY_SECONDS + _BLOCK_MS / 1_000, waits)
 
     async def take_over(self) -> None:
         """Takes over the entries of dead landers. Raises redis.RedisError."""

@@ -14,6 +14,7 @@ from django.db import connection
 from columns import raw_queries
 from columns.loop_queries import LoopQueries
 from columns.raw_queries import afetch_all, afetch_one, fetch_one
+from columns.statements import MOST_PREPARED
 from eventloop.faces import complete, in_thread, is_on_loop, started, to_loop
 from tests.loop_calls import Loop
 from tests.patience import PATIENCE_SECONDS
@@ -130,9 +131,8 @@ def test_more_texts_than_are_kept_prepared(loop):
         *((lambda n=n: afetch_one(f"SELECT $1 + {n}", 1)) for n in range(200)),
     )
     assert found == [(n + 1,) for n in range(200)]
-    names = loop.queries._pipelines[0]._names
-    assert names is not None
-    assert len(names) <= raw_queries.MOST_PREPARED
+    names = loop.queries._pipelines[0]._prepared._names
+    assert 0 < len(names) <= MOST_PREPARED
 
 
 def test_a_lost_connection_fails_waiting_statements_and_is_replaced(loop):

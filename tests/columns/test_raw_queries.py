@@ -12,12 +12,12 @@ from django.db import connection, transaction
 
 from columns.poolers import is_pooled
 from columns.raw_queries import (
-    MOST_PREPARED,
     fetch_all,
     fetch_one,
     fetch_together,
     raw_connection,
 )
+from columns.statements import MOST_PREPARED
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"

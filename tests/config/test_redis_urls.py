@@ -30,9 +30,9 @@ from config.environment.redis_urls import broker_of, redis_url
 from embedded.programs import wheel_programs
 from priority.fates.feed import redis_of
 from shared_state import script_socket
+from shared_state.loop_connection import LoopConnection
 from shared_state.loop_scripts import LoopScripts
-from shared_state.redis_client import client, client_of
-from shared_state.redis_link import RedisLink
+from shared_state.redis_client import async_client_of, client, client_of
 from shared_state.script_socket import RedisAway, command
 from tests.localnet_process import free_ports
 from tests.loop_calls import Loop
@@ -111,6 +111,7 @@ FORMS = {
     "query": "rediss://{tls}?db={db}&username=tidemark&password={password}&" + TLS,
     "trusting": "rediss://tidemark:{password}@{tls}/{db}?ssl_cert_reqs=none&" + TLS,
     "plain": "redis://tidemark:{password}@127.0.0.1:{port}/{db}?client_name=tide",
+    "default user": "redis://:root@127.0.0.1:{port}/{db}",
     "socket": "unix://tidemark:{password}@{socket}?db={db}",
 }
 
@@ -137,24 +138,24 @@ def of_loops(_url: str) -> None:
         for _ in range(200):
             (found,) = loop.run(lambda: script_socket.aask(generation))
             assert found == [1]
-            if scripts[0]._writer is not None:
+            if scripts[0].is_connected:
                 break
             threading.Event().wait(0.02)
-        assert scripts[0]._writer is not None
+        assert scripts[0].is_connected
         assert len(loop.run(lambda: script_socket.aask(_ADDS))[0]) == 1
     finally:
         script_socket.on_loop = None
         loop.stop()
 
 
-def of_links(url: str) -> None:
+def of_landers(url: str) -> None:
     async def add() -> None:
-        made: Redis = redis_of(url)
-        link = RedisLink(made, seconds=PATIENCE_SECONDS)
+        made = async_client_of(url)
+        connection = LoopConnection(made)
         try:
-            await link.ask("INCR", "tidemark:test:clients")
+            await connection.send_within(PATIENCE_SECONDS, command("INCR", "tidemark:test:clients"))
         finally:
-            link.close()
+            connection.close()
             await made.aclose()
 
     uvloop.run(add())
@@ -194,7 +195,7 @@ def of_tasks(url: str) -> None:
     of_general(url)
 
 
-CLIENTS = (of_general, of_threads, of_loops, of_links, of_feeds, of_cache, of_tasks)
+CLIENTS = (of_general, of_threads, of_loops, of_landers, of_feeds, of_cache, of_tasks)
 
 
 @pytest.mark.parametrize("form", FORMS)

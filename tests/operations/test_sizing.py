@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from columns import clusters
+from columns.loop_queries import CONNECTIONS
+from gateway import edge
 from operations.readings import ratios
 from operations.readings.ratios import DOCUMENTED, Source
 from operations.sizing import Load, Plan, Policy, SizingRefused, drivers, plan
 from rewind.recording.store.partition_cache import SEGMENT_SLOTS
 from rewind.recording.store.partitions import PARTITION_SLOTS
 from rewind.sealed.models import SealedSegment
-from shared_state import counters
+from shared_state import counters, heartbeats
 from tests.rewind.samples import block, write
 from tests.rewind.sealed_forms import seal
 
@@ -260,6 +262,23 @@ def test_the_command_prints_the_plan(db: None, empty_redis: None) -> None:
     assert "  Archive: sealed segments" in text and "documented: " in text
     assert "Object store" not in lines
     assert "17,191 writes" in text and "e+0" not in text
+
+
+def test_sessions_are_those_of_the_running_processes(
+    db: None, empty_redis: None, settings: Any
+) -> None:
+    settings.WEB_THREADS, settings.DEAR_CALLS = 30, 10
+    lanes = edge.Lanes()
+    requests = sum(lane.threads.most for lane in lanes.all) + CONNECTIONS
+    assert requests == edge.database_sessions() == 56
+    asked = ("--writes-per-second=100", "--days=10")
+    assert "at most 60, and their sorting" in run(*asked)
+    for pid in (1, 2, 3):
+        heartbeats.beat("web", pid=pid)
+    heartbeats.beat("ingest", pid=4)
+    assert "at most 182, and their sorting" in run(*asked)
+    settings.OLD_FAITHFUL_URL = "https://old.faithful.example"
+    assert "at most 206, and their sorting" in run(*asked)
 
 
 def test_the_command_prints_json(db: None, empty_redis: None) -> None:

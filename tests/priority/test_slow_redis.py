@@ -46,7 +46,7 @@ def standing_still() -> Iterator[None]:
 
 def is_asked_on_the_loop() -> bool:
     scripts: Any = getattr(script_socket.on_loop, "__self__", None)
-    return scripts is not None and scripts._writer is not None
+    return scripts is not None and scripts.is_connected
 
 
 @pytest.mark.django_db(transaction=True)

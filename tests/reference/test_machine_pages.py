@@ -53,4 +53,4 @@ def test_a_guide_is_there_as_markdown(client: Any) -> None:
     answer = client.get("/docs/concepts.md", HTTP_HOST=HOST)
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     assert answer.content.startswith(b"# Concepts\n")
-    assert client.get("/docs/nothing.md", HTTP_HOST=HOST).status_code == 404
+    assert client.get("/docs/errors.md", HTTP_HOST=HOST).status_code == 404

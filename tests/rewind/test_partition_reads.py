@@ -10,6 +10,7 @@ from psycopg.errors import UndefinedTable
 
 from columns import raw_queries
 from columns.poolers import is_pooled
+from columns.statements import MOST_PREPARED
 from rewind.accounts.store import account_reads, slot_lookup, states
 from rewind.accounts.store.states import newest_state, newest_states
 from rewind.baselines.services.baseline import record_baseline
@@ -273,7 +274,7 @@ def test_a_connection_keeps_few_statements_however_many_partitions_it_read(
 ) -> None:
     if is_pooled(raw_queries.raw_connection()):
         pytest.skip("the pooler decides how many statements its sessions keep")
-    count = raw_queries.MOST_PREPARED + 10
+    count = MOST_PREPARED + 10
     for number in range(count):
         slot = number * SEGMENT_SLOTS + 1
         record(block(slot, parent=slot - 1, writes=[write(1, lamports=number + 1)]))
@@ -281,4 +282,4 @@ def test_a_connection_keeps_few_statements_however_many_partitions_it_read(
         assert lamports_at(1, number * SEGMENT_SLOTS + 1) == number + 1
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_prepared_statements")
-        assert cursor.fetchone()[0] <= raw_queries.MOST_PREPARED + 5
+        assert cursor.fetchone()[0] <= MOST_PREPARED + 5

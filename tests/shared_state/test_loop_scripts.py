@@ -39,10 +39,10 @@ def opened() -> Iterator[Loop]:
     try:
         for _ in range(600):
             loop.run(lambda: _ECHO.arun(0, 1, 2))
-            if scripts[0]._writer is not None:
+            if scripts[0].is_connected:
                 break
             threading.Event().wait(0.02)
-        assert scripts[0]._writer is not None
+        assert scripts[0].is_connected
         loop.scripts = scripts[0]  # type: ignore[attr-defined]
         yield loop
     finally:
@@ -89,7 +89,7 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
     for _ in range(600):
         script_socket._away_until = 0.0
         (found,) = loop.run(lambda: _ECHO.arun(0, 5, 6))
-        if found == [5, 6] and loop.scripts._writer is not None:
+        if found == [5, 6] and loop.scripts.is_connected:
             break
         threading.Event().wait(0.02)
     assert loop.run(*[lambda: _ECHO.arun(0, 7, 8)] * 3) == [[7, 8]] * 3
@@ -103,7 +103,7 @@ def test_a_reply_that_came_while_the_loop_had_no_core_is_read(loop):
         target=lambda: results.extend(loop.run(lambda: script_socket.aask(waits)))
     )
     asking.start()
-    while not loop.scripts._waiting:
+    while not loop.scripts._connection.waiting:
         time.sleep(0.001)
     loop.scripts._loop.call_soon_threadsafe(time.sleep, 1.5 * TIMEOUT_SECONDS)
     asking.join()

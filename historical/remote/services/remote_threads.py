@@ -15,7 +15,7 @@ T = TypeVar("T")
 Job = Callable[[], None]
 
 # Reads that run at once, and those that wait; of one caller, at most so many in all.
-_THREADS = 8
+THREADS = 8
 _WAITING = 56
 _OF_HOLDER = 16
 # A call that waits on the event loop holds up no thread. One in a thread (of a batch, or where the
@@ -71,7 +71,7 @@ class ReadThreads:
     def _enter(self, holder: object, *, holding_up: bool) -> None:
         with self._lock:
             if (
-                self._all >= _THREADS + _WAITING
+                self._all >= THREADS + _WAITING
                 or self._of_holder[holder] >= _OF_HOLDER
                 or (holding_up and self._holding_up >= _HOLDING_UP)
             ):
@@ -112,7 +112,7 @@ class ReadThreads:
             if self._idle >= len(self._jobs):
                 self._lock.notify()
                 return
-            if self._threads < _THREADS:
+            if self._threads < THREADS:
                 self._threads += 1
                 # A daemon: a read that hangs does not keep the process from stopping.
                 threading.Thread(target=self._work, name="remote-history", daemon=True).start()

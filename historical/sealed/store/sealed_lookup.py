@@ -5,15 +5,19 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one
+from columns.statements import Parameter
 from historical.sealed.entries import PackedEntries
 from historical.sealed.packed_index import DamagedBlock, SignatureIndex, signature_key
 from historical.sealed.store import sealed_blocks, sealed_index
 from historical.sealed.store.sealed_blocks import ENTRY, SealedRow, damaged
-from historical.sealed.store.sealed_index import PLACE
+from historical.sealed.store.sealed_index import CANDIDATES, EVERY, PLACE
 from historical.sealed.store.sealed_state import Moved, Sealed, counts
 
 # In a cluster: most signatures that are looked for are of the newest transactions.
 _FIRST_RUNS = 16
+
+
+Rows = list[tuple[Any, ...]]
 
 
 class _Expected:
@@ -25,21 +29,42 @@ class _Expected:
 _expected = _Expected()
 
 
-def statements(of_rows: str, of_all: str) -> Sequence[str]:
-    """Those to run, in turn, until one is enough; `of_all` always is. It finds what is sealed too,
-    and takes 35 µs more of PostgreSQL for what is not.
-    """
-    return (of_all,) if expects_sealed() else (of_rows, of_all)
-
-
 def expects_sealed() -> bool:
     """Whether a look-up begins with what is sealed."""
     return _expected.is_sealed
 
 
-def expect(*, sealed: bool) -> None:
-    """Notes what a look-up found."""
-    _expected.is_sealed = sealed
+class Lookup:
+    """The statements that look signatures up. Their rows have `columns`, `width` of them, of which
+    the first is null for a signature `w` without a row `h`, and then the run of a candidate.
+
+    `rows` brings no more; `every` has a row for each candidate, with what the run does not count
+    and the block. `both` brings what `candidate` selects of the newest: it finds what is sealed,
+    and takes 35 µs more of PostgreSQL for what is not.
+    """
+
+    def __init__(self, columns: str, width: int, source: str, candidate: str) -> None:
+        select = f"SELECT {columns}, p.run{{}} FROM {source}{CANDIDATES}"
+        self.width = width
+        self.rows = select.format("", 1)
+        self.every = select.format(", p.removed, p.block", EVERY)
+        self.both = select.format(", s.*", 1) + f" LEFT JOIN LATERAL ({candidate}) AS s ON true"
+
+    def read(self, *parameters: Parameter, read: list[Rows] | None = None) -> tuple[Rows, Rows]:
+        """The written rows, and those of `both` that have a candidate. `read` has what `rows` gave
+        a moment ago, and is taken once.
+        """
+        written: Rows = []
+        sealed: Rows = []
+        for text in (self.both,) if expects_sealed() and not read else (self.rows, self.both):
+            found = read.pop() if read else fetch_all(text, *parameters)
+            written = [row for row in found if row[0] is not None]
+            sealed = [row for row in found if row[0] is None and row[self.width] is not None]
+            if not sealed:
+                break
+        if written or sealed:
+            _expected.is_sealed = bool(sealed)
+        return written, sealed
 
 
 class Place(NamedTuple):

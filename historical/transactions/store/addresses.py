@@ -3,7 +3,8 @@ sealed (historical/sealed/store/sealed_state.py) with its rows: both are of one 
 """
 
 from columns.clusters import is_clustered
-from columns.raw_queries import Parameter, fetch_all, fetch_together
+from columns.raw_queries import fetch_all, fetch_together
+from columns.statements import Parameter
 from historical.sealed.store.sealed_state import VERSION, VERSION_QUERY
 from historical.transactions.segments import SEGMENT_SLOTS
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import afetch_all, fetch_all, fetch_one, fetch_together
+from columns.raw_queries import afetch_all, fetch_one, fetch_together
 from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS
 from historical.sealed.packed_index import signature_key
@@ -20,8 +20,7 @@ from historical.sealed.store import (
     sealed_state,
 )
 from historical.sealed.store.sealed_blocks import SealedRow
-from historical.sealed.store.sealed_index import CANDIDATES
-from historical.sealed.store.sealed_lookup import OF_CANDIDATE, SealedTransaction
+from historical.sealed.store.sealed_lookup import OF_CANDIDATE, Lookup, Rows, SealedTransaction
 from historical.sealed.store.sealed_state import Moved, Sealed
 from historical.transactions.store.transactions import TransactionRow, places, sealed_row
 
@@ -98,12 +97,12 @@ async def atransaction(signature: bytes) -> Located | None:
         return await in_thread(_transaction_now, signature, number, [])
     if sealed_lookup.expects_sealed():
         return await in_thread(_transaction_now, signature, number, [])
-    rows = await afetch_all(_OF_ROW, signature, signature_key(signature))
+    rows = await afetch_all(_LOOKUP.rows, signature, signature_key(signature))
     if rows[0][0] is None:
-        if rows[0][_ROW_COLUMNS] is None:
+        if rows[0][_LOOKUP.width] is None:
             return None
         return await in_thread(_transaction_now, signature, number, [rows])
-    located = _located(rows[0][:_ROW_COLUMNS])
+    located = _located(rows[0][: _LOOKUP.width])
     if number is not None:
         _places.keep(signature, located.row, number)
         if _is_second(located.row, number):
@@ -116,10 +115,8 @@ def transaction_now(signature: bytes) -> Located | None:
     return _transaction_now(signature, _places.now(), [])
 
 
-def _transaction_now(
-    signature: bytes, number: int | None, read: list[list[tuple[Any, ...]]]
-) -> Located | None:
-    """`read` has the rows of _OF_ROW, if they were read since the number."""
+def _transaction_now(signature: bytes, number: int | None, read: list[Rows]) -> Located | None:
+    """`read` has the rows of _LOOKUP, if they were read since the number."""
     located = (
         sealed_state.of_both(lambda: _read_apart(signature))
         if is_clustered()
@@ -132,36 +129,30 @@ def _transaction_now(
     return located
 
 
-# Its row with the frame of its text; of one without a row a run that may have it.
-_ROW = (
-    "SELECT h.*, p.run{} FROM (SELECT $2::bytea AS key) AS w"
+# Its row with the frame of its text.
+_LOOKUP = Lookup(
+    "h.*",
+    11,
+    "(SELECT $2::bytea AS key) AS w"
     " LEFT JOIN LATERAL (SELECT t.slot, t.position, t.start, t.length, t.frame, t.signature,"
     " b.blockhash, b.block_time, b.form, b.xmin::text::bigint,"
     " substring(b.body FROM coalesce(b.frames[t.frame], 0) + 1"
     " FOR b.frames[t.frame + 1] - coalesce(b.frames[t.frame], 0))"
     " FROM historical_transaction t JOIN historical_block b ON b.slot = t.slot"
-    f" WHERE t.signature = $1 LIMIT 1) AS h ON true{CANDIDATES}"
+    " WHERE t.signature = $1 LIMIT 1) AS h ON true",
+    OF_CANDIDATE,
 )
-_ROW_COLUMNS = 11
-_OF_ROW = _ROW.format("", 1)
-_OF_BOTH = _ROW.format(", s.*", 1) + f" LEFT JOIN LATERAL ({OF_CANDIDATE}) AS s ON true"
 
 
-def _read(signature: bytes, read: list[list[tuple[Any, ...]]]) -> Located | None:
+def _read(signature: bytes, read: list[Rows]) -> Located | None:
     """Raises Moved, SealedDataDamaged."""
-    key = signature_key(signature)
-    sealed: tuple[Any, ...] = (None,)
-    texts = (_OF_ROW, _OF_BOTH) if read else sealed_lookup.statements(_OF_ROW, _OF_BOTH)
-    for text in texts:
-        (found,) = read.pop() if read else fetch_all(text, signature, key)
-        if found[0] is not None:
-            sealed_lookup.expect(sealed=False)
-            return _located(found[:_ROW_COLUMNS])
-        if found[_ROW_COLUMNS] is None:
-            return None
-        sealed = found[_ROW_COLUMNS + 1 :]
-    sealed_lookup.expect(sealed=True)
-    at = None if sealed[0] is None else sealed_lookup.of_row(sealed)
+    written, sealed = _LOOKUP.read(signature, signature_key(signature), read=read)
+    if written:
+        return _located(written[0][: _LOOKUP.width])
+    if not sealed:
+        return None
+    of_candidate = sealed[0][_LOOKUP.width + 1 :]
+    at = None if of_candidate[0] is None else sealed_lookup.of_row(of_candidate)
     if at is None or at.signature != signature:
         place = places([signature]).get(signature)
         if place is None:

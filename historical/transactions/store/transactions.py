@@ -13,8 +13,14 @@ from historical.sealed.entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.sealed.packed_index import signature_key
 from historical.sealed.store import sealed_blocks, sealed_lookup, sealed_state
 from historical.sealed.store.sealed_blocks import ENTRY, ERR
-from historical.sealed.store.sealed_index import CANDIDATES, EVERY, PLACE
-from historical.sealed.store.sealed_lookup import Candidate, Place, SealedTransaction
+from historical.sealed.store.sealed_index import PLACE
+from historical.sealed.store.sealed_lookup import (
+    Candidate,
+    Lookup,
+    Place,
+    Rows,
+    SealedTransaction,
+)
 from historical.sealed.store.sealed_state import VERSION_QUERY, Moved, Sealed
 from historical.transactions.store import apart
 from historical.transactions.store.apart import ListedColumns, ListedRow
@@ -128,20 +134,15 @@ _ROWS = (
     " WHERE signature = {} AND (slot, position) <> (${}::int8, ${}::int4)"
 )
 _OF_ONE, _OF_ANY = _ROWS.format("w.signature", 3, 4), _ROWS.format("ANY($1)", 2, 3)
-# Of each signature its row, of one without a row the runs that may have it, {} at most. The SELECTs
-# hide the arrays' lengths: of one signature PostgreSQL would plan again each time, for 300 µs.
-_PLACES = (
-    "SELECT w.number, h.slot, h.position, h.err, p.run{}"
-    " FROM unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(signature, key, number)"
-    f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true{CANDIDATES}"
+# The SELECTs hide the arrays' lengths: of one signature PostgreSQL would plan again each time, for
+# 300 µs.
+_LOOKUP = Lookup(
+    "h.slot, h.position, h.err, w.number",
+    4,
+    "unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(signature, key, number)"
+    f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true",
+    f"SELECT w.slot, w.position, s.* FROM ({PLACE}) AS w CROSS JOIN LATERAL ({ENTRY}) AS s",
 )
-_OF_ROWS = _PLACES.format("", 1)
-_OF_BOTH = (
-    _PLACES.format(", s.*", 1)
-    + f" LEFT JOIN LATERAL (SELECT w.slot, w.position, s.* FROM ({PLACE}) AS w"
-    f" CROSS JOIN LATERAL ({ENTRY}) AS s) AS s ON true"
-)
-_OF_EVERY_CANDIDATE = _PLACES.format(", p.removed, p.block", EVERY)
 
 
 def _places(
@@ -149,25 +150,24 @@ def _places(
 ) -> dict[bytes, Place]:
     """All of one moment. Raises Moved."""
     keys = [signature_key(each) for each in signatures]
-    found: dict[bytes, Place] = {}
-    sealed: list[tuple[bytes, Sequence[Any]]] = []
-    for text in sealed_lookup.statements(_OF_ROWS, _OF_BOTH):
-        found, sealed = {}, []
-        for number, slot, position, err, run, *rest in fetch_all(text, signatures, keys, *but):
-            if slot is not None:
-                found[signatures[number - 1]] = Place(slot, position, err)
-            elif run is not None:
-                sealed.append((signatures[number - 1], rest))
-        if not sealed:
-            break
-    if found or sealed:
-        sealed_lookup.expect(sealed=bool(sealed))
-    for signature, row in sealed:
-        place = sealed_lookup.place_of(signature, row)
+    written, sealed = _LOOKUP.read(signatures, keys, *but)
+    found = _written_places(signatures, written)
+    for _, _, _, number, _, *of_candidate in sealed:
+        signature = signatures[number - 1]
+        place = sealed_lookup.place_of(signature, of_candidate)
         if place is None or place[:2] == but:
             return _places_of_every_candidate(signatures, keys, but)
         found[signature] = place
     return found
+
+
+def _written_places(signatures: Sequence[bytes], rows: Rows) -> dict[bytes, Place]:
+    """Of rows of _LOOKUP."""
+    return {
+        signatures[number - 1]: Place(slot, position, err)
+        for slot, position, err, number, *_ in rows
+        if slot is not None
+    }
 
 
 def _places_of_every_candidate(
@@ -176,9 +176,7 @@ def _places_of_every_candidate(
     """All of one moment. Raises Moved."""
     found: dict[bytes, Place] = {}
     candidates: list[Candidate] = []
-    for number, slot, position, err, *candidate in fetch_all(
-        _OF_EVERY_CANDIDATE, signatures, keys, *but
-    ):
+    for slot, position, err, number, *candidate in fetch_all(_LOOKUP.every, signatures, keys, *but):
         signature = signatures[number - 1]
         if slot is not None:
             found[signature] = Place(slot, position, err)
@@ -235,13 +233,9 @@ async def _aplaces(signatures: list[bytes]) -> dict[bytes, Place]:
     at_once = len(signatures) <= _LOOKED_UP_AT_ONCE and not is_clustered()
     if at_once and not sealed_lookup.expects_sealed():
         keys = [signature_key(each) for each in signatures]
-        rows = await afetch_all(_OF_ROWS, signatures, keys, *_NOWHERE)
-        if all(run is None or slot is not None for _, slot, _, _, run in rows):
-            return {
-                signatures[number - 1]: Place(slot, position, err)
-                for number, slot, position, err, _ in rows
-                if slot is not None
-            }
+        rows = await afetch_all(_LOOKUP.rows, signatures, keys, *_NOWHERE)
+        if all(run is None or slot is not None for slot, _, _, _, run in rows):
+            return _written_places(signatures, rows)
     return await in_thread(places, signatures)
 
 

@@ -12,6 +12,7 @@ from config.running import earlier_builds
 from config.running.cluster import is_cluster_wanted, not_spread, require_cluster
 from config.running.engine import UnfitDatabase, require_fit, server_version
 from embedded.addresses import is_embedded
+from operations.sessions import of_web_process
 from staff.formatting import counted, size_of
 
 _NEWEST_TESTED = 18
@@ -181,8 +182,7 @@ def of_database() -> Iterator[Finding]:
 
 
 def _connections(sessions: int, most: int) -> Iterator[Finding]:
-    each = settings.WEB_THREADS + settings.DEAR_CALLS + 1
-    wanted = settings.WEB_WORKERS * each + 8
+    wanted = settings.WEB_WORKERS * of_web_process() + 8
     text = f"PostgreSQL allows {most} connections"
     if wanted > most:
         yield error(
