@@ -56,6 +56,11 @@ class Sending:
         """Every byte has been in a datagram, lost or not."""
         return self.sender is not None and self.sender.highest_offset == len(self.wire)
 
+    @property
+    def has_unwritten_data(self) -> bool:
+        """Some of it is to be written, for the first time or again."""
+        return self.sender is not None and not self.sender.buffer_is_empty
+
     def finish(self, answer: Sent | TpuError) -> None:
         """Reports the answer, unless there was one before."""
         if self.is_done:
