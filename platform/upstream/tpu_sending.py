@@ -36,7 +36,14 @@ class Sending:
     """A transaction on its way; `done` is called with what becomes of it."""
 
     __slots__ = (
-        *("called_at", "done", "is_done", "opened", "sender", "stream_id", "timer", "wire"),
+        "called_at",
+        "done",
+        "is_done",
+        "opened",
+        "sender",
+        "stream_id",
+        "timer",
+        "wire",
         "written",
     )
 
