@@ -159,6 +159,8 @@ class Submission(models.Model):
     bundle = models.ForeignKey(
         Bundle, on_delete=models.CASCADE, null=True, blank=True, related_name="submissions"
     )
+    # The attempts in their order, if the query has read them too.
+    attempts_read: list["Attempt"]
     bundle_index = models.PositiveSmallIntegerField(null=True, blank=True)
     only = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     max_retries = models.PositiveIntegerField(null=True, blank=True)

@@ -29,10 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _LARGEST_MESSAGE = 131_072
 # The modules that read the environment as they are imported.
-OF_THE_ENVIRONMENT = (
-    *("config.environment.archive_settings", "config.environment.history_settings"),
-    *("config.settings", "config.environment.web_limits"),
-)
+OF_THE_ENVIRONMENT = ("config.settings",)
 _LOADED = (
     "config.management.commands.backup",
     "config.management.commands.restore",

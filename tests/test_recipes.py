@@ -18,6 +18,10 @@ _BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _STEP = re.compile(r"# (\S+), (at the end|a new file|above: (.+)|below: (.+))\n")
 
 
+# Names of a crate and of Django, which the text says.
+_OF_OTHERS = {"SVMFeatureSet", "makemigrations"}
+
+
 def recipes() -> Iterator[str]:
     """Sections that have steps."""
     for section in TEXT.split("\n## ")[1:]:
@@ -82,3 +86,21 @@ def test_the_recipes_lead_to_what_they_promise(tmp_path: Path) -> None:
             if not line.endswith("/mypy"):
                 run(line, tree)
     run(_PYTEST + " ".join(tests), tree)
+
+
+def test_each_name_in_a_recipe_is_one_of_the_code() -> None:
+    told = TEXT[TEXT.index("\n## Add an RPC method") : TEXT.index("\n## Before you push")]
+    prose = re.sub(r"^```.*?^```$", "", told, flags=re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"`([A-Za-z_]\w*)`", prose)) - _OF_OTHERS
+    assert len(named) > 20
+    folders = ("platform", "priority", "rewind", "historical", "tipping", "tests/priority")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    code += (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    made = r"^ *(?:async )?(?:def|class) {0}\b|^ *{0}\b(?: *[:=]|,)|\"{0}\""
+    missing = [
+        name for name in sorted(named) if not re.search(made.format(name), code, re.MULTILINE)
+    ]
+    commands = {file.stem for file in (ROOT / "platform").rglob("commands/*.py")}
+    folders_named = {file.parent.name for file in files}
+    assert not set(missing) - commands - folders_named

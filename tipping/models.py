@@ -1,5 +1,7 @@
 """TTL classes, batches of tip addresses, what the addresses received, and where that went."""
 
+from collections.abc import Collection
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -61,6 +63,10 @@ class TtlClass(models.Model):
 
     def __str__(self) -> str:
         return in_units(self.ttl_seconds)
+
+    def validate_constraints(self, exclude: Collection[str] | None = None) -> None:
+        # Saving a new default replaces the old one: no conflict.
+        super().validate_constraints({*(exclude or ()), "is_default"})
 
 
 class TipEpoch(models.Model):

@@ -101,8 +101,3 @@ def kind_of(method: str, status: str) -> Kind:
     if status in FAILED:
         return Kind.FAILED
     return Kind.REFUSED if status in REFUSED else Kind.COUNTED
-
-
-def is_counted(method: str, status: str) -> bool:
-    """Whether the call takes from the key's monthly quota."""
-    return kind_of(method, status) is Kind.COUNTED

@@ -173,7 +173,14 @@ def _call(parts: list[Any]) -> RefusedCall:
     _process, seconds, status, code, network, method, path, reason, message, request_id = parts
     return RefusedCall(
         datetime.fromtimestamp(seconds, UTC),
-        *(method, path, status, code, reason, message, request_id, network),
+        method,
+        path,
+        status,
+        code,
+        reason,
+        message,
+        request_id,
+        network,
     )
 
 

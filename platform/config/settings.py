@@ -7,12 +7,12 @@ from pathlib import Path
 from django.urls import reverse_lazy
 
 from chain.derived_keys import derived_keypair
+from chain.node_version import NEWEST
+from columns.clusters import CITUS
 from config.checks import SILENCED
-from config.environment import env
-from config.environment.archive_settings import *  # noqa: F403  (every one of them is a setting)
+from config.environment import env, store_env
 from config.environment.databases import database_of, shared_memory
-from config.environment.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (likewise)
-from config.environment.history_settings import *  # noqa: F403  (likewise)
+from config.environment.endpoint_classes import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  (every one of them is a setting)
 from config.environment.kept_secrets import (
     kept_addresses,
     kept_secret_key,
@@ -22,7 +22,6 @@ from config.environment.kept_secrets import (
 from config.environment.mail import mail_settings
 from config.environment.redis_urls import broker_of, redis_url
 from config.environment.standard_methods import STANDARD_METHODS
-from config.environment.web_limits import *  # noqa: F403  (every one of them is a setting)
 from config.output.logs import FORMATS, LEVELS, logging_of
 from config.staff_pages.theme import UNFOLD  # noqa: F401  (django-unfold reads it here)
 from config.version import VERSION  # noqa: F401  (a setting)
@@ -50,6 +49,37 @@ READY_MAX_LAG_SECONDS = env.integer("READY_MAX_LAG_SECONDS", 0)
 # Texts of blocks and transactions kept in each web process: a large block is 6 MB, and the newest
 # ones are asked for by many callers at once. 0 keeps none.
 LEDGER_CACHE_BYTES = env.integer("LEDGER_CACHE_MB", 96) * 1_048_576
+
+# --- the web server -------------------------------------------------------------------------------
+
+# Bytes of the answer to one body, and of all answers to one key that a process holds at a time: a
+# call whose result does not fit any more is refused and not built.
+MAX_ANSWER = env.integer("MAX_ANSWER_MB", 64, minimum=1) * 1_048_576
+MAX_ANSWERS_OF_KEY = env.integer("MAX_ANSWERS_OF_KEY_MB", 192, minimum=1) * 1_048_576
+# The bytes of a body to simulateHistoricalTransaction from a key that has the scope `simulate`:
+# overrides may hold programs, and one of 10 MB packed with zstd takes some 5 MB in base64.
+MAX_LARGE_BODY = env.integer("MAX_LARGE_BODY", 12_582_912, minimum=4_096)
+# Web processes, and in each the threads for quick calls and for expensive ones (a block, many
+# accounts, a simulation); expensive calls of one key that run at once, and that wait.
+WEB_WORKERS = env.integer("WEB_WORKERS", 2, minimum=1, maximum=64)
+WEB_THREADS = env.integer("WEB_THREADS", 8, minimum=1, maximum=64)
+DEAR_CALLS = env.integer("DEAR_CALLS", 4, minimum=1, maximum=64)
+DEAR_CALLS_OF_KEY = env.integer("DEAR_CALLS_OF_KEY", 3, minimum=1, maximum=64)
+DEAR_CALLS_WAITING = env.integer("DEAR_CALLS_WAITING", 128, minimum=1)
+# Connections of a web process to the upstream node; calls of one key have three of four at most.
+PROXY_CONNECTIONS = env.integer("PROXY_CONNECTIONS", 32, minimum=1, maximum=1_024)
+# Connections in all and of one address (a trusted proxy's are not counted), and how long the head
+# and the body of a request may take.
+MAX_CONNECTIONS = env.integer("MAX_CONNECTIONS", 8_192, minimum=16)
+MAX_CONNECTIONS_PER_ADDRESS = env.integer("MAX_CONNECTIONS_PER_ADDRESS", 1_024, minimum=1)
+# The port behind PORT is served too: web3.js looks for WebSockets there.
+WEBSOCKET_NEXT_PORT = env.boolean("WEBSOCKET_NEXT_PORT", True)
+REQUEST_HEAD_SECONDS = env.integer("REQUEST_HEAD_SECONDS", 10, minimum=1, maximum=120)
+REQUEST_BODY_SECONDS = env.integer("REQUEST_BODY_SECONDS", 15, minimum=1, maximum=300)
+# The service geyser.Geyser (Yellowstone gRPC), on the address of HOST; 0 serves none.
+GRPC_PORT = env.integer("GRPC_PORT", 0, maximum=65_535)
+# Whether the stream that is followed is asked for entries, which only gRPC's streams are sent.
+FOLLOW_ENTRIES = env.boolean("FOLLOW_ENTRIES", GRPC_PORT > 0)
 
 # --- the chain ------------------------------------------------------------------------------------
 
@@ -117,6 +147,79 @@ SIMULATION_JOB_HOURS = env.integer("SIMULATION_JOB_HOURS", 72, minimum=1)
 # Methods that POST / passes on to the upstream node, and how long it may take over one.
 PROXY_METHODS = frozenset(env.names("PROXY_METHODS", STANDARD_METHODS))
 PROXY_TIMEOUT_SECONDS = env.integer("PROXY_TIMEOUT_SECONDS", 30, minimum=1, maximum=300)
+
+# --- the ledger and the archive -------------------------------------------------------------------
+
+# The node version whose rules and words the ledger's answers follow (`context.apiVersion`).
+LEDGER_API_VERSION = env.text("LEDGER_API_VERSION", NEWEST.name)
+
+# The archive's address, below which each epoch has a folder: https://…, s3://…, gs://…, az://…,
+# file:///…; empty: the ledger serves what it stores, and nothing else.
+OLD_FAITHFUL_URL = env.store_url("OLD_FAITHFUL_URL")
+# The network in the names of its indexes.
+OLD_FAITHFUL_NETWORK = env.choice(
+    "OLD_FAITHFUL_NETWORK", "mainnet", ("mainnet", "testnet", "devnet")
+)
+# The lowest epoch that it has.
+OLD_FAITHFUL_FIRST_EPOCH = env.integer("OLD_FAITHFUL_FIRST_EPOCH", 0, maximum=100_000)
+# Epochs whose index of signatures getTransaction asks, such as 0-2,940-962: each reads 400 kB for a
+# signature that is not in it, so that all epochs would be 400 MB.
+OLD_FAITHFUL_SIGNATURE_EPOCHS = env.number_ranges("OLD_FAITHFUL_SIGNATURE_EPOCHS", most=64)
+# Ranges kept in the memory of each web process: an epoch's index of slots has 17 MB, a block 1 to 5
+# MB.
+OLD_FAITHFUL_CACHE_BYTES = env.integer("OLD_FAITHFUL_CACHE_MB", 128, minimum=1) * 1_048_576
+# How long one request to it, and the reads of one call together, may take.
+OLD_FAITHFUL_TIMEOUT_SECONDS = env.integer(
+    "OLD_FAITHFUL_TIMEOUT_SECONDS", 20, minimum=1, maximum=300
+)
+# Blocks of files and nodes with unsigned transactions are refused, or kept and marked. Transactions
+# of a stream were verified by its validator; here they are only if that is wanted.
+LEDGER_KEEP_UNSIGNED = env.boolean("LEDGER_KEEP_UNSIGNED", False)
+VERIFY_STREAM_SIGNATURES = env.boolean("VERIFY_STREAM_SIGNATURES", False)
+# The ledger packs ranges of so many slots once they are finished: an epoch. Longer ranges take a
+# look-up less each; 0 packs none. It takes this share of a core while there is something to pack.
+LEDGER_SEAL_SLOTS = env.integer("LEDGER_SEAL_SLOTS", 432_000, multiple_of=64)
+LEDGER_SEAL_PERCENT = env.integer("LEDGER_SEAL_PERCENT", 50, minimum=1, maximum=100)
+# Finished partitions are sealed so many slots behind the newest, in this share of a core's time.
+ARCHIVE_SEAL_AFTER_SLOTS = env.integer("ARCHIVE_SEAL_AFTER_SLOTS", 9_000, minimum=0)
+ARCHIVE_SEALING_PERCENT = env.integer("ARCHIVE_SEALING_PERCENT", 50, minimum=0, maximum=100)
+# What is sealed is read through for damage once in so many days; 0: only what is read otherwise.
+ARCHIVE_SCRUB_DAYS = env.integer("ARCHIVE_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
+LEDGER_SCRUB_DAYS = env.integer("LEDGER_SCRUB_DAYS", 30, minimum=0, maximum=3_650)
+# Archived slots are held against the cluster's votes in this share of a core's time; 0: not at all.
+# Where the stakes of an epoch are not known, so many vote accounts that agree are enough (0: 20,
+# or 3 of localnet's four). A slot waits so many slots for a gap below it to be filled.
+# A refuted slot is compared with the streams, and fetched again where one has it otherwise.
+ARCHIVE_PROOF_PERCENT = env.integer("ARCHIVE_PROOF_PERCENT", 50, minimum=0, maximum=100)
+ARCHIVE_PROOF_VOTES = env.integer("ARCHIVE_PROOF_VOTES", 0)
+# Banks that the operator vouches for: SLOT:HASH, separated by commas.
+ARCHIVE_PROOF_TRUST = env.bank_hashes("ARCHIVE_PROOF_TRUST")
+ARCHIVE_PROOF_WAIT_SLOTS = env.integer("ARCHIVE_PROOF_WAIT_SLOTS", 20_000, minimum=64)
+ARCHIVE_PROOF_REPAIR = env.boolean("ARCHIVE_PROOF_REPAIR", True)
+ARCHIVE_PROOF_CACHE_MB = env.integer("ARCHIVE_PROOF_CACHE_MB", 128, minimum=1)
+# citus: DATABASE_URL leads to the coordinator of a Citus cluster, over which the large tables of
+# archive and ledger are spread (docs/decisions/cluster.md).
+ARCHIVE_CLUSTER = env.choice("ARCHIVE_CLUSTER", "", ("", CITUS))
+
+# --- cold storage, and replays --------------------------------------------------------------------
+
+# s3://bucket/prefix, gs://…, az://… or file:///folder; empty: all stays in the database.
+ARCHIVE_STORE = store_env.address("ARCHIVE_STORE")
+# Endpoint, region, credentials and the like; its values are never shown.
+ARCHIVE_STORE_OPTIONS = store_env.options("ARCHIVE_STORE_OPTIONS", ARCHIVE_STORE)
+# A sealed segment moves when it ends so many slots behind the newest one: about 30 days.
+ARCHIVE_STORE_AFTER_SLOTS = env.integer("ARCHIVE_STORE_AFTER_SLOTS", 6_480_000)
+# Packed blocks kept in the memory of each process that reads them.
+ARCHIVE_STORE_CACHE_BYTES = env.integer("ARCHIVE_STORE_CACHE_MB", 64, minimum=1) * 1_048_576
+# How long one request to the store, and the reads of one statement together, may take.
+ARCHIVE_STORE_TIMEOUT_SECONDS = env.integer(
+    "ARCHIVE_STORE_TIMEOUT_SECONDS", 10, minimum=1, maximum=300
+)
+# Replays made in forms: for how many days they are kept (0: for good), how many of a customer, and
+# the megabytes of a customer's uploaded builds.
+REPLAY_DAYS = env.integer("REPLAY_DAYS", 365)
+REPLAYS_KEPT = env.integer("REPLAYS_KEPT", 1_000, minimum=1)
+REPLAY_BUILD_BYTES = env.integer("REPLAY_BUILD_MB", 64, minimum=1, maximum=1_024) * 1_048_576
 
 # --- landing --------------------------------------------------------------------------------------
 
@@ -264,7 +367,7 @@ DATABASES = {
         DATABASE_URL,
         statement_ms=STATEMENT_TIMEOUT_MS,
         lock_ms=LOCK_TIMEOUT_MS,
-        cluster=ARCHIVE_CLUSTER,  # noqa: F405
+        cluster=ARCHIVE_CLUSTER,
     )
 }
 # Where all processes that write to the database share memory, so that reads are answered from it

@@ -2,7 +2,7 @@
 for the web server.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -90,7 +90,7 @@ class Answer(HttpResponse):
         sent: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(status=status, content_type=content_type)
-        self.chunks = self._container = chunks
+        self.chunks = chunks
         self.sent = sent  # called when the response has left the process
         # Directly into the mapping: our values need none of Django's checks of each header, which
         # cost more than the rest of the response.
@@ -107,9 +107,17 @@ class Answer(HttpResponse):
         if headers:
             for name, value in headers.items():
                 self[name] = value
-        # Refusals are counted, not logged: a flood of them must not fill the log.
-        # Outages and a full queue (503) are logged where they are found.
-        self._has_been_logged = status < 500 or status == 503
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(self.chunks)
+
+    @content.setter
+    def content(self, value: bytes) -> None:
+        self.chunks = [value]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.chunks)
 
     @classmethod
     def of(cls, answered: Answered, request_id: str, taken: Taken | None) -> "Answer":

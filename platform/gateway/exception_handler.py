@@ -54,7 +54,10 @@ def error_of(
         log.warning("calls are answered %s: %s", outage.reason, exception, extra=extra)
         return outage
     log.error(
-        *("request %s failed: method %r, key %s", request_id, method, key_id),
+        "request %s failed: method %r, key %s",
+        request_id,
+        method,
+        key_id,
         exc_info=exception,
         extra=extra,
     )

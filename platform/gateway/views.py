@@ -47,7 +47,7 @@ class EndpointRequest(Request):
         self.method = request.method
 
     # DRF's own identifies the caller on first access; here that has been done before.
-    user = property(attrgetter("_user"), lambda self, caller: setattr(self, "_user", caller))
+    user = property(attrgetter("caller"), lambda self, caller: setattr(self, "caller", caller))
 
 
 class Endpoint(APIView):
@@ -129,7 +129,7 @@ class Endpoint(APIView):
     @property
     def key_id(self) -> int | None:
         """The caller's key, also a refused one if it is known."""
-        caller = self.request.__dict__.get("_user") if hasattr(self, "request") else None
+        caller = getattr(self.request, "caller", None) if hasattr(self, "request") else None
         if isinstance(caller, Caller):
             return caller.key_id
         return getattr(self.refusal, "key_id", None)

@@ -53,7 +53,7 @@ class EndpointsFirst(WSGIHandler):
             environ[LATER] = response.later
             start_response("200 OK", [])  # the loop's response has its own
             return []
-        start_response(_STATUS_LINES[response.status_code], list(response.headers._store.values()))
+        start_response(_STATUS_LINES[response.status_code], list(response.headers.items()))
         if isinstance(response, Answer):
             if response.sent is not None:
                 environ[SENT] = response.sent

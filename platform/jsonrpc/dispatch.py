@@ -250,7 +250,10 @@ def failed(
         observe(request.method, translated)
         return failure(translated, request.id)
     log.error(
-        *("request %s failed: method %r, key %s", identity, request.method, key),
+        "request %s failed: method %r, key %s",
+        identity,
+        request.method,
+        key,
         exc_info=error,
         extra=extra,
     )

@@ -123,8 +123,13 @@ def _written_since(
 def _entry(key: Pubkey, account: Account) -> bytes:
     data = bytes(account.data)
     head = _HEAD.pack(
-        *(0, len(data), bytes(key), account.lamports, account.rent_epoch),
-        *(bytes(account.owner), account.executable),
+        0,
+        len(data),
+        bytes(key),
+        account.lamports,
+        account.rent_epoch,
+        bytes(account.owner),
+        account.executable,
     )
     return head + data + bytes(-len(data) % 8)
 

@@ -147,11 +147,14 @@ BUILD_INFO, ALARMS_OPEN = "tidemark_build_info", "tidemark_alarms_open"
 
 _ALL = (
     Metric(
-        *(BUILD_INFO, "1, with the versions that run", lambda now: ()),
+        BUILD_INFO,
+        "1, with the versions that run",
+        lambda now: (),
         ("version", "python", "django"),
     ),
     Metric(
-        *("tidemark_up", "processes alive of each kind"),
+        "tidemark_up",
+        "processes alive of each kind",
         lambda now: [((each.kind,), each.alive) for each in now.processes or ()],
         ("process",),
     ),
@@ -168,7 +171,9 @@ _ALL = (
     _counter(
         "tidemark_call_seconds_total",
         "seconds spent on these calls; divided by `tidemark_calls_total`, the mean time of a call",
-        *(counters.CALL_MICROSECONDS, "method", "status"),
+        counters.CALL_MICROSECONDS,
+        "method",
+        "status",
         factor=1e-6,
     ),
     _counter(
@@ -176,11 +181,15 @@ _ALL = (
         "submissions that reached the state: received by a lander, then settled as landed,"
         " failed, expired or refused; a transaction with a nonce that lands after it expired counts"
         " for both",
-        *(counters.SUBMISSIONS, "state"),
+        counters.SUBMISSIONS,
+        "state",
     ),
     _counter(
-        *("tidemark_attempts_total", "attempts to send a submission"),
-        *(counters.ATTEMPTS, "upstream", "outcome"),
+        "tidemark_attempts_total",
+        "attempts to send a submission",
+        counters.ATTEMPTS,
+        "upstream",
+        "outcome",
     ),
     _figure(
         "tidemark_landed_ratio",
@@ -206,15 +215,19 @@ _ALL = (
         1e-3,
     ),
     Metric(
-        *("tidemark_upstream_broken", "1 while the circuit breaker is open"),
-        *(_broken, ("upstream",)),
+        "tidemark_upstream_broken",
+        "1 while the circuit breaker is open",
+        _broken,
+        ("upstream",),
     ),
     Metric(
-        *("tidemark_landers", "landers that share the work"),
+        "tidemark_landers",
+        "landers that share the work",
         lambda now: None if now.landing.landers is None else len(now.landing.landers),
     ),
     Metric(
-        *("tidemark_in_flight", "submissions that a lander is working on"),
+        "tidemark_in_flight",
+        "submissions that a lander is working on",
         lambda now: [((each.name,), each.unsettled) for each in now.landing.landers or ()],
         ("lander",),
     ),
@@ -231,22 +244,26 @@ _ALL = (
         lambda each: each.left,
     ),
     _of_classes(
-        *("tidemark_tip_batches_prepared", "prepared batches, which open after the open one"),
+        "tidemark_tip_batches_prepared",
+        "prepared batches, which open after the open one",
         lambda each: each.prepared,
     ),
     _of_classes(
-        *("tidemark_tip_class_available", "1 while an address of the class can be fetched"),
+        "tidemark_tip_class_available",
+        "1 while an address of the class can be fetched",
         lambda each: float(each.is_available),
     ),
     _counter("tidemark_slots_stored_total", "slots stored", counters.SLOTS, "store"),
     _counter("tidemark_account_writes_total", "account writes archived", counters.WRITES),
     _counter("tidemark_transactions_stored_total", "transactions stored", counters.TRANSACTIONS),
     Metric(
-        *("tidemark_following", "1 while the stream sends messages; 0 while it is silent or lost"),
+        "tidemark_following",
+        "1 while the stream sends messages; 0 while it is silent or lost",
         lambda now: float(now.chain.stream == "following"),
     ),
     _figure(
-        *("tidemark_silent_seconds", "time since the last message of the stream"),
+        "tidemark_silent_seconds",
+        "time since the last message of the stream",
         "chain.silent_seconds",
     ),
     _figure("tidemark_head_slot", "the newest slot of the stream", "chain.head_slot"),
@@ -263,20 +280,20 @@ _ALL = (
     _of_gaps("tidemark_gaps_open", "gaps that can be filled", lambda gap: gap.gaps),
     _of_gaps("tidemark_gap_slots", "slots in gaps that can be filled", lambda gap: gap.slots),
     Metric(
-        *(
-            "tidemark_gap_slots_given_up",
-            "slots given up: no source has them, or staff gave them up",
-        ),
+        "tidemark_gap_slots_given_up",
+        "slots given up: no source has them, or staff gave them up",
         lambda now: [((store,), slots) for store, slots in sorted(now.chain.given_up.items())],
         ("store",),
     ),
     Metric(
-        *("tidemark_sealed_damage", "damaged sealed blocks, and damaged parts of the ledger"),
+        "tidemark_sealed_damage",
+        "damaged sealed blocks, and damaged parts of the ledger",
         lambda now: [((each.store,), each.count) for each in now.chain.damage],
         ("store",),
     ),
     _of_places(
-        *("tidemark_sealed_slots", "sealed slots"),
+        "tidemark_sealed_slots",
+        "sealed slots",
         lambda each: (each.sealed_slots, each.cold_slots),
     ),
     _of_places(
@@ -299,23 +316,27 @@ _ALL = (
         "tidemark_sealed_total",
         "sealed account changes of the archive and sealed transactions of the ledger; changes count"
         " again when their segment is merged",
-        *(counters.SEALED, "store"),
+        counters.SEALED,
+        "store",
     ),
     _counter(
         "tidemark_sealing_cpu_seconds_total",
         "CPU seconds of the worker for sealing, without PostgreSQL's",
-        *(counters.SEALING_MICROSECONDS, "store"),
+        counters.SEALING_MICROSECONDS,
+        "store",
         factor=1e-6,
     ),
     _counter(
         "tidemark_task_failures_total",
         "failed runs of background tasks: seal_archive, move_archive, seal_ledger,"
         " prove_archive, count_stakes, prune_archive, prune_ledger",
-        *(counters.TASK_FAILURES, "task"),
+        counters.TASK_FAILURES,
+        "task",
     ),
     _figure("tidemark_proven_slot", "the highest proven slot", "proof.through"),
     _figure(
-        *("tidemark_consistent_slot", "the highest slot that is proven, or consistent with votes"),
+        "tidemark_consistent_slot",
+        "the highest slot that is proven, or consistent with votes",
         "proof.consistent",
     ),
     _figure(
@@ -329,25 +350,30 @@ _ALL = (
         lambda now: float(len(now.proof.refuted)),
     ),
     _figure(
-        *("tidemark_divergences_open", "replays whose result differs from the chain's"),
+        "tidemark_divergences_open",
+        "replays whose result differs from the chain's",
         "chain.divergences",
     ),
     Metric(
         "tidemark_missing_rules",
         "rules of the archived chain that this version's engine does not support: active features"
         " that can affect transactions, builtins and precompiles (program), sysvars",
-        *(_missing_rules, ("kind",)),
+        _missing_rules,
+        ("kind",),
     ),
     Metric(
         "tidemark_queue_length",
         "entries waiting: tasks of the three workers (default, ingest, simulations), accepted"
         " submissions, accepted submissions not sent yet (unsent), slots to be stored (follower),"
         " deliveries, batches to be swept (sweeps)",
-        *(_queue_lengths, ("queue",)),
+        _queue_lengths,
+        ("queue",),
     ),
     _figure(
-        *("tidemark_queue_age_seconds", "age of the oldest submission without an attempt"),
-        *("landing.queue.age_ms", 1e-3),
+        "tidemark_queue_age_seconds",
+        "age of the oldest submission without an attempt",
+        "landing.queue.age_ms",
+        1e-3,
     ),
     _figure(
         "tidemark_sent_per_second",
@@ -362,7 +388,8 @@ _ALL = (
     _figure("tidemark_database_bytes", "size of the database on disk", "database.size"),
     _figure("tidemark_database_seconds", "time of an empty query", "database.milliseconds", 1e-3),
     Metric(
-        *("tidemark_redis_up", "0 while Valkey is down; its other metrics are then absent"),
+        "tidemark_redis_up",
+        "0 while Valkey is down; its other metrics are then absent",
         lambda now: float(now.redis is not None),
     ),
     _figure("tidemark_redis_bytes", "memory that Valkey uses", "redis.used"),

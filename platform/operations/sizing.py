@@ -197,7 +197,9 @@ def plan(load: Load, ratios: Ratios, policy: Policy) -> Plan:
         part("Archive: hot rows", hot, hot_change),
         part("Archive: sealed segments", sealed, sealed_change),
         part(
-            *("Archive: room to seal and merge", merging, sealed_change * _ROOM_TO_MERGE),
+            "Archive: room to seal and merge",
+            merging,
+            sealed_change * _ROOM_TO_MERGE,
             "twice a merged segment",
         ),
         part("Archive: rows of cold blocks", cold, cold_row),

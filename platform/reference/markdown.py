@@ -135,7 +135,9 @@ def _fence(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:
         '<div class="tab">'
         '<button type="button" class="plain copy" data-copy="text-{}">Copy</button>'
         '<pre tabindex="0"><code id="text-{}">{}</code></pre></div>\n',
-        *(index, index, highlighted(tokens[index].content, language)),
+        index,
+        index,
+        highlighted(tokens[index].content, language),
     )
     first, last = _run_of_fences(tokens, index)
     if first == last:
@@ -143,8 +145,12 @@ def _fence(_: Any, tokens: Sequence["Token"], index: int, *__: Any) -> str:
     label = format_html(
         '<input type="radio" name="tabs-{}" id="tab-{}" data-language="{}"{}>'
         '<label for="tab-{}">{}</label>',
-        *(first, index, language, mark_safe(" checked" if index == first else "")),
-        *(index, LANGUAGES.get(language, language)),
+        first,
+        index,
+        language,
+        mark_safe(" checked" if index == first else ""),
+        index,
+        LANGUAGES.get(language, language),
     )
     before = '<div class="tabs">' if index == first else ""
     return f"{before}{label}{shown}{'</div>' if index == last else ''}"

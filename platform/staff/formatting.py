@@ -166,5 +166,8 @@ def progress(done: int, total: int, unit: str = "") -> SafeString:
     return format_html(
         '<span class="tm-progress"><progress max="{}" value="{}">{}%</progress>'
         ' <span class="tm-nowrap">{}</span></span>',
-        *(total, done, 100 * done // max(1, total), text),
+        total,
+        done,
+        100 * done // max(1, total),
+        text,
     )

@@ -38,7 +38,11 @@ def sparkline(parts: Sequence[tuple[str, int, int]], *, what: str) -> SafeString
         '<span class="tm-sparkline"><svg width="{1}" height="{2}" role="img"><title>{0}</title>'
         "{3}</svg>"
         '<span class="tm-number number">{4}</span></span>',
-        *(hint, width, _HEIGHT, drawn, grouped(total)),
+        hint,
+        width,
+        _HEIGHT,
+        drawn,
+        grouped(total),
     )
 
 

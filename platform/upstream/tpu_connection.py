@@ -69,7 +69,7 @@ class TpuConnection:
         self._flushing: asyncio.Handle | None = None
         self._pinged_at = 0.0
         self._is_retiring = False
-        self._is_early = False
+        self._is_early = _allows_early_data(configuration.session_ticket)
         self._rewrites = False  # something that was lost may wait to be written again
         self._opened_by = Opened.NEW
         self.is_open = False
@@ -81,7 +81,6 @@ class TpuConnection:
         self._patience = self._loop.call_later(limits.handshake_seconds, self._give_up)
         self._alive_timer = self._loop.call_later(limits.keep_alive_seconds, self._keep)
         self._quic.connect(address, now=now)
-        self._is_early = tpu_internals.can_send_early(self._quic)
         self._transmit()
 
     @property
@@ -149,7 +148,8 @@ class TpuConnection:
         quic = self._quic
         sending.stream_id = quic.get_next_available_stream_id(is_unidirectional=True)
         quic.send_stream_data(sending.stream_id, sending.wire, end_stream=True)
-        sending.watch(quic._streams[sending.stream_id].sender, self._acknowledged, self._lost)
+        sender = tpu_internals.sender_of(quic, sending.stream_id)
+        sending.watch(sender, self._acknowledged, self._lost)
         if not self.is_open:
             sending.opened = Opened.EARLY
         self._flying[sending.stream_id] = sending
@@ -194,6 +194,7 @@ class TpuConnection:
         """Whatever follows from what the connection has learned, or what is due by its timer."""
         if self.error is not None:
             return
+        was_open = self.is_open
         while (event := self._quic.next_event()) is not None:
             match event:
                 case events.HandshakeCompleted():
@@ -202,17 +203,19 @@ class TpuConnection:
                     self._refused(event)
                 case _:
                     pass
-        if self._quic._retry_count > self._retries:
+        if tpu_internals.retry_count(self._quic) > self._retries:
             self._restart()
-        # The event of the end comes only after a time of silence that we need not wait for.
-        closed = self._quic._close_event
+        closed = tpu_internals.close_event(self._quic)
         if closed is not None:
             self._end(tpu_errors.closed_by_peer(closed, is_connected=self.is_open))
         elif self.error is None:
             self._pump()
             is_writing = self._rewrites or bool(self._unwritten)
-            if is_due or is_writing or tpu_internals.has_news(self._quic):
+            if is_due or is_writing or not was_open:
                 self._transmit()
+            else:
+                # Most datagrams only acknowledge. What asks for an acknowledgement has set a time.
+                self._arm(self._quic.get_timer())
 
     def _opened(self, event: events.HandshakeCompleted) -> None:
         self._patience.cancel()
@@ -240,7 +243,7 @@ class TpuConnection:
         """The leader wants our address proved first: for aioquic a new beginning, in which it knows
         nothing more of the packets before; so early data is called lost, to be sent again.
         """
-        self._retries = self._quic._retry_count
+        self._retries = tpu_internals.retry_count(self._quic)
         for sending in self._flying.values():
             sending.is_lost()
 
@@ -334,7 +337,8 @@ class TpuConnection:
         if self._unwritten:
             self._note_what_is_written()
         if self._rewrites:
-            self._rewrites = tpu_internals.has_unwritten_data(self._quic)
+            # In no datagram, or only in lost ones.
+            self._rewrites = any(each.has_unwritten_data for each in self._flying.values())
         self._arm(self._quic.get_timer())
 
     def _note_what_is_written(self) -> None:
@@ -396,3 +400,8 @@ class TpuConnection:
                 self._socket.send(data)
         except OSError:
             pass  # it is over anyway
+
+
+def _allows_early_data(ticket: SessionTicket | None) -> bool:
+    """Whether 0-RTT packets can be sent with it. In QUIC a ticket allows any size, or none."""
+    return ticket is not None and ticket.is_valid and ticket.max_early_data_size is not None

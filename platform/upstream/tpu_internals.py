@@ -1,12 +1,10 @@
-"""State of a QUIC connection for which aioquic has no public API."""
+"""State of a QUIC connection for which aioquic has no public API: the peer's credit, whether it has
+acknowledged a stream, and that it closes or retries before there is an event for it.
+"""
 
 from aioquic.quic.connection import QuicConnection
-from aioquic.tls import Epoch
-
-
-def can_send_early(quic: QuicConnection) -> bool:
-    """A ticket's keys are there for 0-RTT."""
-    return quic._cryptos[Epoch.ZERO_RTT].send.is_valid()
+from aioquic.quic.events import ConnectionTerminated
+from aioquic.quic.stream import QuicStreamSender
 
 
 def has_credit(quic: QuicConnection, promised_bytes: int) -> bool:
@@ -14,24 +12,32 @@ def has_credit(quic: QuicConnection, promised_bytes: int) -> bool:
     it wide later, and may wait for the last bytes of a narrow one to be used.
     """
     return (
-        quic._local_next_stream_id_uni // 4 < quic._remote_max_streams_uni
+        _opened_streams(quic) < quic._remote_max_streams_uni
         and promised_bytes < quic._remote_max_data
     )
 
 
 def has_too_many_streams(quic: QuicConnection) -> bool:
     """More were opened than the peer allows now."""
-    return quic._local_next_stream_id_uni // 4 > quic._remote_max_streams_uni
+    return _opened_streams(quic) > quic._remote_max_streams_uni
 
 
-def has_news(quic: QuicConnection) -> bool:
-    """An acknowledgement, a handshake or a loss is to be seen to. False after most datagrams, which
-    only acknowledge: `datagrams_to_send` takes as long to find that out as to write half a packet.
+def sender_of(quic: QuicConnection, stream_id: int) -> QuicStreamSender:
+    """What sends the stream: the only place that learns of acknowledgements and losses."""
+    return quic._streams[stream_id].sender
+
+
+def retry_count(quic: QuicConnection) -> int:
+    """How often the peer has asked for the address to be proved first."""
+    return quic._retry_count
+
+
+def close_event(quic: QuicConnection) -> ConnectionTerminated | None:
+    """Set as soon as the peer closes. aioquic reports it as an event only after a time of silence
+    (RFC 9000, 10.2.2).
     """
-    space = quic._spaces[Epoch.ONE_RTT]
-    return space.ack_at is not None or space.loss_time is not None or not quic._handshake_confirmed
+    return quic._close_event
 
 
-def has_unwritten_data(quic: QuicConnection) -> bool:
-    """A stream has bytes that are in no datagram, or only in lost ones."""
-    return any(not stream.sender.buffer_is_empty for stream in quic._streams_queue)
+def _opened_streams(quic: QuicConnection) -> int:
+    return quic.get_next_available_stream_id(is_unidirectional=True) // 4

@@ -36,7 +36,14 @@ class Sending:
     """A transaction on its way; `done` is called with what becomes of it."""
 
     __slots__ = (
-        *("called_at", "done", "is_done", "opened", "sender", "stream_id", "timer", "wire"),
+        "called_at",
+        "done",
+        "is_done",
+        "opened",
+        "sender",
+        "stream_id",
+        "timer",
+        "wire",
         "written",
     )
 
@@ -55,6 +62,11 @@ class Sending:
     def is_written(self) -> bool:
         """Every byte has been in a datagram, lost or not."""
         return self.sender is not None and self.sender.highest_offset == len(self.wire)
+
+    @property
+    def has_unwritten_data(self) -> bool:
+        """Some of it is to be written, for the first time or again."""
+        return self.sender is not None and not self.sender.buffer_is_empty
 
     def finish(self, answer: Sent | TpuError) -> None:
         """Reports the answer, unless there was one before."""

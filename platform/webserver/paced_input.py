@@ -95,8 +95,19 @@ class PacedInput:
     """
 
     __slots__ = (
-        *("_at", "_data", "_is_held", "_is_new", "_is_over", "_is_paused", "_read", "_reasons"),
-        *("_share", "_size", "_then", "_timer", "_transport"),
+        "_at",
+        "_data",
+        "_is_held",
+        "_is_new",
+        "_is_over",
+        "_is_paused",
+        "_read",
+        "_reasons",
+        "_share",
+        "_size",
+        "_then",
+        "_timer",
+        "_transport",
     )
 
     def __init__(

@@ -35,8 +35,14 @@ class _Reader(Protocol):
     """
 
     __slots__ = (
-        *("_is_text", "_letter", "_most_bytes", "_most_frames", "_pieces", "_size"),
-        *("begun_at", "messages"),
+        "_is_text",
+        "_letter",
+        "_most_bytes",
+        "_most_frames",
+        "_pieces",
+        "_size",
+        "begun_at",
+        "messages",
     )
 
     def __init__(self, most_bytes: int, most_frames: int) -> None:
@@ -99,8 +105,17 @@ class WebSocket:
     most_waiting_bytes = 4 * 1_048_576
 
     __slots__ = (
-        *("_asked_at", "_channel", "_ending", "_heard_at", "_ignored", "_input", "_protocol"),
-        *("_queue", "_waiters", "is_ended", "unread_bytes"),
+        "_asked_at",
+        "_channel",
+        "_ending",
+        "_heard_at",
+        "_ignored",
+        "_input",
+        "_protocol",
+        "_queue",
+        "_waiters",
+        "is_ended",
+        "unread_bytes",
     )
 
     def __init__(self, channel: Channel, share: Share) -> None:

@@ -238,7 +238,7 @@ def attempts_of(row: Submission) -> list[FateAttempt]:
             outcome=each.outcome,
             answer=each.answer,
         )
-        for each in row.attempts.all()  # fetched with the row
+        for each in row.attempts_read
     ]
 
 

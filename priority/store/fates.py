@@ -44,10 +44,7 @@ def submission_with_attempts(signature: bytes, key_id: int | None) -> Submission
     row = Submission(**dict(zip(_COLUMNS, map(_value, _COLUMNS, values), strict=True)))
     if bundle_id is not None:
         row.bundle = Bundle(bundle_id=bundle_id)
-    # Where prefetch_related puts what it has fetched.
-    row._prefetched_objects_cache = {  # type: ignore[attr-defined]
-        "attempts": [_attempt(*each) for each in msgspec.json.decode(attempts or b"[]")]
-    }
+    row.attempts_read = [_attempt(*each) for each in msgspec.json.decode(attempts or b"[]")]
     return row
 
 
@@ -181,11 +178,12 @@ def row_before(moment: datetime) -> int:
 
 def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     rows = Submission.objects.order_by("bundle_index").prefetch_related("attempts")
-    return (
-        Bundle.objects.filter(_seen_by(key_id), bundle_id=bundle_id)
-        .prefetch_related(Prefetch("submissions", rows))
-        .first()
-    )
+    bundles = Bundle.objects.filter(_seen_by(key_id), bundle_id=bundle_id)
+    found = bundles.prefetch_related(Prefetch("submissions", rows)).first()
+    if found is not None:
+        for row in found.submissions.all():
+            row.attempts_read = list(row.attempts.all())
+    return found
 
 
 def _seen_by(key_id: int | None) -> Q:

@@ -186,16 +186,16 @@ def test_a_command_without_a_database_says_what_is_missing(tmp_path: Path) -> No
     assert "Traceback" not in answer.stderr
 
 
-def history_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> dict[str, Any]:
+def settings_of(monkeypatch: pytest.MonkeyPatch, **variables: str) -> dict[str, Any]:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return runpy.run_path(str(ROOT / "platform" / "config" / "environment" / "history_settings.py"))
+    return runpy.run_path(str(ROOT / "platform" / "config" / "settings.py"))
 
 
 def test_remote_history_is_named_by_an_address_a_network_and_epochs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = history_settings(
+    found = settings_of(
         monkeypatch,
         OLD_FAITHFUL_URL="s3://a-bucket/epochs/",
         OLD_FAITHFUL_NETWORK="Testnet",
@@ -209,7 +209,7 @@ def test_remote_history_is_named_by_an_address_a_network_and_epochs(
 
 
 def test_banks_that_the_operator_vouches_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = history_settings(monkeypatch, ARCHIVE_PROOF_TRUST=f"12:{HASH}, 7:{HASH}")
+    found = settings_of(monkeypatch, ARCHIVE_PROOF_TRUST=f"12:{HASH}, 7:{HASH}")
     assert found["ARCHIVE_PROOF_TRUST"] == {12: bytes(31) + b"\x01", 7: bytes(31) + b"\x01"}
 
 
@@ -233,5 +233,5 @@ def test_old_slots_settings_that_cannot_be_meant_stop_the_start(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BadEnvironment, match=name) as caught:
-        history_settings(monkeypatch, **{name: value})
+        settings_of(monkeypatch, **{name: value})
     assert "secret" not in str(caught.value)

@@ -89,6 +89,13 @@ def test_a_request_object_is_left_out_for_its_address_may_hold_a_key(lines: Line
     assert "tmk_secret" not in json.dumps(found)
 
 
+def test_an_outage_is_not_logged_with_each_call_that_it_refuses(lines: Lines, rf: Any) -> None:
+    for status in (503, 500):
+        extra = {"status_code": status, "request": rf.get("/")}
+        logging.getLogger("django.request").error("%s", status, extra=extra)
+    assert [each["status_code"] for each in lines()] == [500]
+
+
 @pytest.mark.django_db
 def test_a_slow_call_is_logged_with_its_key_and_request(
     lines: Lines, rpc: Any, settings: Any, monkeypatch: pytest.MonkeyPatch

@@ -26,10 +26,6 @@ class TtlClassForm(forms.ModelForm):  # type: ignore[type-arg]
             raise forms.ValidationError(str(DefaultClassRequired()))
         return wanted
 
-    def _get_validation_exclusions(self) -> set[str]:
-        # Saving a new default replaces the old one: no conflict.
-        return {*super()._get_validation_exclusions(), "is_default"}  # type: ignore[misc]
-
 
 @admin.register(TtlClass)
 class TtlClassAdmin(ActionsAdmin):

@@ -75,9 +75,7 @@ def add_run(sealed_range: int, index: type[Index], entries: Sequence[bytes]) -> 
     if not entries:
         return
     slots = [place_of(entry)[0] for entry in entries]
-    run = RunRow(
-        *(0, sealed_range, index.kind, 0, LIVE, min(slots), max(slots)), entries=len(entries)
-    )
+    run = RunRow(0, sealed_range, index.kind, 0, LIVE, min(slots), max(slots), entries=len(entries))
     write_blocks(index_runs.insert(run), index, entries)
 
 

@@ -312,7 +312,10 @@ def _pack(
     ids = sealing.frame_numbers(len(whole))
     new_frames = [
         NewFrame(
-            *(number, sealed_range, frame[0][0], frame[-1][0]),
+            number,
+            sealed_range,
+            frame[0][0],
+            frame[-1][0],
             pack_frame([text for _, text in frame], dictionary),
         )
         for number, frame in zip(ids, whole, strict=True)
@@ -326,7 +329,7 @@ def _pack(
         places = [ids[number] for number in numbers], ends, skipped
         blocks.append(
             NewSealedBlock(
-                *(content.slot, sealed_range, entries, *places), share + len(entries.entries)
+                content.slot, sealed_range, entries, *places, share + len(entries.entries)
             )
         )
     return new_frames, blocks

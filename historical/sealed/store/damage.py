@@ -126,7 +126,9 @@ def copied_frames(copy: OtherDatabase, number: int, first: int, last: int) -> li
     rows = copy.rows(
         "SELECT frame FROM historical_packedtexts WHERE id = %s AND first_slot = %s"
         " AND last_slot = %s",
-        *(number, first, last),
+        number,
+        first,
+        last,
     )
     return [bytes(found) for (found,) in rows]
 
@@ -136,7 +138,8 @@ def copied_blocks(copy: OtherDatabase, row: SealedRow) -> list[SealedRow]:
     rows = copy.rows(
         "SELECT slot, sealed_range, frames, ends, skipped, entries, errs, memo_positions, memos"
         " FROM historical_sealedblock WHERE slot = %s AND frames = %s::bigint[]",
-        *(row.slot, row.frames),
+        row.slot,
+        row.frames,
     )
     return [row_of(found) for found in rows]
 
@@ -145,7 +148,8 @@ def copied_dictionaries(copy: OtherDatabase, number: int, first: int) -> list[tu
     """Keys and dictionary of the same range in another database."""
     rows = copy.rows(
         "SELECT keys, dictionary FROM historical_sealedrange WHERE id = %s AND first_slot = %s",
-        *(number, first),
+        number,
+        first,
     )
     return [(bytes(keys), bytes(dictionary)) for keys, dictionary in rows]
 
@@ -155,7 +159,9 @@ def copied_index(copy: OtherDatabase, run: int, kind: int, first_entry: bytes) -
     rows = copy.rows(
         "SELECT p.block FROM historical_packedindex p JOIN historical_indexrun r ON r.id = p.run"
         " WHERE r.id = %s AND r.kind = %s AND p.first_entry = %s",
-        *(run, kind, first_entry),
+        run,
+        kind,
+        first_entry,
     )
     return [bytes(found) for (found,) in rows]
 

@@ -119,7 +119,10 @@ class CustomerAdmin(StaffAdmin):
         "portal_users", "Portal users", "badge", "portal", _of_customer("portal_member_changelist")
     )
     add_portal_user = theme_link(
-        *("add_portal_user", "Add a portal user", "person_add", "add_portal"),
+        "add_portal_user",
+        "Add a portal user",
+        "person_add",
+        "add_portal",
         _of_customer("portal_member_add"),
     )
 

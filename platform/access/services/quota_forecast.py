@@ -35,11 +35,6 @@ class QuotaForecast:
         return self.limit is not None and self.used >= self.limit
 
     @property
-    def is_exceeded(self) -> bool:
-        """Whether the limit is reached before the month ends."""
-        return self.limit is not None and self.projected >= self.limit
-
-    @property
     def percent(self) -> int:
         """Used of the limit; 0 without one."""
         return 100 * self.used // self.limit if self.limit else 0
@@ -67,8 +62,14 @@ def forecast(key_id: int, now: datetime) -> QuotaForecast | None:
         since = issued_at
     if now - since < SHORTEST:
         return QuotaForecast(
-            *(month.used, month.limit, month.resets_at, 0.0, month.used, None),
-            *(since, since_issue),
+            month.used,
+            month.limit,
+            month.resets_at,
+            0.0,
+            month.used,
+            None,
+            since,
+            since_issue,
             is_too_early=True,
         )
     pace = sum(days.values()) / (now - since).total_seconds()
@@ -77,6 +78,12 @@ def forecast(key_id: int, now: datetime) -> QuotaForecast | None:
     if month.limit is not None and month.used < month.limit <= projected:
         reaches_at = now + timedelta(seconds=(month.limit - month.used) / pace)
     return QuotaForecast(
-        *(month.used, month.limit, month.resets_at, pace * 86_400, projected, reaches_at),
-        *(since, since_issue),
+        month.used,
+        month.limit,
+        month.resets_at,
+        pace * 86_400,
+        projected,
+        reaches_at,
+        since,
+        since_issue,
     )

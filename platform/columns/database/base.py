@@ -44,24 +44,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def wrap_database_errors(self) -> DatabaseErrorWrapper:
         return _Errors(self)
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
+        self.validate_no_atomic_block()
         if self.commits_alone:
             self.commits_alone = False
             with self.wrap_database_errors:
                 self.connection.execute(COMMIT_FENCE)
         changed, self.changed = self.changed, set()
         if not changed:
-            super()._commit()  # type: ignore[misc]
+            super().commit()
             return
         with Change(changed):
-            super()._commit()  # type: ignore[misc]  # django-stubs lack it
+            super().commit()
 
-    def _rollback(self) -> None:
+    def rollback(self) -> None:
+        super().rollback()
+        self._forget_changes()
+
+    def close(self) -> None:
+        super().close()
+        self._forget_changes()
+
+    def _forget_changes(self) -> None:
         self.changed.clear()
         self.commits_alone = False
-        super()._rollback()  # type: ignore[misc]
-
-    def _close(self) -> None:
-        self.changed.clear()
-        self.commits_alone = False
-        super()._close()  # type: ignore[misc]

@@ -44,6 +44,15 @@ class WithoutLinks(logging.Filter):
         return True
 
 
+class OutagesOnce(logging.Filter):
+    """Drops Django's line for a response 503: outages and full queues are logged where they are
+    found, not with each call that they refuse.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return getattr(record, "status_code", None) != 503
+
+
 def logging_of(level: str, form: str) -> dict[str, Any]:
     """Django's LOGGING."""
     return {
@@ -60,6 +69,7 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
         },
         "filters": {
             "without_links": {"()": WithoutLinks},
+            "outages_once": {"()": OutagesOnce},
             "repeated_lines": {"()": RepeatedLines},
         },
         "handlers": {
@@ -72,7 +82,7 @@ def logging_of(level: str, form: str) -> dict[str, Any]:
         "root": {"handlers": [_STDERR], "level": level},
         "loggers": {
             # A client's 4xx is not our event; 5xx come as ERROR with their traceback.
-            "django.request": {"level": "ERROR"},
+            "django.request": {"level": "ERROR", "filters": ["outages_once"]},
             "django.server": {"level": "WARNING"},
             "django": {"handlers": [], "propagate": True, "level": "INFO"},
             # Three lines for each task that a clock starts, also when there was nothing to do: the

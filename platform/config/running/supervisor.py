@@ -125,7 +125,11 @@ def supervise(
     printer = JsonPrinter(output) if in_json else LinePrinter(output, [*commands, _OURSELVES])
     environment = {**environment, MARK: str(servers.run_dir.absolute())}
     supervisor = Supervisor(
-        *(procfile.parent, environment, servers, programs, printer),
+        procfile.parent,
+        environment,
+        servers,
+        programs,
+        printer,
         prober=Prober(servers),
         state=RunStateFile(servers.run_dir),
     )

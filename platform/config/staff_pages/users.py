@@ -236,7 +236,8 @@ class UserAdmin(InvitingAdmin):
             "warning": format_html(
                 "Anyone with this link can choose the password of <strong>{}</strong>. It works"
                 " once, for {} days, and this page shows it once.",
-                *(user, invitations.days()),
+                user,
+                invitations.days(),
             ),
             "heading": f"Link for {user.get_full_name() or user}",
             "secret": address,

@@ -134,9 +134,14 @@ class _CheckedSnapshot:
             return Origin(base=self.base, declared=Declared(named))
         bank = manifest.bank
         return Origin(
-            *(manifest.blockhash, bank.block_height, bank.capitalization, self.base),
+            manifest.blockhash,
+            bank.block_height,
+            bank.capitalization,
+            self.base,
             Declared(
-                *(named, manifest.lattice, _declared_bank(manifest, self._snapshot.slot)),
+                named,
+                manifest.lattice,
+                _declared_bank(manifest, self._snapshot.slot),
                 by_sum_alone=not self._snapshot.names_storages,
             ),
             {each.epoch: _stakes(each) for each in manifest.epoch_stakes},

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import QuicServer
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
+from aioquic.quic.connection import NetworkAddress, QuicConnection
 from aioquic.quic.events import (
     ConnectionTerminated,
     HandshakeCompleted,
@@ -136,13 +136,20 @@ class _Connection(QuicConnectionProtocol):
         self, receiver: _Receiver, quic: QuicConnection, stream_handler: Any = None
     ) -> None:
         super().__init__(quic, stream_handler)
+        self._connection = quic
+        self._clock = asyncio.get_running_loop()
         self._receiver = receiver
+        self._host = ""
         self._identity: Pubkey | None = None
         self._peer: Pubkey | str | None = None
         self._streams: dict[int, bytearray] = {}
         self._deadlines: dict[int, asyncio.TimerHandle] = {}
         _limit_streams(quic)
         _ask_for_certificate(quic)
+
+    def datagram_received(self, data: bytes | str, addr: NetworkAddress) -> None:
+        self._host = str(addr[0])
+        super().datagram_received(data, addr)
 
     def quic_event_received(self, event: QuicEvent) -> None:
         match event:
@@ -156,9 +163,10 @@ class _Connection(QuicConnectionProtocol):
                 self._leave()
 
     def _meet(self) -> None:
-        certificate = self._quic.tls._peer_certificate
+        # aioquic has it for its own tests alone (its issue 586).
+        certificate = self._connection.tls._peer_certificate
         self._identity = None if certificate is None else pubkey_of(certificate)
-        self._peer = self._identity or str(self._quic._network_paths[0].addr[0])
+        self._peer = self._identity or self._host
         connections = self._receiver.connections
         connections[self._peer] += 1
         if self._receiver.faults.tpu == "refuse":
@@ -182,19 +190,19 @@ class _Connection(QuicConnectionProtocol):
             wire = bytes(stream)
             if receiver.faults.tpu == "slow":
                 delay = receiver.faults.tpu_delay_seconds
-                self._loop.call_later(delay, receiver.take, wire, self._identity)
+                self._clock.call_later(delay, receiver.take, wire, self._identity)
             else:
                 receiver.take(wire, self._identity)
         else:
             self._forget_deadline(stream_id)
-            self._deadlines[stream_id] = self._loop.call_later(
+            self._deadlines[stream_id] = self._clock.call_later(
                 receiver.chunk_seconds, self._drop, stream_id
             )
 
     def _drop(self, stream_id: int) -> None:
         self._receiver.counts["half_sent"] += 1
         self._forget(stream_id)
-        self._quic.stop_stream(stream_id, 0)
+        self._connection.stop_stream(stream_id, 0)
         self.transmit()
 
     def _forget(self, stream_id: int) -> None:
@@ -226,7 +234,7 @@ def _limit_streams(quic: QuicConnection) -> None:
 
 def _ask_for_certificate(quic: QuicConnection) -> None:
     """The peer's certificate is wanted, though not needed: aioquic's servers can ask for it, but
-    only their TLS context knows, which the first packet brings.
+    only their TLS context knows, which the first packet brings (its issue 541).
     """
     initialize = quic._initialize
 

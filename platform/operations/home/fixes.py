@@ -95,16 +95,22 @@ _CLASS = {each.name: each for each in CLASS_ACTIONS}
 _MAY_UPSTREAM, _MAY_CLASS = "priority.change_upstream", "tipping.change_tipbatch"
 _FIXES = {
     "reset-breaker": _Fix(
-        *("Reset the circuit breaker", _MAY_UPSTREAM),
-        *(_done_by(_UPSTREAM["reset_breaker"], _upstream), "It is tried again at once."),
+        "Reset the circuit breaker",
+        _MAY_UPSTREAM,
+        _done_by(_UPSTREAM["reset_breaker"], _upstream),
+        "It is tried again at once.",
     ),
     "enable": _Fix("Enable", _MAY_UPSTREAM, _done_by(_UPSTREAM["enable"], _upstream)),
     "prepare": _Fix(
-        *("Prepare a batch", _MAY_CLASS, _done_by(_CLASS["prepare"], _class)),
+        "Prepare a batch",
+        _MAY_CLASS,
+        _done_by(_CLASS["prepare"], _class),
         "Makes the addresses of one more batch.",
     ),
     "rotate": _Fix(
-        *("Rotate now", _MAY_CLASS, _done_by(_CLASS["rotate"], _class)),
+        "Rotate now",
+        _MAY_CLASS,
+        _done_by(_CLASS["rotate"], _class),
         "Closes the open batch, and opens the oldest prepared one.",
     ),
     "sweep": _Fix("Sweep now", _MAY_CLASS, _done_by(_CLASS["sweep"], _class)),

@@ -56,15 +56,21 @@ _DRAWN = {
         "Calls per second",
         (
             _Line(
-                *("ok", "counted", (_ANSWERED, _REFUSED, _FAILED)),
+                "ok",
+                "counted",
+                (_ANSWERED, _REFUSED, _FAILED),
                 lambda calls, refused, failed: calls * (100 - refused - failed) / 100,
             ),
             _Line(
-                *("l-failed", "refused", (_ANSWERED, _REFUSED)),
+                "l-failed",
+                "refused",
+                (_ANSWERED, _REFUSED),
                 lambda calls, refused: calls * refused / 100,
             ),
             _Line(
-                *("l-refused", "failed", (_ANSWERED, _FAILED)),
+                "l-refused",
+                "failed",
+                (_ANSWERED, _FAILED),
                 lambda calls, failed: calls * failed / 100,
             ),
         ),

@@ -153,7 +153,11 @@ def _upstreams(attempts: dict[str, tuple[Any, ...]]) -> list[UpstreamReading]:
     """Every upstream, and deleted ones with attempts in the window."""
     found = [
         UpstreamReading(
-            *(row.pk, row.name, row.is_enabled, row.broken_until, row.broken_reason),
+            row.pk,
+            row.name,
+            row.is_enabled,
+            row.broken_until,
+            row.broken_reason,
             *attempts.pop(row.name, ()),
         )
         for row in Upstream.objects.order_by("name")

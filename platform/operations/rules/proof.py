@@ -38,35 +38,48 @@ def _locate(_subject: str, now: Readings) -> list[Command]:
 
 RULES = (
     Rule(
-        *("proof_refuted", CRITICAL, 0, 0, "A slot is refuted"),
-        "The archive's state of the slot differs from the state that the cluster voted for.",
-        "More than two thirds of the stake voted for another state of a slot",
-        "A write of the slot is missing, wrong or misplaced. The worker compares it with the"
+        name="proof_refuted",
+        severity=CRITICAL,
+        holds=0,
+        calm=0,
+        title="A slot is refuted",
+        meaning="The archive's state of the slot differs from the state that the cluster voted"
+        " for.",
+        begins="More than two thirds of the stake voted for another state of a slot",
+        advice="A write of the slot is missing, wrong or misplaced. The worker compares it with the"
         " streams once, and fetches it again if a stream differs: see Range orders. If it stays"
         " refuted, run manage.py locate_refuted SLOT with --node or --snapshot to list the"
         " accounts, and with --open-gap to open the slot as a gap. It is computed again once it is"
         " recorded again.",
-        _refuted,
-        Place(FOLLOWING, ("chain",), _RUNS),
+        check=_refuted,
+        at=Place(FOLLOWING, ("chain",), _RUNS),
         query="state=refuted",
         command=_locate,
     ),
     Rule(
-        *("proof_failing", WARNING, 60, 30, "The proof fails"),
-        "New slots are not proven until the proof continues.",
-        "The task that proves slots, or the one that counts stakes, fails",
-        "Nothing is lost: slots wait to be proven. See the worker's log for details.",
-        _failing,
-        Place(FOLLOWING, ("chain",), _RUNS),
+        name="proof_failing",
+        severity=WARNING,
+        holds=60,
+        calm=30,
+        title="The proof fails",
+        meaning="New slots are not proven until the proof continues.",
+        begins="The task that proves slots, or the one that counts stakes, fails",
+        advice="Nothing is lost: slots wait to be proven. See the worker's log for details.",
+        check=_failing,
+        at=Place(FOLLOWING, ("chain",), _RUNS),
         command=DOCTOR,
     ),
     Rule(
-        *("stakes_differ", WARNING, 0, 0, "Stakes differ"),
-        "The weight of votes in an epoch is uncertain.",
-        "A snapshot's stakes differ from those computed from the archive's own accounts",
-        "The snapshot's stakes stay in use. Import a snapshot of the same epoch from another node:"
-        " manage.py import_snapshot FILE --replace-stakes uses its stakes.",
-        _stakes_differ,
-        Place(FOLLOWING, ("chain",), _RUNS),
+        name="stakes_differ",
+        severity=WARNING,
+        holds=0,
+        calm=0,
+        title="Stakes differ",
+        meaning="The weight of votes in an epoch is uncertain.",
+        begins="A snapshot's stakes differ from those computed from the archive's own accounts",
+        advice="The snapshot's stakes stay in use. Import a snapshot of the same epoch from another"
+        " node: manage.py import_snapshot FILE --replace-stakes uses its stakes.",
+        check=_stakes_differ,
+        at=Place(FOLLOWING, ("chain",), _RUNS),
     ),
 )

@@ -42,37 +42,49 @@ def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
 
 RULES = (
     Rule(
-        *("sealing_behind", WARNING, 3_600, 60, "Sealing is behind"),
-        "Finished slots take many times the space of sealed ones.",
-        "A finished partition of the archive has waited for another partition's length"
+        name="sealing_behind",
+        severity=WARNING,
+        holds=3_600,
+        calm=60,
+        title="Sealing is behind",
+        meaning="Finished slots take many times the space of sealed ones.",
+        begins="A finished partition of the archive has waited for another partition's length"
         f" ({grouped(PARTITION_SLOTS)} slots), or a finished range of the ledger for"
         " LEDGER_SEAL_SLOTS",
-        "Raise ARCHIVE_SEALING_PERCENT or LEDGER_SEAL_PERCENT, or check the worker and the load of"
-        " the database.",
-        _sealing_behind,
-        Place(ROOM, ("space",), _SEGMENTS),
+        advice="Raise ARCHIVE_SEALING_PERCENT or LEDGER_SEAL_PERCENT, or check the worker and the"
+        " load of the database.",
+        check=_sealing_behind,
+        at=Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,
         command=DOCTOR,
     ),
     Rule(
-        *("sealing_failing", WARNING, 30, 30, "Sealing fails"),
-        "Slots that are not sealed or moved stay readable, but take more space.",
-        "The task that seals, or moves to the object store, fails",
-        "Nothing is lost. The reason names the block, segment or object; see the log for details."
-        " To check the object store, run manage.py archive_store check.",
-        _sealing_failing,
-        Place(ROOM, ("space",), _SEGMENTS),
+        name="sealing_failing",
+        severity=WARNING,
+        holds=30,
+        calm=30,
+        title="Sealing fails",
+        meaning="Slots that are not sealed or moved stay readable, but take more space.",
+        begins="The task that seals, or moves to the object store, fails",
+        advice="Nothing is lost. The reason names the block, segment or object; see the log for"
+        " details. To check the object store, run manage.py archive_store check.",
+        check=_sealing_failing,
+        at=Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,
         command=Command(f"{MANAGE} archive_store check", "Checks the object store."),
     ),
     Rule(
-        *("retention_failing", WARNING, 300, 30, "Old slots are not dropped"),
-        "Slots below the window stay, and take space.",
-        "The task that drops old slots fails",
-        "The reason names the segment, block or object. Repair it, or fix the object store. The"
-        " next run then continues automatically.",
-        _retention_failing,
-        Place(ROOM, ("space",), _SEGMENTS),
+        name="retention_failing",
+        severity=WARNING,
+        holds=300,
+        calm=30,
+        title="Old slots are not dropped",
+        meaning="Slots below the window stay, and take space.",
+        begins="The task that drops old slots fails",
+        advice="The reason names the segment, block or object. Repair it, or fix the object store."
+        " The next run then continues automatically.",
+        check=_retention_failing,
+        at=Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,
     ),
 )

@@ -130,7 +130,9 @@ class MemberAdmin(InvitingAdmin):
             "warning": format_html(
                 "Anyone with this link can sign in for {} as <strong>{}</strong>. It works once,"
                 " for {}, and is shown only now.",
-                *(invited.customer, invited, links.lasting(purpose)),
+                invited.customer,
+                invited,
+                links.lasting(purpose),
             ),
             "heading": f"Invitation for {invited}" if is_new else f"Link for {invited}",
             "about": f"{invited.customer} · {invited.role}",

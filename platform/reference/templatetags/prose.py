@@ -43,7 +43,10 @@ def heading(context: Any, title: str, anchor: str = "") -> SafeString:
     context["headings"].append(Heading(2, anchor, title))
     return format_html(
         '<h2 id="{}"><a class="anchor" href="#{}" aria-label="Link to {}"></a>{}</h2>',
-        *(anchor, anchor, title, title),
+        anchor,
+        anchor,
+        title,
+        title,
     )
 
 

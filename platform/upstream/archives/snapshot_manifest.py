@@ -157,8 +157,13 @@ def _bank(data: Bincode, slot: Slot) -> tuple[Bank, list[EpochStakes]]:
     stakes = [read_epoch_stakes(data, versioned=False) for _ in epochs]
     data.flag()  # is_delta
     bank = Bank(
-        *(bank_hash, parent_hash, Slot(parent_slot), hard_forks, signature_count),
-        *(block_height, capitalization),
+        bank_hash,
+        parent_hash,
+        Slot(parent_slot),
+        hard_forks,
+        signature_count,
+        block_height,
+        capitalization,
         schedule=schedule,
     )
     return bank, stakes

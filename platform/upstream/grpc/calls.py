@@ -47,15 +47,14 @@ _LARGEST_STATUS = 16
 
 
 class _DrainingStates(H2ConnectionStateMachine):
-    """A server that goes away finishes the calls that it has: h2 takes its word for the end."""
+    """A server that goes away finishes the calls that it has; h2 would close the connection at once
+    (its issue 1181).
+    """
 
-    _transitions = {
-        **H2ConnectionStateMachine._transitions,
-        (ConnectionState.CLIENT_OPEN, ConnectionInputs.RECV_GOAWAY): (
-            None,
-            ConnectionState.CLIENT_OPEN,
-        ),
-    }
+    def process_input(self, input_: ConnectionInputs) -> list[Event]:
+        if input_ is ConnectionInputs.RECV_GOAWAY and self.state is ConnectionState.CLIENT_OPEN:
+            return []
+        return super().process_input(input_)
 
 
 class Http2(H2Connection):

@@ -24,8 +24,17 @@ class Response:
     """
 
     __slots__ = (
-        *("failure", "has_head", "headers", "held", "is_whole", "keeps", "status"),
-        *("inflated", "largest", "pieces", "unzip"),
+        "failure",
+        "has_head",
+        "headers",
+        "held",
+        "inflated",
+        "is_whole",
+        "keeps",
+        "largest",
+        "pieces",
+        "status",
+        "unzip",
     )
 
     def __init__(self, *, largest: int) -> None:
@@ -107,8 +116,14 @@ class Reader:
     """
 
     __slots__ = (
-        *("_announcements", "_chunks", "_content", "_parser", "_received", "_repeated"),
-        *("_response", "_start"),
+        "_announcements",
+        "_chunks",
+        "_content",
+        "_parser",
+        "_received",
+        "_repeated",
+        "_response",
+        "_start",
     )
 
     def __init__(self) -> None:

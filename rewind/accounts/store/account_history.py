@@ -67,8 +67,13 @@ def row_at(pubkey: Pubkey, place: Position) -> WholeWrite | None:
     if row is None or (row.slot, row.position) != place:
         return None
     return WholeWrite(
-        *(row.slot, row.position, row.lamports, Pubkey(row.owner), row.executable),
-        *(row.rent_epoch, walking.data_of(bytes(pubkey), row)),
+        row.slot,
+        row.position,
+        row.lamports,
+        Pubkey(row.owner),
+        row.executable,
+        row.rent_epoch,
+        walking.data_of(bytes(pubkey), row),
     )
 
 

@@ -36,7 +36,8 @@ def _read(layout: Layout, pubkey: bytes, place: Position) -> bytes | None:
                 found = fetch_one(
                     f"SELECT data FROM {each.table} WHERE pubkey = $1 AND slot = $2"
                     " AND position = $3",
-                    *(pubkey, *place),
+                    pubkey,
+                    *place,
                 )
             except UndefinedTable:
                 if connection.in_atomic_block:  # which is lost with the error

@@ -101,8 +101,14 @@ def _sealed_rows(changes: Sequence[Change]) -> Iterator[Row]:
     coarse = _coarse_among({change.slot for change in changes})
     for change in changes:
         yield Row(
-            *(change.slot, change.position, change.kind, change.lamports, change.rent_epoch),
-            *(change.executable, names[change.owner_id], as_stored(change.data)),
+            change.slot,
+            change.position,
+            change.kind,
+            change.lamports,
+            change.rent_epoch,
+            change.executable,
+            names[change.owner_id],
+            as_stored(change.data),
             change.slot in coarse,
         )
 
@@ -159,7 +165,8 @@ def written_later_in_slot(pubkeys: Sequence[bytes], position: Position, layout: 
             rows = fetch_all(
                 f"SELECT pubkey FROM {each.table} WHERE pubkey = ANY($1) AND slot = $2"
                 f" AND position > $3 AND kind = {_WRITE}",
-                *(list(pubkeys), *position),
+                list(pubkeys),
+                *position,
             )
             found = {pubkey for (pubkey,) in rows}
     sealed = [each for each in segment.sealed if each.first <= position.slot <= each.last]

@@ -138,7 +138,8 @@ def record_snapshot(
         except writing.NotAU64 as error:
             raise BadBaseline("a number of an account is no u64") from error
         found = _Found(
-            *(slot(), origin()),
+            slot(),
+            origin(),
             all_read=whole(),
             owners=chosen_owners,
             source=source,

@@ -166,7 +166,10 @@ def _put_over(total: LatticeHash, staging: Staging, slot: Slot, lattice: bytes) 
         for state in _recorded(pubkeys, slot):
             total.take(
                 account_lattice(
-                    *(state.pubkey, state.lamports, state.owner, state.data),
+                    state.pubkey,
+                    state.lamports,
+                    state.owner,
+                    state.data,
                     executable=state.executable,
                 )
             )

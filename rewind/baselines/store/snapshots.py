@@ -167,7 +167,10 @@ class Staging:
         sql = f"SELECT pubkey, lamports, owner, executable, data FROM {source}"
         for pubkey, lamports, owner, executable, data in rows_of(sql, at_once=_FEW):
             yield StagedState(
-                *(bytes(pubkey), lamports % _U64, bytes(owner), executable),
+                bytes(pubkey),
+                lamports % _U64,
+                bytes(owner),
+                executable,
                 unpack(bytes(data)),
             )
 

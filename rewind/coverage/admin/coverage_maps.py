@@ -42,7 +42,8 @@ class _Look(NamedTuple):
 _LOOKS = {
     State.HELD: _Look("tm-h0", "good", "All of it is there"),
     State.COARSE: _Look(
-        *("tm-coarse", "warning"),
+        "tm-coarse",
+        "warning",
         "At least the last write of each account; earlier ones may be missing",
     ),
     State.FILTERED: _Look(
@@ -57,7 +58,8 @@ _LOOKS = {
         "tm-gone", "quiet", "It is not stored here, and is not retried: no source has it any more"
     ),
     State.NOT_COVERED: _Look(
-        *("tm-h2", "warning"),
+        "tm-h2",
+        "warning",
         "Between two imports, not checked yet. Re-ingest the range to fetch it",
     ),
     State.OUTSIDE: _Look("tm-out", "quiet", "Not in the range that is kept"),

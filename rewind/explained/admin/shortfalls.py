@@ -35,9 +35,15 @@ def shortfall_text(
         "{} {} {}. It was {} short. A balance of {} before the transaction would have sufficed{},"
         " and left nothing; an account that is not left empty must keep at least {}"
         " (rent-exempt minimum), which makes {}.{}",
-        *(_account(found), shortened(found.pubkey), then, sol(found.missing)),
-        *(sol(found.sufficient), why, sol(found.sufficient_to_stay - found.sufficient)),
-        *(sol(found.sufficient_to_stay), more),
+        _account(found),
+        shortened(found.pubkey),
+        then,
+        sol(found.missing),
+        sol(found.sufficient),
+        why,
+        sol(found.sufficient_to_stay - found.sufficient),
+        sol(found.sufficient_to_stay),
+        more,
     )
 
 
@@ -51,8 +57,12 @@ def _of_rent(found: RentShortfall) -> SafeString:
         )
     return format_html(
         "{} {} would be left with {}, {} below the rent-exempt minimum of {}. {}.",
-        *(_account(found), shortened(found.pubkey), sol(found.left), sol(found.missing)),
-        *(sol(found.minimum), enough),
+        _account(found),
+        shortened(found.pubkey),
+        sol(found.left),
+        sol(found.missing),
+        sol(found.minimum),
+        enough,
     )
 
 

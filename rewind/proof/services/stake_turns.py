@@ -285,7 +285,11 @@ def _finish(turn: StakeTurn, sums: StakeSums, rules: _Rules) -> None:
     log.info(
         "the stakes of epoch %d follow from %d stake accounts at the end of slot %d: %d vote"
         " accounts, %d lamports",
-        *(turn.epoch + 1, turn.accounts, turn.state_slot, len(weights), sum(weights.values())),
+        turn.epoch + 1,
+        turn.accounts,
+        turn.state_slot,
+        len(weights),
+        sum(weights.values()),
     )
 
 

@@ -42,7 +42,10 @@ def of_owner(pubkey: Pubkey) -> Forecast:
     share = sample.chosen_rows / sample.rows if sample.rows else 0.0
     bytes_each = _bytes_of(sample.chosen_rows, sample.chosen_size)
     return _forecast(
-        *(pubkey, share * _all_writes_a_day(), bytes_each, sample),
+        pubkey,
+        share * _all_writes_a_day(),
+        bytes_each,
+        sample,
         seen=sample.chosen_rows,
         accounts=sample.chosen_accounts,
     )

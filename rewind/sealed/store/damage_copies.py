@@ -24,7 +24,9 @@ def blocks(copy: OtherDatabase, first_slot: int, last_slot: int, key: Key) -> li
     rows = copy.rows(
         f"SELECT block FROM rewind_sealedblock WHERE segment_id IN ({_SEGMENTS.format('id')})"
         " AND pubkey = %s AND slot = %s AND position = %s AND block IS NOT NULL",
-        *(first_slot, last_slot, *key),
+        first_slot,
+        last_slot,
+        *key,
     )
     return [bytes(packed) for (packed,) in rows]
 
@@ -40,7 +42,8 @@ def segment_blocks(copy: OtherDatabase, first_slot: int, last_slot: int) -> Iter
     rows = copy.each_row(
         "SELECT pubkey, slot, position, changes, block FROM rewind_sealedblock"
         f" WHERE segment_id IN ({_SEGMENTS.format('id')}) AND block IS NOT NULL",
-        *(first_slot, last_slot),
+        first_slot,
+        last_slot,
     )
     for pubkey, slot, position, changes, packed in rows:
         yield CopiedBlock(Key(bytes(pubkey), slot, position), changes, bytes(packed))

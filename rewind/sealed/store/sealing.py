@@ -127,7 +127,8 @@ def blocks_after(segment: int, key: Key) -> list[tuple[int, int, bytes]]:
         for number, changes, packed in fetch_all(
             "SELECT id, changes, block FROM rewind_sealedblock WHERE segment_id = $1"
             " AND (pubkey, slot, position) > ($2, $3, $4) ORDER BY pubkey, slot, position",
-            *(segment, *key),
+            segment,
+            *key,
         )
     ]
 

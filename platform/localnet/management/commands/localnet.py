@@ -35,7 +35,8 @@ class Command(BaseCommand):
             "--reset", "-r", action="store_true", help="delete the chain and start again"
         )
         parser.add_argument(
-            *("--ledger", "-l"),
+            "--ledger",
+            "-l",
             type=Path,
             default=settings.LOCALNET_DIR,
             metavar="DIR",
@@ -51,7 +52,8 @@ class Command(BaseCommand):
                 help="always so: taken for scripts that start solana-test-validator",
             )
         parser.add_argument(
-            *("--accounts", "--account-dir"),
+            "--accounts",
+            "--account-dir",
             action="append",
             type=Path,
             default=[],
@@ -160,7 +162,9 @@ def _add_contents(parser: ArgumentParser) -> None:
     ):
         parser.add_argument(name, action="append", nargs=2, default=[], metavar=metavar, help=what)
     parser.add_argument(
-        *("--clone", "-c", "--clone-upgradeable-program"),
+        "--clone",
+        "-c",
+        "--clone-upgradeable-program",
         dest="clone",
         action="append",
         default=[],
