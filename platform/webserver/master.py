@@ -156,8 +156,12 @@ class Master:
             os.set_blocking(writes, False)
 
             def report_progress() -> None:
-                with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                try:
                     os.write(writes, b".")
+                except BrokenPipeError:  # the master died
+                    os.kill(os.getpid(), signal.SIGTERM)
+                except BlockingIOError:
+                    pass
 
             load.report(0)
             turned = self._turned
