@@ -40,8 +40,9 @@ __all__ = [
 ]
 
 
-# WebSockets at `/` have the same one; FATES_POLICY is that of those at `/priority`.
 ROOT_POLICY = EndpointPolicy("proxy", EVERY, scopes={"simulateBundle": "simulate"})
+# That of WebSockets at `/`; FATES_POLICY is that of those at `/priority`.
+SOCKETS_POLICY = replace(ROOT_POLICY, error_format=ErrorFormat.WORD)
 
 
 def root_endpoint(page: Page, socket: Page) -> Any:

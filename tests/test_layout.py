@@ -16,10 +16,10 @@ AREAS = {"tipping", "historical", "priority", "rewind"}
 
 # A package imports packages of lower floors; between areas, only along STEPS.
 FLOORS = [
-    {"eventloop"},
+    {"eventloop", "webserver"},
     {"chain", "jsonrpc", "embedded"},
     {"columns"},
-    {"upstream", "simulator", "staff", "webserver", "shared_state"},
+    {"upstream", "simulator", "staff", "shared_state"},
     {"grpcserver"},
     {"access", "gaps", "livefeed", "localnet", "sealed"},
     {"gateway", "alerts"},

@@ -1,6 +1,7 @@
 """The three tip operations as plain GETs."""
 
 import logging
+from functools import partial
 from typing import Annotated
 
 from django.conf import settings
@@ -8,7 +9,6 @@ from rest_framework.response import Response
 from solders.pubkey import Pubkey
 
 from access import capped_buckets
-from access.buckets import Taken
 from access.callers import Caller
 from gateway.refusals import TooManyRequests
 from gateway.views import EndpointRequest, ReadView
@@ -37,17 +37,16 @@ class TipInfoView(ReadView):
     result = TipInfo
     errors = (TooManyRequests, TipAddressesUnavailable)
 
-    def take_quota(self, request: EndpointRequest) -> Taken | None:
-        """Callers without a key share one bucket."""
-        if request.user.key_id is not None:
-            return None
-        return capped_buckets.take(request.user, _QUOTA, cap=None, now=self.now)
+    is_limited = False
 
     def get(self, request: EndpointRequest) -> Response:
         """Which classes of tip addresses can be fetched now, and your limits. Read it once at the
         start, and again after `ttl_too_long` or `unavailable`. Without a key it takes a token from
         the bucket shared by all callers without a key.
         """
+        if request.user.key_id is None:
+            taken = capped_buckets.take(request.user, _QUOTA, cap=None, now=self.now)
+            self.spend(taken, partial(TooManyRequests, cost=1))
         return Response(
             info.tip_info(
                 request.user,
@@ -69,7 +68,7 @@ class FetchTipAddress(ReadView):
         QuotaExceeded,
         TipAddressesUnavailable,
     )
-    throttle_classes = ()  # taken once the parameters are known to be valid
+    is_limited = False  # taken once the parameters are known to be valid
 
     def get(self, request: EndpointRequest) -> Response:
         """Tip addresses that are issued to you only: tip one of them in any number of transactions
@@ -120,7 +119,7 @@ class TipAddress(ReadView):
     name = "tipaddress"
     result = Valid | NotValid
     errors = (BadTipQuery,)
-    throttle_classes = ()
+    is_limited = False
 
     def get(self, request: EndpointRequest, pubkey: Annotated[str, As(Pubkey)]) -> Response:
         """Whether an address may be tipped now. It counts toward no limit.

@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from access.buckets import GENERATION_KEY
 from access.callers import Caller
 from access.errors import KeyRefused
-from eventloop.faces import complete
+from eventloop.faces import in_thread
 from shared_state import script_socket
 
 FRESH_SECONDS = 0.8
@@ -48,14 +49,22 @@ _confirmed_at = 0.0
 _epoch = 0  # changes whenever entries are dropped, so that a slow read cannot store an old one
 
 
-def find(digest: bytes, read: Callable[[], Found]) -> Found:
-    """The cached result of the digest, or that of `read`, whose exceptions are not cached."""
+async def afind(digest: bytes, read: Callable[..., Found], *args: Any) -> Found:
+    """The cached result of the digest; a thread that may block reads a missing one by
+    `read(*args)`.
+    """
+    entry = _callers.get(digest) or _refusals.get(digest)
     now = time.monotonic()
-    found = complete(acached(digest))
-    if found is not None:
-        return found
-    epoch = _epoch
-    entry = Entry(read(), now)
+    if entry is not None and now - entry.read_at < LONGEST_SECONDS:
+        believed_from = entry.read_at if entry.read_at > _confirmed_at else _confirmed_at
+        if now - believed_from < FRESH_SECONDS or await _is_confirmed():
+            return entry.found
+    return await in_thread(_read, digest, read, args)
+
+
+def _read(digest: bytes, read: Callable[..., Found], args: tuple[Any, ...]) -> Found:
+    epoch, now = _epoch, time.monotonic()
+    entry = Entry(read(*args), now)
     known = isinstance(entry.found, Caller)
     entries, most = (_callers, MAX_CALLERS) if known else (_refusals, MAX_REFUSALS)
     with _lock:
@@ -65,16 +74,6 @@ def find(digest: bytes, read: Callable[[], Found]) -> Found:
                 del entries[next(iter(entries))]
             entries[digest] = entry
     return entry.found
-
-
-async def acached(digest: bytes) -> Found | None:
-    """The cached result of the digest; None if it has to be read."""
-    entry = _callers.get(digest) or _refusals.get(digest)
-    now = time.monotonic()
-    if entry is None or now - entry.read_at >= LONGEST_SECONDS:
-        return None
-    believed_from = entry.read_at if entry.read_at > _confirmed_at else _confirmed_at
-    return entry.found if now - believed_from < FRESH_SECONDS or await _is_confirmed() else None
 
 
 async def _is_confirmed() -> bool:

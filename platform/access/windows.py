@@ -15,9 +15,11 @@ from shared_state.script_socket import AWAY_SECONDS
 from webserver.address_groups import holder_of
 
 _away_until = 0.0
+# django-ratelimit passes one to functions that find the group, key and rate; ours are known.
+_NO_REQUEST = HttpRequest()
 
 
-def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int = 1) -> Taken:
+def take(group: str, address: str, quota: Quota, cost: int = 1) -> Taken:
     """Counts `cost` calls of the address in the group's window, or none if they do not fit. A
     window has `burst` calls and lasts burst / rate seconds, rounded, at least one. While Redis is
     unavailable this process counts alone.
@@ -28,7 +30,7 @@ def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int
     limit = quota.burst
     if _away_until <= time.monotonic():
         try:
-            return _take(request, group, holder, limit, period, cost)
+            return _take(group, holder, limit, period, cost)
         except (ConnectionInterrupted, redis.RedisError, OSError):
             _away_until = time.monotonic() + AWAY_SECONDS
     bucket = (f"{group}:{holder}", limit / period, limit)
@@ -37,13 +39,11 @@ def take(request: HttpRequest, group: str, address: str, quota: Quota, cost: int
     return Taken(not refused, group, limit, max(0, remaining[0]), period, retry, None)
 
 
-def _take(
-    request: HttpRequest, group: str, holder: str, limit: int, period: int, cost: int
-) -> Taken:
+def _take(group: str, holder: str, limit: int, period: int, cost: int) -> Taken:
     def count(increment: bool) -> tuple[int, int]:
         """Calls in the window, and the seconds until it ends."""
         usage = get_usage(
-            request,
+            _NO_REQUEST,
             group=group,
             key=lambda _group, _request: holder,
             rate=lambda _group, _request: (limit, period),
@@ -73,7 +73,7 @@ def remaining(group: str, address: str, quota: Quota) -> tuple[int, int] | None:
     period = max(1, round(quota.burst / quota.rate))
     try:
         usage = get_usage(
-            HttpRequest(),
+            _NO_REQUEST,
             group=group,
             key=lambda _group, _request: holder_of(address),
             rate=lambda _group, _request: (quota.burst, period),

@@ -9,7 +9,7 @@ from config.pages.server_error import server_error
 from config.staff_pages.find import find
 from config.staff_pages.home import fix_now, live, live_charts
 from gateway.sign_in import limited_sign_in
-from priority.urls import FATES_POLICY, ROOT_POLICY, landing_endpoint, root_endpoint
+from priority.urls import FATES_POLICY, SOCKETS_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
 from staff.views.own_password import change_password
 from staff.views.sign_in import enter_code, sign_in
@@ -22,7 +22,7 @@ admin.autodiscover()
 handler500 = server_error
 
 urlpatterns = [
-    path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=ROOT_POLICY))),
+    path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=SOCKETS_POLICY))),
     path("priority", landing_endpoint(FateSocket.as_view(policy=FATES_POLICY))),
     path("front/live/", live_strip, name="front_live"),
     path("", include("priority.urls")),

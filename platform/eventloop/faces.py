@@ -59,7 +59,7 @@ def started(work: Coroutine[Any, Any, T]) -> tuple[T] | None:
 
 async def to_loop() -> None:
     """What follows waits: begun in a thread by `started`, the coroutine goes on on the loop."""
-    if not is_on_loop():
+    if threading.get_ident() != _thread:  # `is_on_loop`, without a call for each of the loop's
         await asyncio.sleep(0)
 
 

@@ -2,19 +2,15 @@
 
 import logging
 
-from django.conf import settings
-
 from jsonrpc.errors import InternalError
 
 log = logging.getLogger(__name__)
 
 
 def note(method: str, status: str, seconds: float, *, key_id: int | None, request_id: str) -> None:
-    """Logs the call if it was slow or failed. `method` is a known one, `unknown` or `none`."""
+    """Logs a call that was slow or failed. `method` is a known one, `unknown` or `none`."""
     milliseconds = seconds * 1e3
     failed = status == InternalError.reason
-    if not failed and not 0 < settings.SLOW_CALL_MS < milliseconds:
-        return
     log.warning(
         "request %s: %s of key %s %s after %.0f ms",
         request_id,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+
 from access import finished_calls
 from access.callers import Caller
 from gateway import call_log
@@ -129,7 +131,8 @@ def count_call(
         status=status,
         request_id=request_id,
     )
-    call_log.note(name, outcome, seconds, key_id=key_id, request_id=request_id)
+    if outcome == InternalError.reason or 0 < settings.SLOW_CALL_MS < seconds * 1e3:
+        call_log.note(name, outcome, seconds, key_id=key_id, request_id=request_id)
 
 
 async def answer_calls(

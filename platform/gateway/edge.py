@@ -18,12 +18,11 @@ from columns.loop_queries import CONNECTIONS, LoopQueries
 from columns.raw_queries import close_lost_connection
 from eventloop import faces
 from gateway.addresses import client_address
+from gateway.admission import FREE, Entry, admit, sender_of
 from gateway.answers import Answer
-from gateway.authentication import caller_of
 from gateway.bodies import larger_of, may_send_large, read_calls
 from gateway.health_views import CORS
-from gateway.hosts import ALL_IN_ONE
-from gateway.permissions import require_standing, right_missing
+from gateway.permissions import right_missing
 from gateway.refusals import (
     BodyTooLarge,
     ContentTypeUnsupported,
@@ -279,10 +278,10 @@ def _sender_of_large(request: Request, address: str) -> bytes | None:
     """In a thread: the key that sends the body; None if it may not send one."""
     try:
         with usable_database():
-            meta = request.environ((address, 0), _ADDRESS)
-            caller = caller_of(meta, now=datetime.now(UTC))
             view = _view_of(request)
-            require_standing(ALL_IN_ONE, caller, view.policy, client_address(meta))
+            sender = sender_of(request.environ((address, 0), _ADDRESS))
+            entry = Entry(sender, view.policy, terms=lambda _caller: FREE)
+            caller = admit(entry, now=datetime.now(UTC))
             methods = [method.name for method in view.methods if method.takes_large]
             refusals = [right_missing(caller, view.policy, name) for name in methods]
     except (KeyRefused, Refusal):

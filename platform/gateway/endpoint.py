@@ -2,20 +2,19 @@
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, NoReturn
+from functools import wraps
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from access.buckets import Taken
 from access.callers import Caller
 from eventloop.faces import complete, started
+from gateway.admission import Costs
 from gateway.answers import Answer
 from gateway.bodies import read_body, read_calls
 from gateway.budgets import EXPENSIVE_PRICE, Budget
@@ -24,12 +23,11 @@ from gateway.common_methods import common_methods
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
 from gateway.forwarded_calls import HandedOn, Handing
-from gateway.hosts import ALL_IN_ONE, Host
+from gateway.hosts import ALL_IN_ONE
 from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
-from gateway.refusals import BodyTooLarge, NotAllowed
+from gateway.refusals import BodyTooLarge
 from gateway.routes import is_page, wants_socket
-from gateway.throttles import refusal_of, take, take_each
 from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
@@ -46,88 +44,100 @@ Page = Callable[[HttpRequest], HttpResponseBase]
 class RpcEndpoint(Endpoint):
     """`RpcEndpoint.as_view(methods=…, policy=EndpointPolicy(scope=…))` in an area's urls; `page`
     answers a GET on the all-in-one host, `socket` one that asks for WebSocket.
-
-    It runs the same classes as every Endpoint with a dispatch of its own: DRF's (its Request,
-    negotiation, a Response and its rendering) costs more than all of them (docs/benchmarks.md).
     """
 
     verb = "POST"
+    http_method_names = ["post"]
     methods: MethodTable = MethodTable()
-    page: Page | None = None
-    # The view of WebSockets at the endpoint's path.
-    socket: Page | None = None
 
-    _caller: Caller | None = None
     _calls: "rpc.Requests | RpcError | None" = None
-    _cost: int = 1
     _method: str = ""
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
-        view: Any = super().as_view(**initkwargs)
-        view.methods = initkwargs.get("methods", cls.methods)
-        view.methods.include(common_methods)
-        view.methods.served_at = paths_serving
-        view.page = initkwargs.get("page")
-        view.socket = initkwargs.get("socket")
+    def as_view(cls, *, page: Page | None = None, socket: Page | None = None, **given: Any) -> Any:
+        calls: Any = super().as_view(**given)
+
+        @wraps(calls)
+        def view(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if socket is not None and wants_socket(view, request.META):
+                return socket(request)
+            if page is not None and request.host is ALL_IN_ONE and is_page(view, request.method):
+                return page(request)
+            found: HttpResponseBase = calls(request, *args, **kwargs)
+            return found
+
+        known: Any = view
+        known.methods = given.get("methods", cls.methods)
+        known.methods.include(common_methods)
+        known.methods.served_at = paths_serving
+        known.page, known.socket = page, socket
         return view
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        began = time.perf_counter()
-        host: Host = request.host
-        if self.socket is not None and wants_socket(self, request.META):
-            return self.socket(request)
-        if self.page is not None and host is ALL_IN_ONE and is_page(self, request.method):
-            return self.page(request)
-        try:
-            self.check_host(request)
-            if request.method != "POST":
-                raise NotAllowed(request.method or "")
-            self.now = datetime.now(UTC)
-            self.check_caller(request)
-            self.check_throttles(request)
-            return self._answer(request, began)
-        except Exception as error:
-            self.refusal = refusal = self._error_of(error, request)
-        # A revoked or expired key has no caller, but its refusals still count as its usage.
-        answered = refused(refusal, self._observer(self.key_id, began), self._method)
-        return Answer.of(answered, request.request_id, self.taken)
-
-    def check_rights(self, caller: Caller) -> None:
+    def terms(self, caller: Caller) -> Costs:
         """Reads the body and refuses calls without the right: a single call by raising, those of a
-        batch one by one.
+        batch one by one. An expensive call of a batch costs more.
         """
-        self._caller = caller
+        policy = self.policy
         if self._calls is None:
             self._calls = self._read(caller)
-        if is_narrow(caller, self.policy):
-            self._calls = _with_rights(self._calls, caller, self.policy)
-
-    def take_quota(self, request: Any) -> Taken | None:
-        caller, calls, address = request.user, self._calls, request.client_address
+        if is_narrow(caller, policy):
+            self._calls = _with_rights(self._calls, caller, policy)
+        calls = self._calls
         if isinstance(calls, RpcError):
-            return take(request, caller, self.policy.quota, address, 1)
-        assert calls is not None
-        if not self.policy.quotas:
-            self._cost = sum(map(self._price, calls.items)) if calls.batch else 1
-            return take(request, caller, self.policy.quota, address, self._cost)
+            return {policy.quota: 1}
+        if not policy.quotas:
+            return {policy.quota: sum(map(self._price, calls.items)) if calls.batch else 1}
         prices: Counter[str] = Counter()
         for each in calls.items:
-            quota = self.policy.quotas.get(each.method, self.policy.quota)
+            quota = policy.quotas.get(each.method, policy.quota)
             prices[quota] += self._price(each) if calls.batch and quota == "requests" else 1
-        taken, self._cost = take_each(request, caller, prices, address)
-        return taken
+        return prices
 
-    def throttled(self, request: Any, wait: float | None) -> NoReturn:
-        assert self.taken is not None
-        raise refusal_of(self.taken, self._cost)
+    def post(self, request: Any) -> HttpResponseBase:
+        """The answers of the calls, which were admitted: those of a batch one by one."""
+        caller, calls, identity = request.user, self._calls, request.request_id
+        assert calls is not None
+        entry, meta = self.entry, request.META
+        sender, taken = entry.sender, entry.taken
+        observe = self._observer()
+        call = Call(caller, sender.host, self.now, identity, sender.address, meta, Budget(caller))
+        accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
+        # A single call, for which the web server's loop may wait in place of this thread.
+        one = None
+        if not isinstance(calls, RpcError) and not calls.batch and WORKER in meta:
+            one = calls.items[0]
+        if one is not None and one.error is None and self.methods.falls_back(one.method):
+            assert self.methods.fallback is not None
+            handing = Handing(self.methods.fallback, one, call, observe, taken, accepted)
+            return HandedOn(handing.response)
+        answering = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
+        answered = (complete(answering),) if one is None else started(answering)
+        if answered is not None:
+            return Answer.of(answered[0], identity, taken)
 
-    @property
-    def key_id(self) -> int | None:
-        caller = self._caller or getattr(self.request, "user", None)
-        if isinstance(caller, Caller):
-            return caller.key_id
-        return getattr(self.refusal, "key_id", None)
+        async def response() -> Response:
+            # A coroutine that has begun can only go on as a task.
+            found = await asyncio.get_running_loop().create_task(answering)
+            return found.response(identity, taken)
+
+        return HandedOn(response)
+
+    def handle_exception(self, error: Exception) -> HttpResponseBase:  # type: ignore[override]
+        """The refusal of the whole body, in the form of the endpoint."""
+        known = self._method if self.methods.knows(self._method) else ""
+        request: Any = self.request
+        identity, key_id = request.request_id, self.entry.key_id(error)
+        self.refusal = error_of(error, request_id=identity, method=known, key_id=key_id, log=log)
+        # A revoked or expired key has no caller, but its refusals still count as its usage.
+        answered = refused(self.refusal, self._observer(), self._method)
+        return Answer.of(answered, identity, self.entry.taken)
+
+    def finalize_response(  # type: ignore[override]
+        self, request: Any, response: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """The response as it is: it has its headers, and its calls were counted one by one."""
+        self.entry.close()
+        return response  # type: ignore[no-any-return]
 
     def _read(self, caller: Caller) -> "rpc.Requests | RpcError":
         body = read_body(self.request, caller, self.policy)
@@ -146,57 +156,16 @@ class RpcEndpoint(Endpoint):
         method = self.methods.get(request.method)
         return EXPENSIVE_PRICE if method is not None and method.is_expensive else 1
 
-    def _answer(self, request: Any, began: float) -> HttpResponseBase:
-        caller, calls, identity = self._caller, self._calls, request.request_id
-        assert caller is not None and calls is not None
-        meta = request.META
-        observe = self._observer(caller.key_id, began)
-        call = Call(
-            caller,
-            request.host,
-            self.now,
-            identity,
-            request.client_address,
-            meta,
-            Budget(caller),
-        )
-        accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
-        # A single call, for which the web server's loop may wait in place of this thread.
-        one = None
-        if not isinstance(calls, RpcError) and not calls.batch and WORKER in meta:
-            one = calls.items[0]
-        if one is not None and one.error is None and self.methods.falls_back(one.method):
-            assert self.methods.fallback is not None
-            handing = Handing(self.methods.fallback, one, call, observe, self.taken, accepted)
-            return HandedOn(handing.response)
-        answering = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
-        answered = (complete(answering),) if one is None else started(answering)
-        if answered is not None:
-            return Answer.of(answered[0], identity, self.taken)
-        taken = self.taken
-
-        async def response() -> Response:
-            # A coroutine that has begun can only go on as a task.
-            found = await asyncio.get_running_loop().create_task(answering)
-            return found.response(identity, taken)
-
-        return HandedOn(response)
-
-    def _error_of(self, error: Exception, request: Any) -> RpcError:
-        known = self._method if self.methods.knows(self._method) else ""
-        return error_of(
-            error, request_id=request.request_id, method=known, key_id=self.key_id, log=log
-        )
-
-    def _observer(self, key_id: int | None, began: float) -> Observer:
+    def _observer(self) -> Observer:
+        sender = self.entry.sender
         request: Any = self.request
         return Observer(
             self.methods,
-            key_id,
-            address=request.client_address,
+            self.key_id,
+            address=sender.address,
             request_id=request.request_id,
-            started=began,
-            path=request.path_info,
+            started=self.started,
+            path=sender.path,
             error_format=self.policy.error_format,
         )
 

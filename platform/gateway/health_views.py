@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 from rest_framework.response import Response
 
-from gateway.authentication import has_metrics_token
 from gateway.health import Alive, Readiness, readiness, without_details
 from gateway.open_views import OpenView
+from gateway.sent_keys import has_metrics_token
 
 # Status pages in a browser read both from another origin; they hold no secret.
 CORS = {"Access-Control-Allow-Origin": "*"}

@@ -2,8 +2,12 @@
 
 import enum
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 from django.http.request import split_domain_port, validate_host
 
 
@@ -41,6 +45,8 @@ LANDING = ARCHIVE | frozenset(f"{tier}.qos" for tier in QOS_TIERS)
 EVERY = PUBLIC | LANDING
 
 ALL_IN_ONE = Host(Kind.ALL_IN_ONE)
+# A name of DNS, and its port.
+_LONGEST = 253 + 6
 # `lite` is a known host that serves nothing yet: its paths answer 404, not its name.
 _TIER_HOSTS = {
     label: Host(Kind(label.partition(".")[2]), label.partition(".")[0], label, rank)
@@ -50,14 +56,25 @@ _TIER_HOSTS = {
 
 def host_of(header: str) -> Host | None:
     """The Host that a `Host:` header names (port and case do not matter), or None."""
+    if len(header) > _LONGEST:
+        return None
+    return _host_of(header)
+
+
+@lru_cache(maxsize=1_000)
+def _host_of(header: str) -> Host | None:
     name, _port = split_domain_port(header)
     if not name:
         return None
-    domain = settings.DOMAIN.lower()
-    label = name.removesuffix("." + domain)
+    label = name.removesuffix("." + settings.DOMAIN.lower())
     if label != name:
         if label in _TIER_HOSTS:
             return _TIER_HOSTS[label]
         if label.endswith((".rpc", ".qos")) or label in ("rpc", "qos"):
             return None  # a misspelt tier must not become the all-in-one host by a wildcard
     return ALL_IN_ONE if validate_host(name, settings.ALLOWED_HOSTS) else None
+
+
+@receiver(setting_changed)
+def _forget(**_changed: Any) -> None:
+    _host_of.cache_clear()

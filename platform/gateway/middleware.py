@@ -8,20 +8,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, get_resolver
 
-from gateway.addresses import came_in_clear, client_address
+from gateway.admission import sender_of
 from gateway.answers import Answer
-from gateway.authentication import key_of
-from gateway.hosts import ALL_IN_ONE, Host, host_of
-from gateway.refusals import (
-    ForwardedAddressUnreadable,
-    HostUnknown,
-    PathNotServed,
-    Refusal,
-    TlsRequired,
-    body_of,
-    format_of,
-    headers_of,
-)
+from gateway.hosts import ALL_IN_ONE
+from gateway.refusals import PathNotServed, Refusal, body_of, format_of, headers_of
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page, wants_socket
 
@@ -30,7 +20,6 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 _ALLOWED_HEADERS = (
     "authorization, cache-control, content-type, last-event-id, solana-client, x-request-id"
 )
-_MAX_HOSTS = 1000
 
 
 class HostMiddleware:
@@ -41,23 +30,18 @@ class HostMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
-        self._hosts: dict[str, Host] = {}
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         meta = request.META
         identity = request_id(meta.get("HTTP_X_REQUEST_ID"))
-        header = meta.get("HTTP_HOST") or meta.get("SERVER_NAME", "")
-        host = self._hosts.get(header) or self._read_host(header)
-        if host is None:
-            return _refuse(HostUnknown(), request, identity)
-        request.host = host  # type: ignore[attr-defined]
-        request.request_id = identity  # type: ignore[attr-defined]
         try:
-            request.client_address = client_address(meta)  # type: ignore[attr-defined]
-        except ForwardedAddressUnreadable as error:
-            return _refuse(error, request, identity)
-        if came_in_clear(meta) and key_of(meta) is not None:
-            return _refuse(TlsRequired(), request, identity)
+            sender = sender_of(meta)
+        except Refusal as refusal:
+            return _refuse(refusal, request, identity)
+        host = sender.host
+        found: Any = request
+        found.sender, found.host, found.client_address = sender, host, sender.address
+        found.request_id = identity
         match = endpoint_at(request.path_info) or self._resolve(request)
         if match is not None and hasattr(match.func, "policy") and not _is_a_page(request, match):
             if request.method == "OPTIONS":
@@ -68,16 +52,11 @@ class HostMiddleware:
         if host is not ALL_IN_ONE:
             return _refuse(PathNotServed(host.label, request.path_info), request, identity)
         if match is None and not _is_the_admins(request.path_info):
+            header: str = meta.get("HTTP_HOST") or meta.get("SERVER_NAME", "")
             return _refuse(PathNotServed(header[:100], request.path_info), request, identity)
         response = self._get_response(request)
         response.headers["X-Request-Id"] = identity
         return response
-
-    def _read_host(self, header: str) -> Host | None:
-        host = host_of(header)
-        if host is not None and len(self._hosts) < _MAX_HOSTS:
-            self._hosts[header] = host
-        return host
 
     def _resolve(self, request: HttpRequest) -> ResolverMatch | None:
         try:

@@ -1,4 +1,4 @@
-"""An endpoint's policy checked against the host and the caller, as DRF's permission classes."""
+"""An endpoint's policy checked against the host and the caller."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -24,28 +24,10 @@ from gateway.refusals import (
 
 
 class ServedByHost(BasePermission):
-    """The request's host serves the endpoint. Raises PathNotServed."""
+    """The request's host serves an endpoint that admits everyone. Raises PathNotServed."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         require_served(request.host, view.policy, request.path_info)
-        return True
-
-
-class KeyInGoodStanding(BasePermission):
-    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
-
-    def has_permission(self, request: Any, view: Any) -> bool:
-        require_standing(request.host, request.user, view.policy, request.client_address)
-        return True
-
-
-class KeyHasRights(BasePermission):
-    """The caller's key has the request's scopes and methods, and calls left in its month, as the
-    view's `check_rights(caller)` finds. Raises a Forbidden or MonthlyQuotaReached.
-    """
-
-    def has_permission(self, request: Any, view: Any) -> bool:
-        view.check_rights(request.user)
         return True
 
 
@@ -53,17 +35,6 @@ def require_served(host: Host, policy: EndpointPolicy, path: str) -> None:
     """The host serves the endpoint at all. Raises PathNotServed."""
     if host is not ALL_IN_ONE and host.label not in policy.hosts:
         raise PathNotServed(host.label, path)
-
-
-def require(host: Host, caller: Caller, policy: EndpointPolicy, address: str, name: str) -> None:
-    """The caller may use the plain endpoint; `name` is the one under which its calls are counted.
-    Raises KeyRequired, a Forbidden or MonthlyQuotaReached.
-    """
-    require_standing(host, caller, policy, address)
-    if policy.scope:
-        refusal = right_missing(caller, policy, name)
-        if refusal is not None:
-            raise refusal
 
 
 def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address: str) -> None:
@@ -78,6 +49,16 @@ def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address
         raise AddressNotAllowed(address)
     if caller.rank < host.rank:
         raise TierTooLow(host.tier or "", caller.tier)
+
+
+def require_right(policy: EndpointPolicy, name: str, caller: Caller) -> None:
+    """The caller may use the plain endpoint; `name` is the one under which its calls are counted.
+    Raises a Forbidden or MonthlyQuotaReached.
+    """
+    if policy.scope:
+        refusal = right_missing(caller, policy, name)
+        if refusal is not None:
+            raise refusal
 
 
 def is_narrow(caller: Caller, policy: EndpointPolicy) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from rest_framework.response import Response
 
+from gateway.permissions import ServedByHost
 from gateway.views import ReadView
 from jsonrpc.wire import encode
 
@@ -28,8 +29,7 @@ class Ping(ReadView):
     name = "ping"
     result = Pong
     authentication_classes = ()
-    permission_classes = ()
-    throttle_classes = ()
+    permission_classes = (ServedByHost,)
     allows_head = True
 
     def get(self, request: Any, **path: str) -> Response:

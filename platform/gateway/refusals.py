@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from access.buckets import Taken
 from access.callers import MonthSpent
-from gateway.authentication import CHALLENGE
 from gateway.endpoint_policy import ErrorFormat
+from gateway.sent_keys import CHALLENGE
 from jsonrpc.dispatch import failure
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode

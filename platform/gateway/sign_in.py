@@ -31,10 +31,10 @@ def limited_sign_in(view: View) -> View:
     @functools.wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method == "POST":
-            taken = windows.take(request, "sign-in", client_address(request.META), _ATTEMPTS)
+            taken = windows.take("sign-in", client_address(request.META), _ATTEMPTS)
             for account in _accounts(request):
                 if taken.allowed:
-                    taken = windows.take(request, "sign-in account", account, _ATTEMPTS_ON_ACCOUNT)
+                    taken = windows.take("sign-in account", account, _ATTEMPTS_ON_ACCOUNT)
             if not taken.allowed:
                 seconds = taken.retry_seconds
                 response = render(request, "429.html", {"seconds": seconds}, status=429)

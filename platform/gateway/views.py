@@ -3,19 +3,18 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from operator import attrgetter
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from access.buckets import Taken
 from access.callers import Caller
+from eventloop.faces import complete
+from gateway.admission import FREE, Costs, Entry, Sender, aspend
 from gateway.answers import Answer, add_common_headers
 from gateway.authentication import ApiKeyAuthentication
 from gateway.calls import count_call
@@ -23,10 +22,9 @@ from gateway.compression import MINIMUM, compress
 from gateway.declarations import TypedGet
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
-from gateway.permissions import KeyHasRights, KeyInGoodStanding, ServedByHost, right_missing
-from gateway.refusals import NotAllowed, TooManyRequests
+from gateway.permissions import require_right, require_served
+from gateway.refusals import NotAllowed
 from gateway.renderers import JsonRenderer
-from gateway.throttles import CallerQuota, still_known, take
 from jsonrpc.errors import RpcError
 from webserver.upgrades import Upgrade
 
@@ -36,40 +34,42 @@ class EndpointRequest(Request):
     `client_address` the client's address as text.
     """
 
+    user: Caller  # type: ignore[assignment]
     host: Host
+    sender: Sender
     request_id: str
     client_address: str
 
-    def __init__(self, request: Any) -> None:
-        super().__init__(request)
+    def __init__(self, request: Any, view: "Endpoint") -> None:
+        super().__init__(request, authenticators=view.get_authenticators())
+        self.parser_context = {}  # which has the request, and nothing is parsed
+        self.entry, self.now = view.entry, view.now
         # Read most often; DRF would look up each in Django's request after an AttributeError.
         self.META = request.META
         self.method = request.method
-
-    # DRF's own identifies the caller on first access; here that has been done before.
-    user = property(attrgetter("caller"), lambda self, caller: setattr(self, "caller", caller))
+        self.request_id = request.request_id
 
 
 class Endpoint(APIView):
-    """An operation that customers call; `policy` has its requirements of hosts, keys and quotas.
-
-    The classes below are DRF's own lists; every endpoint runs them in this order: `host_classes`
-    before the caller is identified, then authentication, permissions and throttles.
-    """
+    """An operation that customers call; `policy` has its requirements of hosts, keys and quotas."""
 
     policy: EndpointPolicy = EndpointPolicy(scope="")
     verb: ClassVar[str] = "GET"
     # The name under which calls are counted.
     name: str = ""
-    host_classes: ClassVar[Sequence[type[Any]]] = (ServedByHost,)
+    # HEAD would take quota for a body that is not sent.
+    allows_head: bool = False
+    # A view that is not takes what its call costs itself, by `spend`, or nothing.
+    is_limited: bool = True
     authentication_classes: Sequence[type[Any]] = (ApiKeyAuthentication,)
-    permission_classes: Sequence[type[Any]] = (KeyInGoodStanding, KeyHasRights)
-    throttle_classes: Sequence[type[BaseThrottle]] = (CallerQuota,)
+    permission_classes: Sequence[type[Any]] = ()
+    throttle_classes = ()
     renderer_classes = (JsonRenderer,)
     parser_classes = ()
 
+    entry: Entry
     now: datetime
-    taken: Taken | None = None
+    started: float
     refusal: RpcError | None = None
 
     @classmethod
@@ -84,92 +84,51 @@ class Endpoint(APIView):
     def default_response_headers(self) -> dict[str, str]:
         return {}
 
-    # DRF makes new ones for each request; ours have no state.
-    def get_authenticators(self) -> Any:
-        return _instances(tuple(self.authentication_classes))
-
-    def get_permissions(self) -> Any:
-        return _instances(tuple(self.permission_classes))
-
-    def get_throttles(self) -> Any:
-        return _instances(tuple(self.throttle_classes))
-
-    def get_host_checks(self) -> Any:
-        return _instances(tuple(self.host_classes))
-
-    def check_host(self, request: Any) -> None:
-        """Raises the refusal of the host's checks."""
-        for check in self.get_host_checks():
-            check.has_permission(request, self)
-
-    def check_caller(self, request: Any) -> None:
-        """Identifies the caller (again, if keys have changed) and checks the permissions."""
-        for authenticator in self.get_authenticators():
-            found = authenticator.authenticate(request)
-            if found is not None:
-                request.user, request.auth = found
-                break
-        self.check_permissions(request)
-
-    def check_rights(self, caller: Caller) -> None:
-        """Raises the refusal if the caller's key may not do this."""
-        if self.policy.scope:
-            refusal = right_missing(caller, self.policy, self.name)
-            if refusal is not None:
-                raise refusal
-
-    def take_quota(self, request: Any) -> Taken | None:
-        """Takes what the request costs from the caller's limits."""
-        return take(request, request.user, self.policy.quota, request.client_address)
-
-    def throttled(self, request: Any, wait: float | None) -> NoReturn:
-        assert self.taken is not None
-        raise TooManyRequests(self.taken, 1)
+    def terms(self, caller: Caller) -> Costs:
+        """What the request takes from the caller's limits. Raises the refusal of one whose key may
+        not make it.
+        """
+        require_right(self.policy, self.name, caller)
+        return {self.policy.quota: 1} if self.is_limited else FREE
 
     @property
     def key_id(self) -> int | None:
         """The caller's key, also a refused one if it is known."""
-        caller = getattr(self.request, "caller", None) if hasattr(self, "request") else None
-        if isinstance(caller, Caller):
-            return caller.key_id
-        return getattr(self.refusal, "key_id", None)
+        return self.entry.key_id(self.refusal)
 
-
-@lru_cache(maxsize=256)
-def _instances(classes: tuple[type[Any], ...]) -> list[Any]:
-    return [each() for each in classes]
-
-
-class ReadView(TypedGet, Endpoint):
-    """A plain GET: `get(request, …)` returns a Response of a typed result."""
-
-    # HEAD would take quota for a body that is not sent.
-    allows_head: bool = False
-    # Waits for the followed node: gateway.edge gives it threads of its own.
-    asks_node: bool = False
-
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        started = time.perf_counter()
-        response = super().dispatch(request, *args, **kwargs)
-        self.count(time.perf_counter() - started, response.status_code)
-        return response
+    # --- the way of a request ---
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
-        return EndpointRequest(request)
+        self.started, self.now = time.perf_counter(), datetime.now(UTC)
+        self.entry = Entry(request.sender, self.policy, self.terms)
+        return EndpointRequest(request, self)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         """DRF's order without content negotiation and versioning."""
-        self.now = datetime.now(UTC)
-        self.check_host(request)
-        if request.method != "GET" and not (self.allows_head and request.method == "HEAD"):
-            raise NotAllowed(request.method or "", "GET")
-        self.check_caller(request)
-        self.check_throttles(request)
+        if request.method != self.verb and not (self.allows_head and request.method == "HEAD"):
+            require_served(request.host, self.policy, request.path_info)
+            raise NotAllowed(request.method or "", self.verb)
+        self.perform_authentication(request)
+        self.check_permissions(request)
+
+    def perform_authentication(self, request: Any) -> None:
+        """DRF's, whose Request looks for a user in Django's request first."""
+        for each in request.authenticators:
+            request.user, request.auth = each.authenticate(request)
 
     def finalize_response(  # type: ignore[override]
         self, request: Any, response: Any, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        """Renders the response with the headers of every endpoint's response."""
+        """Renders the response with the headers of every endpoint's response, and counts it."""
+        finished = self._finished(request, response)
+        seconds = time.perf_counter() - self.started
+        self.count(seconds, finished.status_code)
+        self.entry.close()
+        return finished
+
+    def _finished(self, request: Any, response: Any) -> HttpResponseBase:
+        if isinstance(response, Switching):
+            return response
         if not isinstance(response, Response):
             add_common_headers(response, request.request_id)
             return response  # type: ignore[no-any-return]
@@ -183,34 +142,38 @@ class ReadView(TypedGet, Endpoint):
             status=response.status_code,
             content_type=response.content_type or JsonRenderer.media_type,
             encoding=encoding,
-            taken=self.taken,
+            taken=self.entry.taken,
             headers={name: response[name] for name in response.headers if name != "Content-Type"},
         )
 
-    def spend(self, taken: Taken | None, refusal: Callable[[Taken], RpcError]) -> None:
-        """Records what a view took from the caller's limits itself. Raises the refusal if it was
-        not granted, or if the key changed since the caller was identified.
-        """
-        self.taken = taken
-        if taken is None:
-            return
-        if not still_known(taken):
-            self.check_caller(self.request)
-        if not taken.allowed:
-            raise refusal(taken)
-
     def count(self, seconds: float, status: int) -> None:
-        request: Any = self.request
+        """Counts the call as usage."""
+        sender = self.entry.sender
         count_call(
             self.key_id,
             self.name,
             self.refusal,
             seconds,
-            path=request.path_info,
+            path=sender.path,
             status=status,
-            address=request.client_address,
-            request_id=request.request_id,
+            address=sender.address,
+            request_id=self.request.request_id,  # type: ignore[attr-defined]
         )
+
+
+class ReadView(TypedGet, Endpoint):
+    """A plain GET: `get(request, …)` returns a Response of a typed result."""
+
+    # Waits for the followed node: gateway.edge gives it threads of its own.
+    asks_node: bool = False
+
+    def spend(self, taken: Taken | None, refusal: Callable[[Taken], RpcError]) -> None:
+        """Records what a view took from the caller's limits itself. Raises the refusal if it was
+        not granted, or if the key changed since the caller was identified.
+        """
+        if taken is not None:
+            request: Any = self.request
+            request.user = complete(aspend(self.entry, taken, refusal, now=self.now))
 
 
 class Switching(HttpResponse):

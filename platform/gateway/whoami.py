@@ -15,7 +15,7 @@ from access.services.keys import monthly_limit
 from gateway.calls import Call
 from gateway.common_methods import common_methods
 from gateway.hosts import ALL_IN_ONE, EVERY, RANKS, Host
-from gateway.throttles import WINDOW
+from gateway.quotas import WINDOW
 from gateway.views import EndpointRequest, ReadView
 from jsonrpc.wire import Result
 

@@ -10,8 +10,8 @@ from rest_framework.throttling import BaseThrottle
 from access import windows
 from access.callers import Quota
 from access.networks import contains, read_network
-from gateway.authentication import CHALLENGE
 from gateway.refusals import AddressNotAllowed, KeyRequired, ScopeMissing, TooManyRequests
+from gateway.sent_keys import CHALLENGE
 from management import store
 from management.actors import Actor
 from management.models import ManagementKey
@@ -63,7 +63,7 @@ class KeyLimit(BaseThrottle):
     """The calls of one management key. Raises TooManyRequests."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        taken = windows.take(request, "management", f"management key {request.auth.pk}", _LIMIT)
+        taken = windows.take("management", f"management key {request.auth.pk}", _LIMIT)
         if not taken.allowed:
             raise TooManyRequests(taken, 1)
         return True

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from rest_framework.authentication import BaseAuthentication
 
-from gateway.authentication import has_metrics_token
 from gateway.refusals import Refusal
+from gateway.sent_keys import has_metrics_token
 
 
 class TokenRefused(Refusal):

@@ -41,7 +41,7 @@ def base_of(request: HttpRequest) -> str:
 
 def too_many(request: HttpRequest) -> HttpResponse | None:
     """Limits pages by client address: they need no key and cost more than a call."""
-    taken = windows.take(request, "docs", client_address(request.META), _READS)
+    taken = windows.take("docs", client_address(request.META), _READS)
     if taken.allowed:
         return None
     text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"

@@ -15,10 +15,9 @@ from typing import Any, Protocol, cast
 from access import buckets, key_cache, usage, usage_queries
 from access.callers import Caller
 from access.months import month_of
-from access.services import keys
+from gateway.admission import Sender, admit, entry_for
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
-from gateway.permissions import require
 from jsonrpc.errors import RpcError
 from livefeed.messages import Missed
 from shared_state.outages import AWAY
@@ -306,11 +305,8 @@ class Members:
         return refused, callers
 
     def _caller(self, member: Member, now: datetime) -> Caller:
-        if member.digest is None:
-            return keys.anonymous()
-        caller = keys.identify_by_digest(member.digest, now=now)
-        require(member.host, caller, member.policy, member.address, USAGE_NAME)
-        return caller
+        sender = Sender(member.host, member.address, "", member.digest)
+        return admit(entry_for(sender, member.policy, USAGE_NAME), now=now)
 
     def _spend(
         self,

@@ -16,9 +16,22 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
 # Answers on the loop, at once and without waiting for anything, or None: then a thread does.
 AtOnce = Callable[[Request], Response | None]
-# Answers by a coroutine on the loop, given the connection too; None: a thread runs the application,
-# which the coroutine may find as well.
-OnLoop = Callable[[Request, "Connection"], Coroutine[Any, Any, Response | None] | None]
+# Answers by a coroutine on the loop, given the connection too; None: a thread runs the application.
+OnLoop = Callable[[Request, "Connection"], Coroutine[Any, Any, Response] | None]
+
+_THREADS, _WAITING = 8, 1_000
+
+
+def nothing_found(_environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+    """The application of a server that answers everything at once or on the loop."""
+    start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+    return [b"404 Not Found\n"]
+
+
+def one_lane() -> LaneOf:
+    """Eight threads for all requests alike."""
+    lane = Lane(_THREADS, waiting=_WAITING)
+    return lambda _request, _address: (lane, b"")
 
 
 def nothing_at_once(_request: Request) -> Response | None:

@@ -206,7 +206,7 @@ class Connection(Reader):
             return
         worker = self._worker
         if response.upgrade is not None and request is self._upgrading:
-            self._take_over(response, response.upgrade)
+            self._take_over(request, response, response.upgrade)
             return
         # Who has sent all it wants to has its answers coming still.
         goes_on = self._ahead or not self._is_closing
@@ -244,9 +244,9 @@ class Connection(Reader):
         status, headers, body = self._worker.refuse(why, request)
         self.respond(request, Response(status, headers, [body]))
 
-    def _take_over(self, response: Response, upgrade: Upgrade) -> None:
+    def _take_over(self, request: Request, response: Response, upgrade: Upgrade) -> None:
         """From now on the connection is the handler's."""
-        self.transport.write(switching_head(list(response.headers), clock.date()))
+        self.transport.write(switching_head(request, list(response.headers), clock.date()))
         self.deadline = _NEVER
         self._handler = upgrade(Channel(self))
         behind = self._input.stop()

@@ -1,14 +1,9 @@
 """A lane: threads for one kind of request, shared fairly among callers."""
 
-import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
-from typing import TypeVar
 
-from eventloop.faces import outcome_of
 from webserver.threads import Job, Threads
 
-T = TypeVar("T")
 _NO_HOLDER = b""
 
 
@@ -72,15 +67,6 @@ class Lane:
                     self._queues[waiting] = queue  # behind the others
                 self._start(job, waiting)
                 return
-
-    async def run(self, function: Callable[[], T], holder: bytes = _NO_HOLDER) -> T:
-        """The function's outcome, by one of the threads in the holder's turn."""
-        try:
-            return await outcome_of(
-                asyncio.get_running_loop(), lambda job: self.submit(job, holder), function
-            )
-        finally:
-            self.done(holder)
 
     def stop(self) -> None:
         """The threads end, each after its job."""

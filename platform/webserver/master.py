@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from embedded.notify import SOCKET, progress
-from embedded.processes import dies_with_parent
 from webserver import memory
 from webserver.load import Load
 
@@ -35,6 +33,11 @@ class Place:
 
 # What a worker process runs.
 Serve = Callable[[Sequence[socket.socket], Place], None]
+
+
+def _nothing() -> None:
+    pass
+
 
 _TICK_SECONDS = 0.5
 # A worker that says nothing for so long hangs; a new one has longer to begin.
@@ -79,7 +82,18 @@ def listen(host: str, port: int) -> list[socket.socket]:
 class Master:
     """Forks workers, restarts those that end, and kills and restarts those that hang."""
 
-    def __init__(self, sockets: Sequence[socket.socket], serve: Serve, *, workers: int) -> None:
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        serve: Serve,
+        *,
+        workers: int,
+        on_progress: Callable[[], None] = _nothing,
+        in_worker: Callable[[], None] = _nothing,
+    ) -> None:
+        """`on_progress` is called as often as the master's loop turns, from the first response of a
+        worker on; `in_worker` first of all in each worker's process.
+        """
         self._sockets = sockets
         self._serve = serve
         self._most = workers
@@ -90,13 +104,12 @@ class Master:
         self._is_ready = False
         self._load = Load.memory(workers)
         self._turned = mmap.mmap(-1, _MOMENT.size)  # shared with the workers
-        self._die_with_me: Callable[[], None] | None = None
+        self._on_progress, self._in_worker = on_progress, in_worker
 
     def run(self) -> int:
         """Until SIGTERM or SIGINT; the exit status."""
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._ask_to_stop)
-        self._die_with_me = dies_with_parent(signal.SIGTERM)
         # The workers share the application's memory as long as no garbage collector writes to it.
         gc.collect()
         gc.freeze()
@@ -107,7 +120,7 @@ class Master:
             self._reap()
             self._kill_silent()
             if self._is_ready:
-                progress()
+                self._on_progress()
         self._end()
         return 0
 
@@ -139,14 +152,16 @@ class Master:
                 os.close(each.reads)
             for signum in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, signal.SIG_DFL)
-            if self._die_with_me is not None:
-                self._die_with_me()
+            self._in_worker()
             os.set_blocking(writes, False)
-            os.environ.pop(SOCKET, None)  # the supervisor hears the master alone
 
             def report_progress() -> None:
-                with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                try:
                     os.write(writes, b".")
+                except BrokenPipeError:  # the master died
+                    os.kill(os.getpid(), signal.SIGTERM)
+                except BlockingIOError:
+                    pass
 
             load.report(0)
             turned = self._turned

@@ -4,6 +4,8 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from websockets.utils import accept_key
+
 if TYPE_CHECKING:
     from webserver.connections import Connection
     from webserver.requests import Request
@@ -101,8 +103,12 @@ def is_websocket(request: "Request") -> bool:
     )
 
 
-def switching_head(headers: "list[tuple[str, str]]", date: bytes) -> bytes:
-    """The head of a response with status 101."""
+def switching_head(request: "Request", headers: "list[tuple[str, str]]", date: bytes) -> bytes:
+    """The head of a response with status 101. The application has checked the handshake
+    (webserver.handshakes).
+    """
+    key = (request.header(b"sec-websocket-key") or b"").decode("latin-1").strip()
+    headers = [*headers, ("Sec-WebSocket-Accept", accept_key(key))]
     lines = b"".join(
         f"{name}: {value}\r\n".encode("latin-1")
         for name, value in headers

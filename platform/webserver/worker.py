@@ -21,7 +21,9 @@ from webserver.application import (
     LaneOf,
     OnLoop,
     nothing_at_once,
+    nothing_found,
     nothing_on_loop,
+    one_lane,
 )
 from webserver.charges import (
     BY_SERVER,
@@ -60,13 +62,17 @@ _MOST_ON_LOOP = 2_500
 
 
 class Worker:
-    """Serves an application on listening sockets until it is stopped."""
+    """Serves an application on listening sockets until it is stopped.
+
+    A request is answered by `at_once`, else by the coroutine of `on_loop`, else by the WSGI
+    `application` in a thread of the lane that `lane_of` names.
+    """
 
     def __init__(
         self,
-        application: Application,
+        application: Application = nothing_found,
         *,
-        lane_of: LaneOf,
+        lane_of: LaneOf | None = None,
         limits: Limits | None = None,
         refuse: Refuse = plain_refusal,
         at_once: AtOnce = nothing_at_once,
@@ -82,7 +88,7 @@ class Worker:
         self.admission = Admission(self.limits)
         self.charges = Charges(lambda address: self.limits.is_proxy(address), client_of)
         self.unsent = Unsent(self.admission, self.limits)
-        self.lane_of = lane_of
+        self.lane_of = lane_of or one_lane()
         self.lanes: set[Lane] = set()
         self.streams: set[asyncio.Task[None]] = set()
         self.is_stopping = False
@@ -148,18 +154,13 @@ class Worker:
         self,
         connection: Connection,
         request: Request,
-        answering: Coroutine[Any, Any, Response | None],
+        answering: Coroutine[Any, Any, Response],
     ) -> None:
         try:
             response = await answering
-            if response is None:
-                lane, holder = self.lane_of(request, connection.peer[0])
         except Exception:
             log.exception("the application failed")
             response = self._failed(request)
-        if response is None:
-            self._submit(connection, request, lane, holder)
-            return
         if request.share is not None or not response.is_known:
             self.charges.settle(connection, request, ON_LOOP, is_known=response.is_known)
         self._respond(connection, request, response)

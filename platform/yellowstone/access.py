@@ -3,16 +3,14 @@
 import time
 from datetime import UTC, datetime
 
-from access import buckets, finished_calls
+from access import finished_calls
 from access.callers import Caller
-from access.key_text import digest_of
-from access.services import keys
-from gateway.addresses import came_in_clear, client_address
+from eventloop.faces import complete
+from gateway import admission
+from gateway.admission import Entry, entry_for, sender_of
 from gateway.endpoint_policy import EndpointPolicy
-from gateway.hosts import EVERY, host_of
-from gateway.permissions import require, require_served
-from gateway.refusals import HostUnknown, KeyRequired, TlsRequired
-from gateway.throttles import refusal_of, still_known
+from gateway.hosts import EVERY
+from gateway.quotas import atake, refusal_of
 from jsonrpc.errors import RpcError
 from subscriptions.members import USAGE_NAME, Member
 
@@ -26,50 +24,28 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
     database raises.
     """
     started = time.perf_counter()
-    address = peer
-    key_id: int | None = None
-    refusal: RpcError | None = None
-    try:
-        meta = {
-            "REMOTE_ADDR": peer,
-            "HTTP_X_FORWARDED_FOR": headers.get("x-forwarded-for"),
-            "HTTP_X_FORWARDED_PROTO": headers.get("x-forwarded-proto"),
-        }
-        address = client_address(meta)
-        host = host_of(headers.get(":authority") or headers.get("host", ""))
-        if host is None:
-            raise HostUnknown
-        require_served(host, POLICY, headers.get(":path", ""))
-        secret = _secret(headers)
-        if not secret:
-            raise KeyRequired
-        if came_in_clear(meta):
-            raise TlsRequired
-        now = datetime.now(UTC)
-        caller = keys.identify(secret, now=now)
-        key_id = caller.key_id
-        plan = buckets.plan_of(caller, "requests")
-        taken = None if plan is None else buckets.take(plan)
-        if not still_known(taken):
-            caller = keys.identify(secret, now=now)
-        require(host, caller, POLICY, address, USAGE_NAME)
-        if taken is not None and not taken.allowed:
-            raise refusal_of(taken, 1)
-    except RpcError as error:
-        refusal = error
-        key_id = key_id or getattr(error, "key_id", None)
-        raise
-    finally:
+    entry: Entry | None = None
+
+    def counted(status: str, refusal: RpcError | None) -> None:
+        key_id = getattr(refusal, "key_id", None) if entry is None else entry.key_id(refusal)
+        address = peer if entry is None else entry.sender.address
         spent = int((time.perf_counter() - started) * 1_000_000)
-        status = "ok" if refusal is None else refusal.reason
         count(key_id, name, status, address, spent, refusal)
-    return Member(digest_of(secret), caller.key_id, host, address, POLICY), caller
+
+    try:
+        sender = sender_of(_environ(headers, peer))
+        entry = entry_for(sender, POLICY, USAGE_NAME, {POLICY.quota: 1})
+        caller = admission.admit(entry, now=datetime.now(UTC))
+    except RpcError as refusal:
+        counted(refusal.reason, refusal)
+        raise
+    counted("ok", None)
+    return Member(sender.digest, caller.key_id, sender.host, sender.address, POLICY), caller
 
 
 def charge(member: Member, caller: Caller, calls: int) -> None:
     """Takes so many calls from the key's limit. Raises RpcError, which it counts."""
-    plan = buckets.plan_of(caller, "requests")
-    taken = None if plan is None else buckets.take(plan, calls)
+    taken, _ = complete(atake(caller, {POLICY.quota: calls}, member.address))
     if taken is not None and not taken.allowed:
         refusal = refusal_of(taken, calls)
         count(member.key_id, "Filters", refusal.reason, member.address, refusal=refusal)
@@ -96,9 +72,17 @@ def count(
     )
 
 
-def _secret(headers: dict[str, str]) -> str:
-    token = headers.get("x-token")
-    if token is not None:
-        return token.strip()
-    text = headers.get("authorization", "").strip()
-    return text[7:].strip() if text[:7].lower() == "bearer " else text
+def _environ(headers: dict[str, str], peer: str) -> dict[str, str]:
+    """What a WSGI environment would have of the call's head."""
+    found = {
+        "REMOTE_ADDR": peer,
+        "PATH_INFO": headers.get(":path", ""),
+        "HTTP_HOST": headers.get(":authority") or headers.get("host", ""),
+    }
+    for name in ("x-forwarded-for", "x-forwarded-proto"):
+        if name in headers:
+            found[f"HTTP_{name.upper().replace('-', '_')}"] = headers[name]
+    secret = headers.get("x-token", headers.get("authorization", ""))
+    if secret.strip():
+        found["HTTP_AUTHORIZATION"] = secret
+    return found

@@ -14,12 +14,9 @@ import redis
 from access import buckets, key_cache
 from access.callers import Caller
 from access.errors import KeyUnknown
-from access.key_text import digest_of
-from access.services.keys import identify_by_digest
-from gateway.authentication import key_of
+from gateway.admission import Sender, admit, entry_for
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import Host
-from gateway.permissions import require
 from gateway.refusals import KeyRequired
 from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
@@ -61,15 +58,13 @@ def listener(request: EndpointRequest, *, most_of_key: int) -> Listener:
     KeyRequired, KeyUnknown, TooManyStreams, redis.RedisError and what the database raises.
     """
     caller: Caller = request.user
-    secret = key_of(request.META)
-    if caller.key_id is None or secret is None:
+    sender = request.sender
+    if caller.key_id is None or sender.digest is None:
         raise KeyRequired
     customer = customers_of([caller.key_id]).get(caller.key_id)
     if customer is None:
         raise KeyUnknown
-    found = Listener(
-        digest_of(secret), caller.key_id, customer, request.host, request.client_address
-    )
+    found = Listener(sender.digest, caller.key_id, customer, sender.host, sender.address)
     now = time.time()
     words = [f"{now:.3f}", f"{now + _FORGOTTEN_SECONDS:.3f}", most_of_key, found.name]
     if not run_script(_ENTER, [_key(found)], words):
@@ -96,8 +91,8 @@ def turned_away(
     with client().pipeline(transaction=False) as pipeline:
         for each in listeners:
             try:
-                caller = identify_by_digest(each.digest, now=now)
-                require(each.host, caller, policy, each.address, USAGE_NAME)
+                sender = Sender(each.host, each.address, "", each.digest)
+                admit(entry_for(sender, policy, USAGE_NAME), now=now)
             except RpcError as refusal:
                 found.append((each, refusal))
             else:

@@ -161,7 +161,6 @@ def test_what_is_not_for_it_is_left_to_the_application(port, api_key, tier, shor
     cases: list[tuple[bytes, int]] = [
         (_request(api_key, "getSlot", Content_Encoding="gzip"), 415),
         (_request(None, "getSlot"), 200),
-        (_request("tmk_unknown", "getSlot"), 401),
         (_request(api_key, "getSlot", path="/historical//"), 404),
         (_request(api_key, "getNothing"), 200),
     ]
@@ -170,6 +169,50 @@ def test_what_is_not_for_it_is_left_to_the_application(port, api_key, tier, shor
         assert {each.status for each in (first, *others)} == {status}
         assert {each.body for each in others} == {first.body}
     assert True not in short
+
+
+@pytest.mark.parametrize(
+    ("refused", "status", "reason", "method"),
+    [
+        ("unknown", 401, "key_unknown", "none"),
+        ("malformed", 401, "key_malformed", "none"),
+        ("suspended", 403, "key_suspended", "none"),
+        ("scope", 403, "scope_missing", "getSlot"),
+    ],
+)
+def test_a_key_is_refused_on_the_loop_as_by_django(
+    port, issue, short, refused, status, reason, method, monkeypatch
+):
+    from access.models import UsageMinute
+    from access.services import keys
+
+    issued = issue(scopes=["priority"] if refused == "scope" else ["historical"])
+    key = "tmk_x" if refused == "malformed" else issued.secret
+    if refused == "unknown":
+        issued.key.delete()
+    if refused == "suspended":
+        keys.suspend_key(issued.key.id, now=datetime.now(UTC))
+    with monkeypatch.context() as patch:
+        patch.setattr(known_heads, "_known", lambda *_: None)
+        (first,) = _replies(port, _request(key, "getSlot"), 1)
+    assert not short
+    others = _replies(port, _request(key, "getSlot"))
+    for each in (first, *others):
+        assert (each.status, each.json["error"]["data"]["reason"]) == (status, reason)
+        assert _without(each, "date", "x-request-id") == _without(first, "date", "x-request-id")
+        assert each.body == first.body
+    assert len(short) == 3
+    counted = UsageMinute.objects.filter(method=method, status=reason)
+    assert _calls(counted) == 4
+
+
+def _calls(rows: Any) -> int:
+    from access import usage
+    from access.tasks import roll_up_usage
+
+    usage.flush()
+    roll_up_usage()
+    return sum(row.calls for row in rows)
 
 
 def test_calls_are_counted_once_each(port, issue, short):

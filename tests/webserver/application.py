@@ -8,12 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.utils import accept_key
-
 from tests.web_server import serving
 from tests.webserver.client import Client
 from webserver.charges import ClientOf, peer
-from webserver.lanes import Lane
 from webserver.limits import Limits
 from webserver.requests import CONTINUE, KNOWN, SENT, UPGRADE, Request
 from webserver.responses import Response
@@ -63,8 +60,7 @@ class Application:
             return []
         if path == "/socket":
             environ[UPGRADE] = self.upgrade
-            accept = accept_key(environ["HTTP_SEC_WEBSOCKET_KEY"])
-            start_response("101 Switching Protocols", [("Sec-WebSocket-Accept", accept)])
+            start_response("101 Switching Protocols", [])
             return []
         if path == "/held":
             self.arrived.release()
@@ -106,14 +102,9 @@ def served(
 ) -> Iterator[Served]:
     """Serves a small application under these limits until the end; `/now` needs no thread."""
     application = Application()
-    lane = Lane(8, waiting=1_000)
-
-    def one_lane(_request: Request, _address: str) -> tuple[Lane, bytes]:
-        return lane, b""
-
     worker = Worker(
         application,
-        lane_of=lane_of or one_lane,
+        lane_of=lane_of,
         limits=Limits(**limits),
         at_once=_at_once,
         client_of=client_of,

@@ -12,9 +12,7 @@ from pathlib import Path
 from socket import socket
 from typing import Any
 
-from webserver.lanes import Lane
 from webserver.master import Master, Place, listen
-from webserver.requests import Request
 from webserver.worker import Worker, run_worker
 
 
@@ -28,14 +26,7 @@ def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def serve(sockets: Sequence[socket], place: Place) -> None:
-    lane = Lane(4, waiting=100)
-
-    def lane_of(_request: Request, _address: str) -> tuple[Lane, bytes]:
-        return lane, b""
-
-    run_worker(
-        Worker(application, lane_of=lane_of, on_progress=place.progress, load=place.load), sockets
-    )
+    run_worker(Worker(application, on_progress=place.progress, load=place.load), sockets)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from access.method_names import listed_methods
 from access.models import ApiKey, Customer, Tier
 from access.networks import read_network
 from access.services.tiers import quotas_of
+from eventloop.faces import complete
 
 # Limits of callers without a key if an administrator deleted the tier `anonymous`.
 _LEAST = Tier(
@@ -51,25 +52,28 @@ class IssuedKey:
 
 
 def identify(secret: str, *, now: datetime) -> Caller:
-    """The holder of the key, which may be suspended. Raises KeyRefused."""
-    digest = key_text.digest_of(secret)
-    return _valid(key_cache.find(digest, lambda: _read(secret, digest)), now)
+    """The holder of the key, who may be suspended. Raises KeyRefused."""
+    return complete(aidentify(key_text.digest_of(secret), secret, now=now))
 
 
-async def acached(digest: bytes, *, now: datetime) -> Caller | None:
-    """The same from memory, awaited; None if the key has to be read. Raises KeyRefused."""
-    found = await key_cache.acached(digest)
-    return None if found is None else _valid(found, now)
-
-
-def identify_by_digest(digest: bytes, *, now: datetime) -> Caller:
-    """The same for a key whose text was identified before."""
-    return _valid(key_cache.find(digest, lambda: _by_digest(digest)), now)
+async def aidentify(digest: bytes, secret: str | None = None, *, now: datetime) -> Caller:
+    """The same, by the digest; `secret` is None if the key's text was identified before."""
+    found = await key_cache.afind(digest, _read, digest, secret)
+    if not isinstance(found, Caller):
+        raise found()
+    if found.expires_at is not None and found.expires_at <= now and found.key_id is not None:
+        raise KeyExpired(found.key_id, found.expires_at)
+    return found
 
 
 def anonymous() -> Caller:
     """The caller without a key, with the limits of the tier `anonymous`."""
-    found = key_cache.find(_ANONYMOUS_DIGEST, _read_anonymous)
+    return complete(aanonymous())
+
+
+async def aanonymous() -> Caller:
+    """The same, awaited."""
+    found = await key_cache.afind(_ANONYMOUS_DIGEST, _read_anonymous)
     assert isinstance(found, Caller)
     return found
 
@@ -79,21 +83,9 @@ def _read_anonymous() -> Caller:
     return replace(keyless, rank=0, simulation_jobs=0, simulations_per_job=0)
 
 
-def _valid(found: key_cache.Found, now: datetime) -> Caller:
-    if not isinstance(found, Caller):
-        raise found()
-    if found.key_id is not None and found.expires_at is not None and found.expires_at <= now:
-        raise KeyExpired(found.key_id, found.expires_at)
-    return found
-
-
-def _read(secret: str, digest: bytes) -> key_cache.Found:
-    if not key_text.is_well_formed(secret):
+def _read(digest: bytes, secret: str | None) -> key_cache.Found:
+    if secret is not None and not key_text.is_well_formed(secret):
         raise KeyMalformed
-    return _by_digest(digest)
-
-
-def _by_digest(digest: bytes) -> key_cache.Found:
     key = store.key_by_digest(digest)
     if key is None:
         return KeyUnknown

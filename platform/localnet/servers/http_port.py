@@ -3,11 +3,9 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
-from webserver.lanes import Lane
 from webserver.limits import Limits
 from webserver.requests import Request
 from webserver.responses import Headers, Response
@@ -57,7 +55,7 @@ async def listening(
     limits = Limits(
         connections=_CONNECTIONS, body=max_body, bodies=1 << 30, is_proxy=lambda _address: True
     )
-    worker = Worker(_no_application, lane_of=_no_lane, limits=limits, at_once=at_once)
+    worker = Worker(limits=limits, at_once=at_once)
     serving = asyncio.create_task(worker.serve([listener]))
     try:
         yield int(listener.getsockname()[1])
@@ -71,11 +69,3 @@ def require_method(request: Request, name: str) -> None:
     """Raises the refusal of another method."""
     if request.method != name:
         raise Refusal(405, "405: Method Not Allowed", [("Allow", name)])
-
-
-def _no_application(_environ: dict[str, Any], _start: Callable[..., Any]) -> Iterable[bytes]:
-    raise AssertionError("answered at once")
-
-
-def _no_lane(_request: Request, _address: str) -> tuple[Lane, bytes]:
-    raise AssertionError("answered at once")

@@ -6,13 +6,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from websockets.utils import accept_key
-
 import localnet.methods.subscriptions  # noqa: F401  (registers the methods)
 from localnet.methods.table import Node
 from localnet.notifications import Listener, Notices, subscriptions
 from localnet.servers.envelopes import NotUtf8, respond
 from localnet.servers.http_port import Refusal, listening, require_method
+from webserver.handshakes import HandshakeRefused, require_handshake
 from webserver.paced_input import Share
 from webserver.requests import Request
 from webserver.responses import Response
@@ -20,6 +19,7 @@ from webserver.upgrades import Channel
 from webserver.websocket import WebSocket
 
 _TICK_SECONDS = 1.0
+_NO_ADDRESS = ("", 0)
 
 
 @asynccontextmanager
@@ -31,13 +31,11 @@ async def serve(node: Node, host: str, port: int) -> AsyncIterator[None]:
 
     def answer(request: Request) -> Response:
         require_method(request, "GET")
-        key = request.header(b"sec-websocket-key")
-        if not request.upgrades or not key or request.header(b"sec-websocket-version") != b"13":
-            raise Refusal(400, "400: expected a WebSocket")
-        headers = [("Sec-WebSocket-Accept", accept_key(key.decode("latin-1").strip()))]
-        return Response(
-            101, headers, upgrade=lambda channel: _Socket(channel, node, notices, sockets)
-        )
+        try:
+            require_handshake(request.environ(_NO_ADDRESS, _NO_ADDRESS))
+        except HandshakeRefused as refused:
+            raise Refusal(400, f"400: {refused}") from None
+        return Response(101, (), upgrade=lambda channel: _Socket(channel, node, notices, sockets))
 
     async with listening(answer, host, port):
         ticking = asyncio.create_task(_tick(sockets))

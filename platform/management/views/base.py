@@ -155,7 +155,7 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
         """Counts what the portal limits too, for a customer's token. Raises TooManyRequests."""
         if self.actor.member is not None:
             whose = f"customer {self.actor.customer_id}"
-            taken = windows.take(self.request, f"portal-{what}", whose, limit)
+            taken = windows.take(f"portal-{what}", whose, limit)
             if not taken.allowed:
                 raise TooManyRequests(taken, 1)
 

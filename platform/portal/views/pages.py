@@ -178,7 +178,7 @@ class _OverLimit(Exception):
 
 def count(request: HttpRequest, what: str, who: str, limit: Quota) -> None:
     """Counts an attempt of `who`; over the limit the response is the 429 page."""
-    taken = windows.take(request, f"portal-{what}", who, limit)
+    taken = windows.take(f"portal-{what}", who, limit)
     if not taken.allowed:
         raise _OverLimit(taken.retry_seconds)
 

@@ -1,5 +1,7 @@
 """manage.py serve: the web server, on every path of the service."""
 
+import os
+import signal
 import sys
 from argparse import ArgumentParser
 from typing import Any
@@ -8,6 +10,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from embedded import notify
+from embedded.processes import dies_with_parent
 from webserver.master import Master, listen
 
 
@@ -34,4 +38,18 @@ class Command(BaseCommand):
                 text = f"{host}:{number} cannot be listened on: {error.strerror}"
                 raise CommandError(text) from None
         connections.close_all()  # a worker must not speak on its parent's
-        sys.exit(Master(sockets, serving(workers), workers=workers).run())
+        die_with_master = dies_with_parent(signal.SIGTERM)
+
+        def in_worker() -> None:
+            if die_with_master is not None:
+                die_with_master()
+            os.environ.pop(notify.SOCKET, None)  # the supervisor hears the master alone
+
+        master = Master(
+            sockets,
+            serving(workers),
+            workers=workers,
+            on_progress=notify.progress,
+            in_worker=in_worker,
+        )
+        sys.exit(master.run())
