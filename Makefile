@@ -1,6 +1,7 @@
 # make run   the whole service on this machine        make test   the tests
 # make quick   the tests that need no service, and a smoke test through the endpoints
 .PHONY: run test quick bench soak clients real check protobuf image clean environment development
+.PHONY: clients-generate clients-build
 
 # One shell word list each, for what a caller wants to add: make test ARGS="tests/access -k rotation"
 ARGS ?=
@@ -38,9 +39,19 @@ quick: development
 soak: development
 	@.venv/bin/pytest -q -m "soak or hypothesis" --hypothesis-profile=random $(ARGS)
 
-# Other people's clients, each on its own stack, with its packages of the registries.
+# Other people's clients and ours, each on its own stack, with its packages of the registries.
 clients: development
 	@.venv/bin/pytest -q -m clients tests/clients/stacks $(ARGS)
+
+# Our own clients, made from the API's documents: after a change of a method, of a GET, of the
+# management API or of an error. A test holds that they are fresh.
+clients-generate: development
+	@.venv/bin/python clients/documents.py
+	@.venv/bin/python clients/python/generate.py
+
+# A wheel and a source distribution in clients/python/dist.
+clients-build: development
+	@.venv/bin/python -m build --quiet clients/python
 
 # A real validator beside the service, where there is one; docs/testing.md says how to get it.
 real: development
@@ -53,6 +64,7 @@ check: development
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
+	@.venv/bin/mypy --config-file clients/python/pyproject.toml
 	@# The warning it may give: no database is running to compare with, and none is needed.
 	@.venv/bin/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 

@@ -72,7 +72,7 @@ def test_a_first_transaction_lands(
 
 def test_a_first_transaction_takes_five_lines() -> None:
     (text,) = snippets(page("first-transaction"), "python")
-    body = text.partition("async def main() -> None:\n")[2].partition("\n\n")[0]
+    body = text.partition(" as tidemark:\n")[2]
     assert len(body.splitlines()) == 5
 
 

@@ -1,0 +1,1 @@
+"""Makes the client's types, methods and errors from `clients/documents`."""

@@ -1,0 +1,134 @@
+"""Calls, one at a time: sent, repeated where that helps, and read."""
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from tidemark._io_sync import HttpClient, exchange, sleep
+from tidemark.failures import Unreachable
+from tidemark.version import VERSION
+from tidemark.wire import (
+    Request,
+    Response,
+    answer_of,
+    pause_before,
+    read_as,
+    rpc_request,
+    rpc_result,
+    text_of,
+)
+
+
+class Caller:
+    """One key's connections to the service at `url`.
+
+    timeout_seconds: for each request
+    retry_seconds: for how long a call is repeated after 429, 502, 503, 504 and broken connections;
+      0 is never
+    """
+
+    def __init__(
+        self, url: str, key: str, *, timeout_seconds: float = 30.0, retry_seconds: float = 30.0
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"not the URL of a service: {url}")
+        self.url = url.rstrip("/")
+        self.key = key
+        self.timeout_seconds = timeout_seconds
+        self._retry_seconds = retry_seconds
+        self._http = HttpClient(
+            timeout=timeout_seconds, headers={"User-Agent": f"tidemark-python/{VERSION}"}
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def rpc(self, path: str, method: str, params: list[Any], result: Any) -> Any:
+        """Calls a JSON-RPC method → its result, of this type."""
+        response = self.send(rpc_request(path, method, params))
+        return read_as(result, rpc_result(response))
+
+    def get(self, path: str, result: Any, query: Mapping[str, str] | None = None) -> Any:
+        """GETs a path → its response, of this type."""
+        response = self.send(Request("GET", path, query or {}))
+        return read_as(result, answer_of(response), version=response.headers.get("ETag", ""))
+
+    def text(self, path: str, query: Mapping[str, str]) -> str:
+        """GETs a path → the text of its response."""
+        return text_of(self.send(Request("GET", path, query)))
+
+    def write(
+        self,
+        verb: str,
+        path: str,
+        result: Any,
+        body: Any = None,
+        *,
+        version: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """A write of the management API → its response, of this type. A POST takes effect once,
+        however often it is sent.
+        """
+        headers = {"If-Match": version} if version is not None else {}
+        if verb == "POST":
+            headers["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
+        request = Request(verb, path, body=body, headers=headers, repeatable=verb == "POST")
+        response = self.send(request)
+        return read_as(result, answer_of(response), version=response.headers.get("ETag", ""))
+
+    def pages(self, path: str, item: Any, query: Mapping[str, str]) -> Iterator[Any]:
+        """Every entry of a list of the management API, page by page."""
+        following = dict(query)
+        while True:
+            page = answer_of(self.send(Request("GET", path, following)))
+            for each in page["results"]:
+                yield read_as(item, each)
+            if not page.get("next"):
+                return
+            following = dict(httpx2.URL(page["next"]).params)
+
+    def send(self, request: Request) -> Response:
+        """Sends a request, again after a pause where that may help → the last response. Raises
+        Unreachable.
+        """
+        began = time.monotonic()
+        attempt = 0
+        while True:
+            response, failure = None, None
+            try:
+                response = exchange(self._http, self.url, request, self.key)
+            except httpx2.TransportError as error:
+                failure = Unreachable(f"{type(error).__name__}: {error}")
+                failure.__cause__ = error
+                is_sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+                pause = None if is_sent and not request.repeatable else pause_before(attempt, None)
+            else:
+                pause = pause_before(attempt, response)
+            if pause is None or time.monotonic() - began + pause > self._retry_seconds:
+                if response is None:
+                    raise failure or Unreachable()
+                return response
+            sleep(pause)
+            attempt += 1
+
+
+class Connected:
+    """A client of a service: a context manager that ends its connections."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def close(self) -> None:
+        self._caller.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,461 @@
+"""Generated types."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from tidemark.values import Resource
+
+
+class Alarm(Resource):
+    """A problem for the operator."""
+
+    acknowledged_at: datetime | None
+    acknowledged_by: str | None
+    began_at: datetime
+    """when the condition was seen first"""
+    closed_at: datetime | None
+    id: int
+    opened_at: datetime | None
+    rule: str
+    severity: Literal["critical", "warning"] | str
+    """
+    * `critical` - Critical
+    * `warning` - Warning
+    """
+    subject: str
+    """what it is about"""
+    text: str
+    """what is the matter, in words"""
+
+
+class ArchiveGap(Resource):
+    """Slots that are not stored, both ends included."""
+
+    cause: str
+    """stream_lost, follower_down, writes_missing, …"""
+    closed_at: datetime | None
+    closed_by: str
+    """What filled it, or proved it skipped"""
+    from_slot: int
+    history: list[dict[str, str]]
+    id: int
+    next_try_at: datetime | None
+    """Empty: at once"""
+    opened_at: datetime
+    state: Literal["open", "given_up", "closed"] | str
+    """
+    * `open` - open
+    * `given_up` - given_up
+    * `closed` - closed
+    """
+    status: str
+    to_slot: int
+    tries: int
+
+
+class AuditEntry(Resource):
+    """One action of staff, of a customer, or of a program with a root key."""
+
+    address: str | None
+    at: datetime
+    changes: dict[str, Any]
+    """{field: [before, after]}"""
+    digest: str
+    """SHA-256 over the entry before and this one's content"""
+    id: int
+    request_id: str
+    subject: str
+    subject_id: str
+    subject_type: str
+    """app.model"""
+    text: str
+    verb: str
+    """added, changed, deleted, signed in, …"""
+    who: str
+    """the user's name at the time"""
+
+
+class Counts(Resource):
+    """Calls by their kind: only `counted` ones count against a monthly limit."""
+
+    counted: int
+    failed: int
+    pushed: int
+    """notifications"""
+    refused: int
+
+
+class Coverage(Resource):
+    """The results of getLedgerCoverage and getRewindCoverage."""
+
+    archive: dict[str, Any]
+    ledger: dict[str, Any]
+
+
+class Customer(Resource):
+    """A holder of API keys."""
+
+    alert_mails: bool
+    """mail to the address above what concerns the keys: expiry, quota, suspension"""
+    created_at: datetime
+    email: str
+    """empty: none"""
+    id: int
+    name: str
+    notes: str
+
+
+class Delivery(Resource):
+    """One event for one webhook."""
+
+    about: str
+    at: datetime
+    delivered_at: datetime | None
+    due_at: datetime
+    """when the next attempt is due"""
+    id: int
+    kind: str
+    state: Literal["waiting", "delivered", "failed"] | str
+    """
+    * `waiting` - Waiting
+    * `delivered` - Delivered
+    * `failed` - given up
+    """
+    tries: int
+    """attempts since it was last queued"""
+    webhook: int
+
+
+class Invited(Resource):
+    """An invited member; `link` sets the password, and is null if it is being mailed."""
+
+    created_at: datetime
+    customer: int
+    email: str
+    id: int
+    link: str | None
+    role: Literal["owner", "reader"] | str
+    """
+    * `owner` - Owner
+    * `reader` - Reader
+    """
+    signed_in_at: datetime | None
+    state: str
+    """active, invited (without a password yet) or deactivated"""
+
+
+class IssuedKey(Resource):
+    """A new API key with its secret, which no other response has."""
+
+    calls_per_month: int | None
+    """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
+    created_at: datetime
+    customer: int
+    environment: str
+    expires_at: datetime | None
+    id: int
+    last_four: str
+    """how its secret ends"""
+    last_used_address: str | None
+    last_used_at: datetime | None
+    methods: list[str]
+    name: str
+    networks: list[str]
+    notes: str
+    prefix: str
+    """how its secret begins"""
+    revoked_at: datetime | None
+    rotated_from: int | None
+    rotated_to: int | None
+    scopes: list[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"] | str]
+    secret: str
+    state: Literal["active", "expiring", "suspended", "expired", "revoked"] | str
+    suspended_at: datetime | None
+    tier: str
+
+
+class Key(Resource):
+    """An API key, without its secret."""
+
+    calls_per_month: int | None
+    """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
+    created_at: datetime
+    customer: int
+    environment: str
+    expires_at: datetime | None
+    id: int
+    last_four: str
+    """how its secret ends"""
+    last_used_address: str | None
+    last_used_at: datetime | None
+    methods: list[str]
+    name: str
+    networks: list[str]
+    notes: str
+    prefix: str
+    """how its secret begins"""
+    revoked_at: datetime | None
+    rotated_from: int | None
+    rotated_to: int | None
+    scopes: list[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"] | str]
+    state: Literal["active", "expiring", "suspended", "expired", "revoked"] | str
+    suspended_at: datetime | None
+    tier: str
+
+
+class KeyCalls(Resource):
+    """Calls of one key; null: without a key."""
+
+    counts: Counts
+    key: int | None = None
+
+
+class LedgerGap(Resource):
+    """Slots that are not stored, both ends included."""
+
+    cause: str
+    """stream_lost, follower_down, writes_missing, …"""
+    closed_at: datetime | None
+    closed_by: str
+    """What filled it, or proved it skipped"""
+    from_slot: int
+    history: list[dict[str, str]]
+    id: int
+    next_try_at: datetime | None
+    """Empty: at once"""
+    opened_at: datetime
+    state: Literal["open", "given_up", "closed"] | str
+    """
+    * `open` - open
+    * `given_up` - given_up
+    * `closed` - closed
+    """
+    status: str
+    to_slot: int
+    tries: int
+
+
+class Member(Resource):
+    """A user of a customer's portal."""
+
+    created_at: datetime
+    customer: int
+    email: str
+    id: int
+    role: Literal["owner", "reader"] | str
+    """
+    * `owner` - Owner
+    * `reader` - Reader
+    """
+    signed_in_at: datetime | None
+    state: str
+    """active, invited (without a password yet) or deactivated"""
+
+
+class Method(Resource):
+    """Calls of one method with one outcome."""
+
+    calls: int
+    method: str
+    milliseconds: float
+    """mean duration"""
+    status: str
+    """`ok`, or the refusal's reason"""
+
+
+class Step(Resource):
+    """Calls of one step of time."""
+
+    counts: Counts
+    start: datetime
+
+
+class Submission(Resource):
+    """An accepted transaction and what became of it; final once `settledAt` is set."""
+
+    accepted_at: datetime
+    accepted_slot: int | None
+    bundle_id: str | None = None
+    commitment: str
+    err: Any
+    id: int
+    key: int | None
+    kind: Literal["transaction", "bundle", "sweep"] | str
+    """
+    * `transaction` - Transaction
+    * `bundle` - transaction of a bundle
+    * `sweep` - sweep of tips
+    """
+    reason: str
+    request_id: str
+    seen_at: datetime | None
+    sent_at: datetime | None
+    settled_at: datetime | None
+    signature: str
+    slot: int | None
+    state: Literal["received", "sent", "landed", "failed", "expired", "refused"] | str
+    """
+    * `received` - received
+    * `sent` - sent
+    * `landed` - landed
+    * `failed` - failed
+    * `expired` - expired
+    * `refused` - refused
+    """
+    tier: str
+    tip_address: str | None
+    tip_lamports: int | None
+    transaction_index: int | None
+    tries: int
+
+
+class Tier(Resource):
+    """A class of service; a limit of null is none."""
+
+    bundles_burst: int
+    """bundles that may come at once after a pause"""
+    bundles_per_second: float | None
+    """bundles per second; empty is unlimited"""
+    calls_per_month: int | None
+    """calls that one key may make in a calendar month (UTC); empty is no limit"""
+    id: int
+    landing_weight: int
+    """share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1"""
+    name: str
+    rank: int
+    """opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40"""
+    requests_burst: int
+    """calls that may come at once after a pause"""
+    requests_per_second: float | None
+    """calls per second; empty is unlimited"""
+    simulation_jobs: int
+    """batch simulation jobs of one key that may be open at once; 0 is none"""
+    simulations_per_job: int
+    """simulations that one batch job may ask for"""
+    stream_bytes_per_month: int | None
+    """bytes of notifications to one key in a calendar month (UTC); empty is no limit"""
+    stream_connections: int
+    """WebSockets that one key (or address without a key) may have open; 0 is none"""
+    stream_notifications_per_second: int | None
+    """notifications per second to one key, over ten seconds; empty is unlimited"""
+    stream_subscriptions: int
+    """subscriptions of one WebSocket"""
+    tip_fetches_burst: int
+    """tip-address fetches that may come at once after a pause"""
+    tip_fetches_daily_cap: int | None
+    """tip-address fetches a UTC day; empty is no cap"""
+    tip_fetches_per_second: float | None
+    """tip-address fetches per second; empty is unlimited"""
+
+
+class Tip(Resource):
+    """By how much one finalized transaction changed the balance of one of our addresses."""
+
+    address: str
+    id: int
+    is_static: bool
+    key: int | None
+    kind: Literal["tip", "sweep", "other"] | str
+    """
+    * `tip` - Tip
+    * `sweep` - Sweep
+    * `other` - Other
+    """
+    lamports: int
+    """negative where the address paid"""
+    recorded_at: datetime
+    signature: str
+    slot: int
+
+
+class TtlClass(Resource):
+    """How long tip addresses live, and how many are prepared."""
+
+    batch_size: int
+    """addresses per batch; a batch with none left before its window ends is closed"""
+    id: int
+    is_default: bool
+    """the class of a fetch without a TTL; exactly one class"""
+    ttl_seconds: int
+    """how long an address lives; a fetch takes the smallest class that is long enough"""
+    window_seconds: int
+    """how long addresses of one batch are issued before the next batch opens"""
+
+
+class Upstream(Resource):
+    """A service that sends to the leaders; only its host is shown, its URL may hold a key."""
+
+    broken_reason: str
+    broken_until: datetime | None
+    draining_since: datetime | None
+    host: str | None
+    """null: those of the followed chain"""
+    id: int
+    is_enabled: bool
+    kind: Literal["leaders", "node", "block_engine"] | str
+    """
+    * `leaders` - leaders, by TPU QUIC
+    * `node` - node, by JSON-RPC
+    * `block_engine` - block engine, for bundles
+    """
+    name: str
+    """callers choose by it; `bundle` is reserved"""
+    own_tip_lamports: int
+    """block engines: what we tip the engine ourselves, by a transaction of our own behind the bundle's; 0 leaves it to the bundle"""
+    tiers: list[str]
+    timeout_ms: int
+    weight: int
+    """of a hundred submissions that choose no upstream, so many go this way too"""
+
+
+class Usage(Resource):
+    """Calls in a span of time."""
+
+    by_key: list[KeyCalls]
+    counts: Counts
+    end: datetime
+    methods: list[Method]
+    start: datetime
+    step_seconds: int
+    steps: list[Step]
+
+
+class Webhook(Resource):
+    """An address that events are posted to; only its host is shown, its path may be a secret."""
+
+    created_at: datetime
+    customer: int | None
+    delivered_at: datetime | None
+    """last success"""
+    disabled_reason: str
+    failing_since: datetime | None
+    host: str
+    id: int
+    is_enabled: bool
+    kinds: list[str]
+    last_problem: str
+    """of the last attempt; empty: it succeeded"""
+    name: str
+    previous_until: datetime | None
+    """requests are signed with the previous secret too until then"""
+
+
+class WebhookWithSecret(Resource):
+    """A webhook with the secret (`whsec_…`) that verifies its requests."""
+
+    created_at: datetime
+    customer: int | None
+    delivered_at: datetime | None
+    """last success"""
+    disabled_reason: str
+    failing_since: datetime | None
+    host: str
+    id: int
+    is_enabled: bool
+    kinds: list[str]
+    last_problem: str
+    """of the last attempt; empty: it succeeded"""
+    name: str
+    previous_until: datetime | None
+    """requests are signed with the previous secret too until then"""
+    secret: str

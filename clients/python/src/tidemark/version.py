@@ -1,0 +1,3 @@
+"""Generated: the service's version."""
+
+VERSION = "0.9.0"

@@ -1,0 +1,35 @@
+"""The own tests and the README of clients/python, against a service that follows its localnet."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .chain_endpoints import until
+from .python_client import TESTS, own_tests, root_key_of
+from .service import Service
+from .test_readme import _is_stored, run, snippet
+
+PYTHON = Path(sys.executable)
+README = "clients/python/README.md"
+
+
+@pytest.fixture(scope="module")
+def root_key(followed: Service) -> str:
+    return root_key_of(followed, PYTHON)
+
+
+@pytest.mark.parametrize("file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.stem)
+def test_its_own_tests_pass(followed: Service, root_key: str, file: Path) -> None:
+    own_tests(PYTHON, followed, root_key, file, source=True)
+
+
+def test_its_readme_lands_reads_the_past_and_issues_keys(followed: Service, root_key: str) -> None:
+    land, past, keys = (snippet("python", followed, number, file=README) for number in range(3))
+    signature = run(followed, str(PYTHON), "-c", land).strip()
+    until(lambda: _is_stored(followed, signature), "the transaction stored")
+    account, *writes = run(followed, str(PYTHON), "-c", past, SIGNATURE=signature).splitlines()
+    assert account.split()[1] == "1000000000"
+    assert writes[0].split()[2] == signature
+    secret, names = run(followed, str(PYTHON), "-c", keys, TIDEMARK_ROOT_KEY=root_key).splitlines()
+    assert secret.startswith("tmk_") and names == "['trading', 'trading']"
