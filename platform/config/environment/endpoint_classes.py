@@ -27,6 +27,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ),
     "VERSION": "1",
     "DEFAULT_GENERATOR_CLASS": "reference.openapi.TypedGenerator",
+    "GET_MOCK_REQUEST": "reference.openapi.described_request",
     # In the order of the urls, and of the path's parts and the query.
     "SORT_OPERATIONS": False,
     "SORT_OPERATION_PARAMETERS": False,
