@@ -34,7 +34,7 @@ from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
-from webserver.requests import READ, WORKER
+from webserver.requests import CAME, READ, WORKER
 from webserver.responses import Response
 
 log = logging.getLogger(__name__)
@@ -159,6 +159,7 @@ class RpcEndpoint(Endpoint):
             request.client_address,
             meta,
             Budget(caller),
+            came_at=meta.get(CAME) or time.monotonic(),
         )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
         # A single call, for which the web server's loop may wait in place of this thread.

@@ -82,7 +82,7 @@ def answering(
         if not lane.has_room() or not lane.has_room_for(holder):
             return None
         turn = Turn(lane, holder, connection)
-    return head.answer(calls, turn, forwards=method is None)
+    return head.answer(calls, turn, came_at=request.came_at, forwards=method is None)
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class KnownHead:
     _is_narrow: bool = True
 
     async def answer(
-        self, calls: rpc.Requests, turn: "Turn | None", *, forwards: bool
+        self, calls: rpc.Requests, turn: "Turn | None", *, came_at: float, forwards: bool
     ) -> Response | None:
         """The response to the call, on the loop or in its `turn`; the fallback answers it if it
         `forwards`. None if the application is to answer it, or to refuse it.
@@ -195,7 +195,7 @@ class KnownHead:
                 refusal = error_of(error, request_id=identity, method=name, key_id=key_id, log=log)
                 return refused(refusal, observe, name).response(identity, taken)
         budget = Budget(caller)
-        call = Call(caller, self.host, now, identity, address, self.meta, budget)
+        call = Call(caller, self.host, now, identity, address, self.meta, budget, came_at=came_at)
         if forwards:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
