@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -128,3 +129,44 @@ def test_a_flood_of_one_tier_does_not_exclude_another(
     assert other.answer() is None
     refused = Counter(found and found["reason"] for each in flood for found in [each.answer()])
     assert refused["landing_behind"] > CONNECTIONS / 2
+
+
+def test_beside_many_slow_reads_each_submission_is_answered(
+    served: tuple[str, psutil.Process], submitters: Submitters, api_key: str
+) -> None:
+    """Reads in threads hold the interpreter's lock, which the event loop needs for each socket.
+    While ten submissions are answered each reader gets a few answers.
+    """
+    senders = submitters(api_key, 10)
+    calls = [{"jsonrpc": "2.0", "id": 1, "method": "getVersion"}] * 100
+    body, is_over, read = json.dumps(calls), threading.Event(), Counter[int]()
+
+    def read_on() -> None:
+        connection = http.client.HTTPConnection(served[0], timeout=PATIENCE_SECONDS)
+        headers = {"Authorization": api_key, "Content-Type": "application/json"}
+        while not is_over.is_set():
+            connection.request("POST", "/historical", body, headers)
+            response = connection.getresponse()
+            response.read()
+            read[response.status] += 1
+
+    readers = [threading.Thread(target=read_on) for _ in range(12)]
+    for each in readers:
+        each.start()
+    try:
+        wait(lambda: read[200] >= len(readers), "they read")
+        answers, reads = [], []
+        for _ in range(10):
+            before = read[200]
+            for each in senders:
+                each.send()
+            answers += [each.answer() for each in senders]
+            reads.append(read[200] - before)
+    finally:
+        is_over.set()
+        for each in readers:
+            each.join()
+    reasons = Counter(found and found["reason"] for found in answers)
+    assert set(reasons) <= {None, "landing_behind"}
+    assert reasons[None]
+    assert sorted(reads)[len(reads) // 2] <= 6 * len(readers)
