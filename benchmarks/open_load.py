@@ -13,8 +13,8 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Seconds from when each request was due to its answer; `late` is how late the load itself sent
-    at the 99th percentile.
+    """Seconds from when each request was due to its answer; at the 99th percentile, `late` is how
+    late the load itself sent, and `served` how long an answer took from then on.
     """
 
     count: int
@@ -22,6 +22,7 @@ class Latencies:
     p99: float
     slowest: float
     late: float
+    served: float
 
 
 class Requests(Protocol):
@@ -35,7 +36,7 @@ class _Connection:
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.due = 0.0
+        self.due = self.sent = 0.0
         self.number = 0
         self.received = b""
 
@@ -78,6 +79,7 @@ def send(
     busy: set[_Connection] = set()
     latencies: list[float] = []
     lateness: list[float] = []
+    served: list[float] = []
     begun = time.perf_counter() + 0.05
     following = 0
     while len(latencies) < len(requests):
@@ -85,8 +87,10 @@ def send(
         while following < len(requests) and free and now >= (due := begun + following / rate):
             connection = free.popleft()
             connection.due, connection.number = due, following
-            connection.socket.sendall(requests[following])
-            lateness.append(now - due)
+            request = requests[following]
+            connection.sent = time.perf_counter()
+            connection.socket.sendall(request)
+            lateness.append(connection.sent - due)
             busy.add(connection)
             following += 1
             now = time.perf_counter()
@@ -102,16 +106,19 @@ def send(
             if answer := connection.answer():
                 answered(connection.number, answer)
                 latencies.append(now - connection.due)
+                served.append(now - connection.sent)
                 busy.remove(connection)
                 free.append(connection)
     for connection in opened:
         connection.socket.close()
     latencies.sort()
     lateness.sort()
+    served.sort()
     return Latencies(
         count=len(latencies),
         p50=latencies[len(latencies) // 2],
         p99=latencies[int(len(latencies) * 0.99)],
         slowest=latencies[-1],
         late=lateness[int(len(lateness) * 0.99)],
+        served=served[int(len(served) * 0.99)],
     )

@@ -242,10 +242,10 @@ class QueueFull(NotAccepted):
 
 
 class LandingBehind(Refusal):
-    """The service would send the transaction too late, because earlier ones are not sent yet.
-    Nothing was queued: send the same transaction again in `retryAfterSeconds`. `found` is the age
-    of the oldest unsent submission and `maximum` the limit, in milliseconds; `unsent` is the number
-    of waiting ones.
+    """The service would send the transaction too late, because earlier ones are not sent yet, or
+    because it has waited for the web process itself. Nothing was queued: send the same transaction
+    again in `retryAfterSeconds`. `found` is the age of the oldest waiting submission and `maximum`
+    the limit, in milliseconds; `unsent` is the number of waiting ones.
     """
 
     status = 503
@@ -254,8 +254,8 @@ class LandingBehind(Refusal):
 
     def __init__(self, found: int, maximum: int, *, unsent: int, retry_seconds: int) -> None:
         super().__init__(
-            f"Landing is behind: {unsent} accepted submissions wait to be sent, the oldest for"
-            f" {found} ms. Nothing was queued: send the same one again in {retry_seconds} s",
+            f"Landing is behind: {unsent} other submissions wait, the longest wait is {found} ms."
+            f" Nothing was queued: send the same one again in {retry_seconds} s",
             data={
                 "found": found,
                 "maximum": maximum,

@@ -47,6 +47,7 @@ class Caller:
     suspended: bool = False
     expires_at: datetime | None = None
     tip_fetch_daily_cap: int | None = None
+    landing_weight: int = 1
     simulation_jobs: int = 0
     simulations_per_job: int = 0
     stream_connections: int = 0

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from socket import socket
@@ -21,6 +22,10 @@ from webserver.limits import Limits
 from webserver.load import Load
 from webserver.master import Place, Serve
 from webserver.worker import Worker, run_worker
+
+# How long a thread keeps the interpreter's lock from the event loop, which needs it once for each
+# socket that is ready: a few slow reads would else hold up all submissions.
+_SWITCH_SECONDS = 0.0005
 
 
 def limits(workers: int) -> Limits:
@@ -88,6 +93,7 @@ def serving(workers: int) -> Serve:
             place.progress()
             notify.progress()
 
+        sys.setswitchinterval(_SWITCH_SECONDS)
         # One that hangs before its first turn is to be known as well.
         heartbeats.beat_quietly("web")
         heartbeats.start("web", also=every_second, by_progress=True)

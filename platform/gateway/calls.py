@@ -29,6 +29,7 @@ class Call:
 
     `now` is an aware datetime, `address` the client's address as text, `meta` the WSGI environment
     of the head. `headers` of a method are added to the response of a call outside a batch.
+    `came_at` is the earliest time (monotonic) at which the request can have come.
     """
 
     caller: Caller
@@ -39,6 +40,7 @@ class Call:
     meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
     budget: Budget = field(default_factory=Budget)
     headers: dict[str, str] = field(default_factory=dict)
+    came_at: float = field(default_factory=time.monotonic)
 
     @property
     def query(self) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +33,7 @@ from gateway.views import Endpoint
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable
-from webserver.requests import READ, WORKER
+from webserver.requests import CAME, READ, WORKER
 from webserver.responses import Response
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,10 @@ class RpcEndpoint(Endpoint):
         entry, meta = self.entry, request.META
         sender, taken = entry.sender, entry.taken
         observe = self._observer()
-        call = Call(caller, sender.host, self.now, identity, sender.address, meta, Budget(caller))
+        call = Call(
+            *(caller, sender.host, self.now, identity, sender.address, meta, Budget(caller)),
+            came_at=meta.get(CAME) or time.monotonic(),
+        )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""
         # A single call, for which the web server's loop may wait in place of this thread.
         one = None

@@ -76,7 +76,7 @@ def answering(
         if not lane.has_room() or not lane.has_room_for(holder):
             return None
         turn = Turn(lane, holder, connection)
-    return head.answer(calls, turn, forwards=method is None)
+    return head.answer(calls, turn, came_at=request.came_at, forwards=method is None)
 
 
 @dataclass(slots=True)
@@ -144,7 +144,9 @@ class KnownHead:
     # The caller that may call every method: callers are compared by identity.
     _unrestricted: Caller | None = field(default=None, repr=False)
 
-    async def answer(self, calls: rpc.Requests, turn: "Turn | None", *, forwards: bool) -> Response:
+    async def answer(
+        self, calls: rpc.Requests, turn: "Turn | None", *, came_at: float, forwards: bool
+    ) -> Response:
         """The response to the call, on the loop or in its `turn`; the fallback answers it if it
         `forwards`.
         """
@@ -172,7 +174,10 @@ class KnownHead:
             return refused(refusal, observe, called).response(identity, entry.taken)
         observe.key_id, taken = caller.key_id, entry.taken
         budget = Budget(caller)
-        call = Call(caller, sender.host, now, identity, sender.address, self.meta, budget)
+        call = Call(
+            *(caller, sender.host, now, identity, sender.address, self.meta, budget),
+            came_at=came_at,
+        )
         if forwards:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)

@@ -123,6 +123,7 @@ class Connection(Reader):
             return
         self._ahead.append(item)
         if isinstance(item, Request):
+            item.came_at = self._worker.turns.came_at()
             self._ahead_bytes += len(item.body)
         # A request that is read with others is answered when that is paid for.
         waits = self._is_reading and (len(self._ahead) > 1 or isinstance(item, Request))

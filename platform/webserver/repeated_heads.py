@@ -26,7 +26,19 @@ class Repeats:
     def read(self, data: bytes) -> Request | None:
         """The request, where the data are a head again with a body and nothing more."""
         found = self._by_size.get(len(data))
-        return None if found is None else found.read(data)
+        if found is None or not data.startswith(found.head):
+            return None
+        like = found.request
+        return Request(
+            like.method,
+            like.path,
+            like.query,
+            like.version,
+            like.headers,
+            data[len(found.head) :],
+            length=like.length,
+            shared=like.shared,
+        )
 
     def keep(self, data: bytes, request: Request) -> None:
         """Remembers the head of the data that were read to the request, if it may be repeated."""
@@ -45,22 +57,6 @@ class _Repeat:
 
     head: bytes
     request: Request
-
-    def read(self, data: bytes) -> Request | None:
-        """The request of data that have as many bytes as the head and its body had."""
-        if not data.startswith(self.head):
-            return None
-        like = self.request
-        return Request(
-            like.method,
-            like.path,
-            like.query,
-            like.version,
-            like.headers,
-            data[len(self.head) :],
-            length=like.length,
-            shared=like.shared,
-        )
 
 
 def _repeat_of(data: bytes, request: Request) -> _Repeat | None:

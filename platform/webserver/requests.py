@@ -35,6 +35,7 @@ _COMMON: dict[str, Any] = {
 # on (webserver.upgrades). Under WORKER it finds the Worker that serves it, under READ what it read
 # of the body when it chose where the request runs. It puts True under KNOWN if it knows who sent
 # the request and limits them; what others take is charged to their address.
+# CAME is the request's `came_at`.
 CONTINUE = "webserver.continue"
 LATER = "webserver.later"
 SENT = "webserver.sent"
@@ -42,6 +43,7 @@ WORKER = "webserver.worker"
 UPGRADE = "webserver.upgrade"
 READ = "webserver.read"
 KNOWN = "webserver.known"
+CAME = "webserver.came"
 
 
 class Shared:
@@ -62,7 +64,8 @@ class Request:
     """One request. `path` and `query` are the two parts of the target, as they came. `length` is
     the body's as it was announced, -1 where it was not. `held` is the room of a large body: it is
     given back with the request. `upgrades`: it asks for WebSocket. `read` is what the application
-    read of the body. `share` is what was charged for it in advance.
+    read of the body. `share` is what was charged for it in advance. `came_at` is the earliest time
+    (monotonic) at which its last bytes can have come.
     """
 
     method: str = ""
@@ -78,6 +81,7 @@ class Request:
     read: Any = None
     shared: Shared | None = None
     share: Share | None = None
+    came_at: float = 0.0
 
     def header(self, name: bytes) -> bytes | None:
         """The value of the first header of that lower-case name."""
@@ -104,6 +108,7 @@ class Request:
                 shared.environ = self._environ(address, server)
             environ = shared.environ.copy()
         environ["wsgi.input"] = io.BytesIO(self.body)
+        environ[CAME] = self.came_at
         if self.read is not None:
             environ[READ] = self.read
         return environ

@@ -44,6 +44,7 @@ from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, KNOWN, LATER, SENT, UPGRADE, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
+from webserver.turns import Turns
 from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Worker:
         self.admission = Admission(self.limits)
         self.charges = Charges(lambda address: self.limits.is_proxy(address), client_of)
         self.unsent = Unsent(self.admission, self.limits)
+        self.turns = Turns()
         self.lane_of = lane_of or one_lane()
         self.lanes: set[Lane] = set()
         self.streams: set[asyncio.Task[None]] = set()

@@ -22,6 +22,7 @@ from gateway.transactions import Signed
 from priority.acceptance.foreseen import advice
 from priority.acceptance.nonces import require_usable
 from priority.acceptance.tips import Candidates, TipRules, candidates, first_good
+from priority.acceptance.working import at_work
 from priority.models import Submission
 from priority.refusals import (
     BlockhashExpired,
@@ -240,7 +241,8 @@ async def _offer(
     offered: Offered, *, now: int, most: int, limits: Limits
 ) -> tuple[Verdict, list[int]]:
     try:
-        return await offer(offered, now=now, most=most, limits=limits)
+        with at_work(offered.tier):
+            return await offer(offered, now=now, most=most, limits=limits)
     except script_socket.RedisSlow as slow:
         if not limits.slots:
             raise not_queued(slow) from None

@@ -17,7 +17,7 @@ from gateway.transactions import (
 from priority.acceptance import accepting
 from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
 from priority.methods.bundles import MOST_TRANSACTIONS
-from priority.methods.origins import bounds, named_in, origin_of, tier_of
+from priority.methods.origins import bounds, named_in, origin_of, require_prompt, tier_of
 from priority.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.methods.table import block_engine_methods, bundle_methods, upstream_node
 from priority.refusals import (
@@ -82,6 +82,7 @@ def send_bundle_to_engine(
 def _accept(
     call: Call, texts: Sequence[str], config: EncodingConfig | None
 ) -> tuple[str, list[Signed]]:
+    require_prompt(call)
     require_block_engine(tier_of(call))
     if not texts:
         raise BundleEmpty(MOST_TRANSACTIONS)

@@ -7,6 +7,7 @@ from solders.pubkey import Pubkey
 
 from chain.rent import rent_exempt
 from gateway.calls import Call
+from priority.acceptance import working
 from priority.acceptance.accepting import Bounds, Origin, Receipt
 from priority.acceptance.stalled_queue import limits
 from priority.acceptance.tips import TipRules
@@ -26,6 +27,14 @@ def origin_of(call: Call) -> Origin:
 def tier_of(call: Call) -> str:
     """The tier whose upstreams serve the call: its host's, or the key's own."""
     return call.host.tier or call.caller.tier
+
+
+def require_prompt(call: Call) -> None:
+    """Raises LandingBehind if the submission has waited for too long in this process: to be called
+    before it is read.
+    """
+    weight = call.caller.landing_weight
+    working.require_prompt(tier_of(call), weight, came_at=call.came_at, limits=limits())
 
 
 def bounds() -> Bounds:

@@ -21,7 +21,7 @@ from gateway.transactions import (
 )
 from jsonrpc.params import U64, Config
 from priority.acceptance.accepting import Wishes, accept_transaction
-from priority.methods.origins import bounds, named_in, origin_of, tier_of
+from priority.methods.origins import bounds, named_in, origin_of, require_prompt, tier_of
 from priority.methods.table import block_engine_transactions, landing_methods
 from priority.refusals import (
     BlockhashExpired,
@@ -117,6 +117,7 @@ async def send_transaction(call: Call, transaction: str, config: SendConfig) -> 
     config: how to send; `skipPreflight` must be in it
     returns: the transaction's signature
     """
+    require_prompt(call)
     if config.skip_preflight is not True:
         raise SkipPreflightRequired(config.skip_preflight)
     names = _names(call.query, config.only_upstreams)
@@ -136,6 +137,7 @@ async def send_to_engine(call: Call, transaction: str, config: EncodingConfig | 
     config: how it is written: base58 by default
     returns: the transaction's signature
     """
+    require_prompt(call)
     if _parameter(call.query, "bundleOnly")[-1:] == ["true"]:
         raise BundleOnlyNotServed
     encoding = None if config is None else config.encoding

@@ -104,6 +104,7 @@ def caller_of(key: ApiKey) -> Caller:
         suspended=key.suspended_at is not None,
         expires_at=key.expires_at,
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
+        landing_weight=key.tier.landing_weight,
         simulation_jobs=key.tier.simulation_jobs,
         simulations_per_job=key.tier.simulations_per_job,
         stream_connections=key.tier.stream_connections,

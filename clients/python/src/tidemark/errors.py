@@ -653,10 +653,11 @@ class KeyUnknown(TidemarkError):
 
 
 class LandingBehind(TidemarkError):
-    """The service would send the transaction too late, because earlier ones are not sent yet.
-    Nothing was queued: send the same transaction again in `retryAfterSeconds`. `found` is
-    the age of the oldest unsent submission and `maximum` the limit, in milliseconds;
-    `unsent` is the number of waiting ones.
+    """The service would send the transaction too late, because earlier ones are not sent yet,
+    or because it has waited for the web process itself. Nothing was queued: send the same
+    transaction again in `retryAfterSeconds`. `found` is the age of the oldest waiting
+    submission and `maximum` the limit, in milliseconds; `unsent` is the number of waiting
+    ones.
 
     Wait for `Retry-After` seconds and send it again: nothing was queued.
     """
