@@ -29,12 +29,7 @@ def statements(of_rows: str, of_all: str) -> Sequence[str]:
     """Those to run, in turn, until one is enough; `of_all` always is. It finds what is sealed too,
     and takes 35 µs more of PostgreSQL for what is not.
     """
-    return (of_all,) if expects_sealed() else (of_rows, of_all)
-
-
-def expects_sealed() -> bool:
-    """Whether a look-up begins with what is sealed."""
-    return _expected.is_sealed
+    return (of_all,) if _expected.is_sealed else (of_rows, of_all)
 
 
 def expect(*, sealed: bool) -> None:
