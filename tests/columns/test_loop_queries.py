@@ -1,6 +1,5 @@
 """Statements on an event loop, with a real server that fails, restarts and hangs."""
 
-import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -11,42 +10,13 @@ import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connection
 
-from columns import raw_queries
-from columns.loop_queries import LoopQueries
 from columns.raw_queries import afetch_all, afetch_one, fetch_one
 from columns.statements import MOST_PREPARED
 from eventloop.faces import complete, in_thread, is_on_loop, started, to_loop
-from tests.loop_calls import Loop
+from tests.loop_calls import Queries
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class Queries(Loop):
-    """With connections to the database."""
-
-    queries: LoopQueries
-
-    def __init__(self) -> None:
-        super().__init__(self._begin)
-
-    def _begin(self, running: asyncio.AbstractEventLoop) -> Callable[[], None]:
-        self.queries = LoopQueries(running)
-        raw_queries.on_loop = self.queries.execute
-        return self._finish
-
-    def _finish(self) -> None:
-        raw_queries.on_loop = None
-        self.queries.close()
-
-    def connected(self) -> None:
-        """Until statements go by the loop's own connections."""
-        for _ in range(600):
-            self.run(lambda: afetch_one("SELECT 1"))
-            if any(each.is_open for each in self.queries._pipelines):
-                return
-            threading.Event().wait(0.02)
-        raise AssertionError("no connection of the loop's own")
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def scrub(*, days: int = 0, now: datetime | None = None) -> list[LedgerDamage]:
         found += done.found
         if not LedgerScrub.objects.get().is_running:
             break
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
     return found
 
 
@@ -125,7 +125,7 @@ def test_it_comes_back_from_a_second_database(
             assert all(repairing.repair_from(each, copy, now=NOW) for each in found)
     assert set(LedgerDamage.objects.values_list("state", flat=True)) == {State.REPAIRED}
     assert scrub() == []
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
     assert reads() == before
 
 

@@ -40,9 +40,9 @@ def _nothing_cached(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for cache in ("recent_texts", "recent_opened", "recent_answers"):
         monkeypatch.setattr(getattr(text_caches, cache), "_capacity", 0)
     monkeypatch.setattr(frames.recent_frames, "_capacity", 0)
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
     yield
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
 
 
 def flip(table: str, column: str, byte: int = 40) -> None:
@@ -111,7 +111,7 @@ def test_frames_of_before_are_served(rpc: Rpc, signatures: list[str]) -> None:
 
 
 def _forget() -> None:
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
 
 
 def test_a_damaged_index_is_not_taken_for_an_absent_transaction(

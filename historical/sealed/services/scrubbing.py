@@ -165,7 +165,7 @@ def open_frame(
 
 def _dictionary(sealed_range: int) -> SegmentDictionary | Fault:
     """As the database has it now."""
-    sealed_blocks.dictionary.cache_clear()
+    sealed_blocks.recent_dictionaries.forget()
     try:
         return sealed_blocks.dictionary(sealed_range)
     except SealedDataDamaged:

@@ -1,5 +1,6 @@
 """Texts of stored blocks, sealed or not."""
 
+from eventloop.faces import complete, in_thread
 from historical.blocks import bodies as block_bodies
 from historical.blocks.services.text_caches import recent_opened
 from historical.blocks.store import blocks as store
@@ -12,26 +13,36 @@ class RecordingGone(Exception):
     """The block was recorded again, removed or sealed after its row was read."""
 
 
-def texts(
+async def atexts(
     number: int, sealed_range: int, first: int, end: int, frame: bytes | None = None
 ) -> bytes:
     """Texts of a frame of PackedTexts, joined by commas; `frame` if it was read already. Raises
     RecordingGone, SealedDataDamaged.
     """
     try:
-        found = recent_opened.find(number)
-        if not isinstance(found, OpenFrame):
-            frame = frames.sealed_frame(number) if frame is None else frame
-            if frame is None:
-                raise RecordingGone
-            found = OpenFrame(frame, sealed_blocks.dictionary(sealed_range))
-            recent_opened.keep(number, found)
-        return found.texts(first, end)
-    except RangeGone:
-        raise RecordingGone from None
+        return (await _opened(number, sealed_range, frame)).texts(first, end)
     except DamagedFrame as error:
         what = f"frame {number} of texts"
         raise sealed_blocks.damaged("texts", number, what, error) from None
+
+
+async def _opened(number: int, sealed_range: int, frame: bytes | None) -> OpenFrame:
+    """Raises RecordingGone, DamagedFrame, SealedDataDamaged."""
+    opened = recent_opened.find(number)
+    if isinstance(opened, OpenFrame):
+        return opened
+    frame = await frames.asealed_frame(number) if frame is None else frame
+    if frame is None:
+        raise RecordingGone
+    dictionary = sealed_blocks.recent_dictionaries.find(sealed_range)
+    if dictionary is None:
+        try:
+            dictionary = await in_thread(sealed_blocks.dictionary, sealed_range)
+        except RangeGone:
+            raise RecordingGone from None
+    opened = OpenFrame(frame, dictionary)
+    recent_opened.keep(number, opened)
+    return opened
 
 
 def stored_texts(row: SealedRow) -> bytes:
@@ -43,7 +54,8 @@ def stored_texts(row: SealedRow) -> bytes:
     for number, first, end in row.parts():
         if number not in read:
             raise RecordingGone
-        found.append(texts(number, row.sealed_range, first, end, read[number]))
+        place = number, row.sealed_range, first, end
+        found.append(complete(atexts(*place, read[number])))
     return b",".join(found)
 
 

@@ -7,19 +7,18 @@ from itertools import pairwise
 
 from django.conf import settings
 
-from columns.raw_queries import fetch_one
+from columns.raw_queries import afetch_one
 from historical.blocks.body_cache import BodyCache
-from historical.sealed.store import sealed_blocks
 
 recent_frames: BodyCache[bytes] = BodyCache(settings.LEDGER_CACHE_BYTES // 4)
 
 
-def frame(slot: int, recording: int, number: int) -> bytes | None:
+async def aframe(slot: int, recording: int, number: int) -> bytes | None:
     """One compressed frame of a block's body; None when that recording is gone."""
     key = (slot, recording, number)
     found = recent_frames.find(key)
     if found is None:
-        row = fetch_one(
+        row = await afetch_one(
             "SELECT substring(body FROM coalesce(frames[$2], 0) + 1"
             " FOR frames[$2 + 1] - coalesce(frames[$2], 0))"
             " FROM historical_block WHERE slot = $1 AND xmin::text::bigint = $3",
@@ -45,13 +44,15 @@ def keep_all(slot: int, recording: int, body: bytes, ends: Sequence[int]) -> Non
         recent_frames.keep((slot, recording, number), body[start:end])
 
 
-def sealed_frame(number: int) -> bytes | None:
+async def asealed_frame(number: int) -> bytes | None:
     """A frame of sealed blocks' texts; None when it is gone."""
     found = recent_frames.find(number)
     if found is None:
-        found = sealed_blocks.frames([number]).get(number)
-        if found is not None:
-            recent_frames.keep(number, found)
+        row = await afetch_one("SELECT frame FROM historical_packedtexts WHERE id = $1", number)
+        if row is None:
+            return None
+        found = bytes(row[0])
+        recent_frames.keep(number, found)
     return found
 
 

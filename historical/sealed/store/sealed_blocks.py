@@ -3,11 +3,11 @@
 import logging
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from historical.blocks.body_cache import BodyCache
 from historical.errors import SealedDataDamaged
 from historical.sealed.dictionary import DamagedDictionary, SegmentDictionary, opened
 from historical.sealed.entries import (
@@ -22,8 +22,8 @@ from shared_state import damage_reports
 
 log = logging.getLogger(__name__)
 
-# Of some 2 MB each at most.
-_DICTIONARIES = 8
+# Up to 2 MB each, by the number of the range, which no other range gets.
+recent_dictionaries: BodyCache[SegmentDictionary] = BodyCache(16_000_000)
 # Of an entry and its block: PostgreSQL opens no list of errors for one that has none.
 ERR = "{block}.errs[nullif(get_byte({entry}, 64) * 256 + get_byte({entry}, 65), 0)]"
 # An entry, its error and its memo, of the place `w` in a LATERAL query; no row unless it is sealed.
@@ -158,11 +158,12 @@ def frames(numbers: Sequence[int]) -> dict[int, bytes]:
     return {number: bytes(frame) for number, frame in rows}
 
 
-@lru_cache(maxsize=_DICTIONARIES)
 def dictionary(sealed_range: int) -> SegmentDictionary:
-    """Of the range of that number, which no other range gets. Raises SealedDataDamaged and
-    RangeGone.
-    """
+    """Of the range of that number. Raises SealedDataDamaged and RangeGone."""
+    return recent_dictionaries.get(sealed_range, lambda: _dictionary(sealed_range))
+
+
+def _dictionary(sealed_range: int) -> SegmentDictionary:
     row = fetch_one(
         "SELECT keys, dictionary FROM historical_sealedrange WHERE id = $1", sealed_range
     )

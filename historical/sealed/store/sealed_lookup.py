@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import afetch_all, fetch_all, fetch_one
 from columns.statements import Parameter
 from historical.sealed.entries import PackedEntries
 from historical.sealed.packed_index import DamagedBlock, SignatureIndex, signature_key
@@ -29,11 +29,6 @@ class _Expected:
 _expected = _Expected()
 
 
-def expects_sealed() -> bool:
-    """Whether a look-up begins with what is sealed."""
-    return _expected.is_sealed
-
-
 class Lookup:
     """The statements that look signatures up. Their rows have `columns`, `width` of them, of which
     the first is null for a signature `w` without a row `h`, and then the run of a candidate.
@@ -50,14 +45,12 @@ class Lookup:
         self.every = select.format(", p.removed, p.block", EVERY)
         self.both = select.format(", s.*", 1) + f" LEFT JOIN LATERAL ({candidate}) AS s ON true"
 
-    def read(self, *parameters: Parameter, read: list[Rows] | None = None) -> tuple[Rows, Rows]:
-        """The written rows, and those of `both` that have a candidate. `read` has what `rows` gave
-        a moment ago, and is taken once.
-        """
+    async def read(self, *parameters: Parameter) -> tuple[Rows, Rows]:
+        """The written rows, and those of `both` that have a candidate."""
         written: Rows = []
         sealed: Rows = []
-        for text in (self.both,) if expects_sealed() and not read else (self.rows, self.both):
-            found = read.pop() if read else fetch_all(text, *parameters)
+        for text in (self.both,) if _expected.is_sealed else (self.rows, self.both):
+            found = await afetch_all(text, *parameters)
             written = [row for row in found if row[0] is not None]
             sealed = [row for row in found if row[0] is None and row[self.width] is not None]
             if not sealed:

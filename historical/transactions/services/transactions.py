@@ -79,9 +79,7 @@ async def _answer(
     key = (row.slot, row.recording, row.position, encoding, max_version, wanted)
     text = recent_answers.find(key)
     if text is None:
-        stored = _remembered(row, found.frame)
-        if stored is None:
-            stored = await in_thread(_stored, row, found.frame)
+        stored = await _stored(row, found.frame)
         text = bytes(_entry(row, stored, encoding, max_version, wanted))
         recent_answers.keep(key, text)
     return Encoded(text)
@@ -98,7 +96,7 @@ def entry(
     callers that name the newest version they can read, where there is a meta.
     """
     try:
-        return _entry(row, _stored(row), encoding, max_version, wanted)
+        return _entry(row, complete(_stored(row)), encoding, max_version, wanted)
     except RecordingGone:
         raise why_no_block(row.slot) from None
 
@@ -124,39 +122,23 @@ def _entry(
     return Encoded(*with_place(text, slot=row.slot, index=row.position, block_time=row.block_time))
 
 
-def _stored(row: TransactionRow, frame: bytes | None = None) -> bytes:
+async def _stored(row: TransactionRow, frame: bytes | None = None) -> bytes:
     """The row's stored text; `frame` is the compressed frame that holds it, if it was read already.
     Raises RecordingGone, SealedDataDamaged.
     """
     if row.sealed_range is not None:
         place = row.frame, row.sealed_range, row.start, row.start + 1
-        return sealed_texts.texts(*place, frame)
-    found = _remembered(row, frame)
-    if found is None:
-        compressed = frames.frame(row.slot, row.recording, row.frame)
-        if compressed is None:
-            raise RecordingGone
-        found = _opened(row, compressed)
-    return found
-
-
-def _remembered(row: TransactionRow, frame: bytes | None) -> bytes | None:
-    """The row's stored text if it needs no query, and little work; None of a sealed one."""
-    if row.sealed_range is not None:
-        return None
+        return await sealed_texts.atexts(*place, frame)
     if frame is not None:
         return _text(row, block_bodies.open_frame(frame))
     key = (row.slot, row.recording, row.frame)
     texts = recent_opened.find(key)
-    if isinstance(texts, bytes):
-        return _text(row, texts)
-    compressed = frames.recent_frames.find(key)
-    return None if compressed is None else _opened(row, compressed)
-
-
-def _opened(row: TransactionRow, compressed: bytes) -> bytes:
-    texts = block_bodies.open_frame(compressed)
-    recent_opened.keep((row.slot, row.recording, row.frame), texts)
+    if not isinstance(texts, bytes):
+        compressed = await frames.aframe(*key)
+        if compressed is None:
+            raise RecordingGone
+        texts = block_bodies.open_frame(compressed)
+        recent_opened.keep(key, texts)
     return _text(row, texts)
 
 

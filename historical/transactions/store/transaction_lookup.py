@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import afetch_all, fetch_one, fetch_together
+from columns.raw_queries import fetch_one, fetch_together
 from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS
 from historical.sealed.packed_index import signature_key
@@ -20,7 +20,7 @@ from historical.sealed.store import (
     sealed_state,
 )
 from historical.sealed.store.sealed_blocks import SealedRow
-from historical.sealed.store.sealed_lookup import OF_CANDIDATE, Lookup, Rows, SealedTransaction
+from historical.sealed.store.sealed_lookup import OF_CANDIDATE, Lookup, SealedTransaction
 from historical.sealed.store.sealed_state import Moved, Sealed
 from historical.transactions.store.transactions import TransactionRow, places, sealed_row
 
@@ -88,44 +88,35 @@ def transaction(signature: bytes) -> Located | None:
 
 
 async def atransaction(signature: bytes) -> Located | None:
-    """The same, awaited; a thread reads what is sealed."""
+    """The same, awaited."""
     number = _places.now()
     found = None if number is None else _places.find(signature)
     if found is not None:
         return Located(found if isinstance(found, TransactionRow) else found[0].row(found[1]))
-    if is_clustered():
-        return await in_thread(_transaction_now, signature, number, [])
-    if sealed_lookup.expects_sealed():
-        return await in_thread(_transaction_now, signature, number, [])
-    rows = await afetch_all(_LOOKUP.rows, signature, signature_key(signature))
-    if rows[0][0] is None:
-        if rows[0][_LOOKUP.width] is None:
-            return None
-        return await in_thread(_transaction_now, signature, number, [rows])
-    located = _located(rows[0][: _LOOKUP.width])
-    if number is not None:
-        _places.keep(signature, located.row, number)
-        if _is_second(located.row, number):
-            await in_thread(_read_places, located.row, number)
-    return located
+    return await _read(signature, number)
 
 
 def transaction_now(signature: bytes) -> Located | None:
     """As the database has it, whatever is remembered. Raises SealedDataDamaged."""
-    return _transaction_now(signature, _places.now(), [])
+    return complete(_read(signature, _places.now()))
 
 
-def _transaction_now(signature: bytes, number: int | None, read: list[Rows]) -> Located | None:
-    """`read` has the rows of _LOOKUP, if they were read since the number."""
-    located = (
-        sealed_state.of_both(lambda: _read_apart(signature))
-        if is_clustered()
-        else sealed_state.of_one_version(lambda _: _read(signature, read))
-    )
+async def _read(signature: bytes, number: int | None) -> Located | None:
+    if is_clustered():
+        located: Located | None = await in_thread(
+            sealed_state.of_both, lambda: _read_apart(signature)
+        )
+    else:
+        try:
+            located = await _read_at_once(signature)
+        except Moved:
+            located = await in_thread(
+                sealed_state.of_one_version, lambda _: complete(_read_at_once(signature))
+            )
     if located is not None and number is not None:
         _places.keep(signature, located.row, number)
         if _is_second(located.row, number):
-            _read_places(located.row, number)
+            await in_thread(_read_places, located.row, number)
     return located
 
 
@@ -144,9 +135,9 @@ _LOOKUP = Lookup(
 )
 
 
-def _read(signature: bytes, read: list[Rows]) -> Located | None:
+async def _read_at_once(signature: bytes) -> Located | None:
     """Raises Moved, SealedDataDamaged."""
-    written, sealed = _LOOKUP.read(signature, signature_key(signature), read=read)
+    written, sealed = await _LOOKUP.read(signature, signature_key(signature))
     if written:
         return _located(written[0][: _LOOKUP.width])
     if not sealed:
@@ -154,13 +145,19 @@ def _read(signature: bytes, read: list[Rows]) -> Located | None:
     of_candidate = sealed[0][_LOOKUP.width + 1 :]
     at = None if of_candidate[0] is None else sealed_lookup.of_row(of_candidate)
     if at is None or at.signature != signature:
-        place = places([signature]).get(signature)
-        if place is None:
-            return None
-        at = sealed_lookup.transaction_at(place.slot, place.position)
-        if at is None:
-            raise Moved
-    return _located_sealed(at)
+        at = await in_thread(_at_place, signature)
+    return None if at is None else _located_sealed(at)
+
+
+def _at_place(signature: bytes) -> SealedTransaction | None:
+    """Of one with the key of another signature. Raises Moved, SealedDataDamaged."""
+    place = places([signature]).get(signature)
+    if place is None:
+        return None
+    at = sealed_lookup.transaction_at(place.slot, place.position)
+    if at is None:
+        raise Moved
+    return at
 
 
 def _read_apart(signature: bytes) -> Located | None:

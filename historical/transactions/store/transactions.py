@@ -1,13 +1,14 @@
 """Queries on transactions, whether their blocks are sealed or not."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import afetch_all, fetch_all, fetch_one, fetch_together
-from eventloop.faces import in_thread
+from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS
 from historical.sealed.entries import ENTRY_BYTES, SIGNATURE_BYTES
 from historical.sealed.packed_index import signature_key
@@ -18,7 +19,6 @@ from historical.sealed.store.sealed_lookup import (
     Candidate,
     Lookup,
     Place,
-    Rows,
     SealedTransaction,
 )
 from historical.sealed.store.sealed_state import VERSION_QUERY, Moved, Sealed
@@ -26,6 +26,8 @@ from historical.transactions.store import apart
 from historical.transactions.store.apart import ListedColumns, ListedRow
 
 _LOOKED_UP_AT_ONCE = 1_000
+# Their rows take some 100 µs to read.
+_MOST_ON_LOOP = 16
 
 
 class TransactionRow(NamedTuple):
@@ -124,7 +126,7 @@ def places(signatures: Sequence[bytes], *, but: tuple[int, int] = _NOWHERE) -> d
     found: dict[bytes, Place] = {}
     for at in range(0, len(signatures), _LOOKED_UP_AT_ONCE):
         some = signatures[at : at + _LOOKED_UP_AT_ONCE]
-        read = partial(_places_apart if is_clustered() else _places, some, but)
+        read = partial(_places_apart if is_clustered() else _places_at_once, some, but)
         found |= sealed_state.of_one_version(read)
     return found
 
@@ -145,29 +147,27 @@ _LOOKUP = Lookup(
 )
 
 
-def _places(
-    signatures: Sequence[bytes], but: tuple[int, int], _state: Callable[[], Sealed]
-) -> dict[bytes, Place]:
-    """All of one moment. Raises Moved."""
+async def _places(signatures: Sequence[bytes], but: tuple[int, int]) -> dict[bytes, Place]:
+    """All of one moment. Raises Moved, SealedDataDamaged."""
     keys = [signature_key(each) for each in signatures]
-    written, sealed = _LOOKUP.read(signatures, keys, *but)
-    found = _written_places(signatures, written)
+    written, sealed = await _LOOKUP.read(signatures, keys, *but)
+    found = {
+        signatures[number - 1]: Place(slot, position, err)
+        for slot, position, err, number, *_ in written
+    }
     for _, _, _, number, _, *of_candidate in sealed:
         signature = signatures[number - 1]
         place = sealed_lookup.place_of(signature, of_candidate)
         if place is None or place[:2] == but:
-            return _places_of_every_candidate(signatures, keys, but)
+            return await in_thread(_places_of_every_candidate, signatures, keys, but)
         found[signature] = place
     return found
 
 
-def _written_places(signatures: Sequence[bytes], rows: Rows) -> dict[bytes, Place]:
-    """Of rows of _LOOKUP."""
-    return {
-        signatures[number - 1]: Place(slot, position, err)
-        for slot, position, err, number, *_ in rows
-        if slot is not None
-    }
+def _places_at_once(
+    signatures: Sequence[bytes], but: tuple[int, int], _state: Callable[[], Sealed]
+) -> dict[bytes, Place]:
+    return complete(_places(signatures, but))
 
 
 def _places_of_every_candidate(
@@ -207,7 +207,7 @@ def _places_apart(
 
 async def astatuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | None]]:
     """Signature → (slot, err as JSON or None), for those that the ledger holds; all of one
-    moment. Awaited; a thread reads what is sealed.
+    moment. Awaited; a thread reads many.
     """
     number = _statuses.now()
     found: dict[bytes, tuple[int, str | None]] = {}
@@ -223,19 +223,15 @@ async def astatuses(signatures: list[bytes]) -> dict[bytes, tuple[int, str | Non
     if found and REMOVALS.read() != number:
         # What was remembered may have been removed before the others were read.
         found, read = {}, await _aplaces(signatures)
-    for signature, place in read.items():
-        found[signature] = (place.slot, place.err)
-        _statuses.keep(signature, (place.slot, place.err), number)
-    return found
+    statuses = {signature: (place.slot, place.err) for signature, place in read.items()}
+    _statuses.keep_all(statuses, number)
+    return found | statuses
 
 
 async def _aplaces(signatures: list[bytes]) -> dict[bytes, Place]:
-    at_once = len(signatures) <= _LOOKED_UP_AT_ONCE and not is_clustered()
-    if at_once and not sealed_lookup.expects_sealed():
-        keys = [signature_key(each) for each in signatures]
-        rows = await afetch_all(_LOOKUP.rows, signatures, keys, *_NOWHERE)
-        if all(run is None or slot is not None for slot, _, _, _, run in rows):
-            return _written_places(signatures, rows)
+    if len(signatures) <= _MOST_ON_LOOP and not is_clustered():
+        with suppress(Moved):
+            return await _places(signatures, _NOWHERE)
     return await in_thread(places, signatures)
 
 
