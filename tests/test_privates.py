@@ -37,8 +37,6 @@ LEFT = {
     "platform/gateway/answers.py": {"_store"},
     # The type has no other name.
     "platform/upstream/http/response.py": {"_Decompress"},
-    # redis-py has no way to cut a connection without waiting for it.
-    "platform/shared_state/redis_connections.py": {"_close", "_reader", "_writer"},
     # What makes a token void; Django gives no other place to add to it.
     "platform/staff/invitations.py": {"_make_hash_value"},
     # A model form validates its model: what has checked and written the order is `orders`.

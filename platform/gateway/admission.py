@@ -1,4 +1,4 @@
-"""The one way in: every request is admitted or refused here, however it came."""
+"""Every request is admitted or refused here, by whichever protocol it came."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

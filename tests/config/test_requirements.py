@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
 from packaging.requirements import Requirement
 
@@ -57,7 +57,11 @@ def _needs(wanted: Iterable[Requirement]) -> set[str]:
         if (name, extra) in found:
             continue
         found.add((name, extra))
-        for each in map(Requirement, requires(name) or ()):
+        try:
+            needed = requires(name) or []
+        except PackageNotFoundError:  # only an older Python than this one needs it
+            continue
+        for each in map(Requirement, needed):
             if each.marker is None or each.marker.evaluate({**_OLDEST, "extra": extra}):
                 waiting += [(_plain(each.name), one) for one in ("", *each.extras)]
     return {name for name, _ in found}

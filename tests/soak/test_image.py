@@ -18,13 +18,11 @@ BUILDAH = shutil.which("buildah")
 MOST_BYTES = 600_000_000
 NAMES = ("PORT", "LOCALNET_RPC_PORT", "LOCALNET_GEYSER_PORT", "LOCALNET_TPU_PORT")
 
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.skipif(
-        BUILDAH is None or "TIDEMARK_TEST_IMAGE" not in os.environ,
-        reason="needs buildah, and an image of `make image` that TIDEMARK_TEST_IMAGE names",
-    ),
-]
+pytestmark = pytest.mark.soak
+needs_image = pytest.mark.skipif(
+    BUILDAH is None or "TIDEMARK_TEST_IMAGE" not in os.environ,
+    reason="needs buildah, and an image of `make image` that TIDEMARK_TEST_IMAGE names",
+)
 
 
 def buildah(*arguments: str) -> str:
@@ -42,6 +40,7 @@ def container() -> Iterator[str]:
     buildah("rm", name)
 
 
+@needs_image
 def test_the_image_is_small_and_has_no_tests(container: str) -> None:
     root = Path(buildah("mount", container))
     folder = root / "opt" / "tidemark"
@@ -61,11 +60,13 @@ def test_the_image_is_small_and_has_no_tests(container: str) -> None:
         buildah("umount", container)
 
 
+@needs_image
 def test_a_process_of_it_has_no_privileges(container: str) -> None:
     said = buildah("run", "--isolation", "chroot", container, "--", "id", "-u")
     assert said == "10001"
 
 
+@needs_image
 def test_the_whole_service_runs_from_it(container: str, tmp_path: Path) -> None:
     ports = dict(zip(NAMES, free_ports(len(NAMES)), strict=True))
     options = [each for name, port in ports.items() for each in ("--env", f"{name}={port}")]
