@@ -48,10 +48,12 @@ clients: development
 clients-generate: development
 	@.venv/bin/python clients/documents.py
 	@.venv/bin/python clients/python/generate.py
+	@cd clients/typescript && npm ci --ignore-scripts --omit=optional && npm run -s generate
 
-# A wheel and a source distribution in clients/python/dist.
+# A wheel and a source distribution in clients/python/dist, and clients/typescript/tidemark-*.tgz.
 clients-build: development
 	@.venv/bin/python -m build --quiet clients/python
+	@cd clients/typescript && npm ci --ignore-scripts --omit=optional && npm pack
 
 # A real validator beside the service, where there is one; docs/testing.md says how to get it.
 real: development
