@@ -273,10 +273,11 @@ export class KeySuspended extends TidemarkError {}
  * service, or ask for a new one. */
 export class KeyUnknown extends TidemarkError {}
 
-/** The service would send the transaction too late, because earlier ones are not sent yet. Nothing
- * was queued: send the same transaction again in `retryAfterSeconds`. `found` is the age of the
- * oldest unsent submission and `maximum` the limit, in milliseconds; `unsent` is the number of
- * waiting ones. Wait for `Retry-After` seconds and send it again: nothing was queued. */
+/** The service would send the transaction too late, because earlier ones are not sent yet, or
+ * because it has waited for the web process itself. Nothing was queued: send the same transaction
+ * again in `retryAfterSeconds`. `found` is the age of the oldest waiting submission and `maximum`
+ * the limit, in milliseconds; `unsent` is the number of waiting ones. Wait for `Retry-After`
+ * seconds and send it again: nothing was queued. */
 export class LandingBehind extends TidemarkError {}
 
 /** The submission is accepted, but no lander is running. It is kept, and sent once a lander runs.
