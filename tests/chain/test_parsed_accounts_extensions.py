@@ -160,6 +160,18 @@ OF_MINTS: list[tuple[int, bytes, str, dict[str, Any] | None]] = [
             "newMultiplierEffectiveTimestamp": -50,
         },
     ),
+    # As rustc 1.95 prints them: of two texts that are equally near, the one farther from zero.
+    (
+        25,
+        A + struct.pack("<dqd", 1.25003814697265625, 0, -1.25003814697265625),
+        "scaledUiAmountConfig",
+        {
+            "authority": A58,
+            "multiplier": "1.2500381469726563",
+            "newMultiplier": "-1.2500381469726563",
+            "newMultiplierEffectiveTimestamp": 0,
+        },
+    ),
     (26, A + b"\x05", "pausableConfig", {"authority": A58, "paused": True}),
     (28, NONE, "permissionedBurnConfig", {"authority": None}),
 ]

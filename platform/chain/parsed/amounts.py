@@ -1,10 +1,13 @@
 """Token amounts as the node shows them."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from chain.parsed.cursor import Cursor
 from chain.units import U64_MAX
+
+# More than any float has.
+_EXACT_DIGITS = 1_100
 
 
 def ui_amount(amount: int, decimals: int) -> dict[str, Any]:
@@ -30,7 +33,13 @@ def float_text(number: float) -> str:
         return "NaN"
     if number in (float("inf"), float("-inf")):
         return "inf" if number > 0 else "-inf"
-    return format(Decimal(repr(number)), "f").removesuffix(".0")
+    with localcontext(prec=_EXACT_DIGITS):
+        shortest, exact = Decimal(repr(number)), Decimal(number)
+        unit = Decimal(1).scaleb(int(shortest.as_tuple().exponent))
+        # Of two texts that are equally near Python takes the even one, Rust the farther from 0.
+        if 2 * (abs(exact) - abs(shortest)) == unit:
+            shortest += unit.copy_sign(exact)
+    return format(shortest, "f").removesuffix(".0")
 
 
 def _trimmed(amount: int, decimals: int) -> str:
