@@ -43,6 +43,8 @@ def _openrpc() -> dict[str, Any]:
         }
         for method in whole["methods"]
     ]
+    # A table has its methods in the order in which their modules were imported.
+    methods.sort(key=lambda each: (each["x-path"], each["name"]))
     return {"methods": methods, "components": {"schemas": whole["components"]["schemas"]}}
 
 

@@ -143,7 +143,7 @@ def joined(node: RecordedNode, before: int) -> bool:
     asked = node.subscribed[before:]
     oldest = node._first_available()
     return any(
-        oldest is None or not each.HasField("from_slot") or each.from_slot >= oldest
+        not each.HasField("from_slot") or (oldest is not None and each.from_slot >= oldest)
         for each in asked
     )
 

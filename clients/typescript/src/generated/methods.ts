@@ -6,9 +6,10 @@ import type * as types from "./types.js";
 
 /** The methods of `/`. */
 export type NodeApi = {
-  /** The caller with its rights, limits and remaining quota. It needs no scope and costs one
-   * request. It is served at every path. */
-  whoami(): types.WhoAmI;
+  /** Whether the node that is followed keeps up with the chain. Errors of its own:
+   * `no_upstream_node`, `node_behind`, `upstream_answer_too_large`, `upstream_answer_unreadable`,
+   * `upstream_busy`, `upstream_timeout`, `upstream_unreachable`. */
+  getHealth(): "ok";
 
   /** What up to four transactions would do one after the other, on the newest state or at a position
    * in the past. Nothing is sent, and none of them has to tip. The first failure is the last that
@@ -24,14 +25,21 @@ export type NodeApi = {
    * `writes_incomplete`. */
   simulateBundle(bundle: types.FlatBundle, config?: types.BundleConfig): types.SimulatedBundle;
 
-  /** Whether the node that is followed keeps up with the chain. Errors of its own:
-   * `no_upstream_node`, `node_behind`, `upstream_answer_too_large`, `upstream_answer_unreadable`,
-   * `upstream_busy`, `upstream_timeout`, `upstream_unreachable`. */
-  getHealth(): "ok";
+  /** The caller with its rights, limits and remaining quota. It needs no scope and costs one
+   * request. It is served at every path. */
+  whoami(): types.WhoAmI;
 };
 
 /** The methods of `/priority`. */
 export type PriorityApi = {
+  /** What became of a transaction that your keys submitted here, with every attempt. Errors of its
+   * own: `fates_unavailable`, `signature_unknown`. */
+  getTransactionFate(signature: string): types.Fate;
+
+  /** What became of many transactions that your keys submitted here, without their attempts. Errors
+   * of its own: `fates_unavailable`, `too_many_fates`. */
+  getTransactionFates(signatures: readonly (string)[]): (types.Fate | null)[];
+
   /** Lands a signed transaction that tips: it is written down, and sent to the next leaders, to
    * nodes and to block engines at once, again and again, until it is in a block or never can be.
    * The answer means accepted, not landed: ask getTransactionFate. The same transaction again
@@ -43,18 +51,14 @@ export type PriorityApi = {
    * `tip_too_small`, `transaction_too_large`, `transaction_undecodable`, `unknown_upstream`,
    * `unsupported_version`, `upstreams_unread`. */
   sendTransaction(transaction: string, config: types.SendConfig): string;
-
-  /** What became of a transaction that your keys submitted here, with every attempt. Errors of its
-   * own: `fates_unavailable`, `signature_unknown`. */
-  getTransactionFate(signature: string): types.Fate;
-
-  /** What became of many transactions that your keys submitted here, without their attempts. Errors
-   * of its own: `fates_unavailable`, `too_many_fates`. */
-  getTransactionFates(signatures: readonly (string)[]): (types.Fate | null)[];
 };
 
 /** The methods of `/bundle`. */
 export type BundleApi = {
+  /** What became of a bundle that your keys submitted here, and of its transactions. Errors of its
+   * own: `bundle_id_malformed`, `bundle_unknown`, `fates_unavailable`. */
+  getBundleFate(bundle: string | readonly (string)[]): types.BundleFate;
+
   /** Where bundles landed, as a block engine answers. Errors of its own: `bundle_id_malformed`,
    * `fates_unavailable`, `too_many_bundles`. */
   getBundleStatuses(bundles: readonly (string | readonly (string)[])[]): types.LandedBundles;
@@ -77,23 +81,16 @@ export type BundleApi = {
    * `tip_too_small`, `transaction_too_large`, `transaction_undecodable`, `unsupported_version`,
    * `upstreams_unread`. */
   sendBundle(transactions: readonly (string)[], config?: types.EncodingConfig): string[];
-
-  /** What became of a bundle that your keys submitted here, and of its transactions. Errors of its
-   * own: `bundle_id_malformed`, `bundle_unknown`, `fates_unavailable`. */
-  getBundleFate(bundle: string | readonly (string)[]): types.BundleFate;
 };
 
 /** The methods of `/historical`. */
 export type HistoricalApi = {
-  /** A transaction, and what it did. Errors of its own: `base58_unsupported`, `block_cleaned_up`,
-   * `block_not_available`, `commitment_unsupported`, `min_context_slot_not_reached`,
-   * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`,
-   * `sealed_data_damaged`, `slot_missing`, `slot_skipped`, `unsupported_transaction_version`. */
-  getTransaction(signature: string, config?: "binary" | "base64" | "base58" | "json" | "jsonParsed" | types.TransactionConfig): types.TransactionEntry | null;
-
-  /** What became of transactions, by their signatures. Errors of its own:
-   * `min_context_slot_not_reached`, `sealed_data_damaged`, `too_many_signatures`. */
-  getSignatureStatuses(signatures: readonly (string)[], config?: types.StatusesConfig): types.SignatureStatuses;
+  /** A transaction in words and figures: instructions decoded and nested, transfers, balances, fees,
+   * tips, compute units, and why it failed. No method of the standard node. Errors of its own:
+   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
+   * `min_context_slot_not_reached`, `remote_history_busy`, `remote_history_damaged`,
+   * `remote_history_unavailable`, `sealed_data_damaged`, `slot_missing`, `slot_skipped`. */
+  explainTransaction(signature: string, config?: types.ContextConfig): types.ExplainedTransaction | null;
 
   /** A block with its transactions and rewards. A slot without a block is an error that says whether
    * the leader made none, or the ledger does not have it. Errors of its own: `base58_unsupported`,
@@ -102,6 +99,11 @@ export type HistoricalApi = {
    * `remote_history_unavailable`, `sealed_data_damaged`, `slot_missing`, `slot_skipped`,
    * `unsupported_transaction_version`. */
   getBlock(slot: bigint | number, config?: "binary" | "base64" | "base58" | "json" | "jsonParsed" | types.BlockConfig): types.Block;
+
+  /** When a block was made, as its validators estimated it. Errors of its own: `block_cleaned_up`,
+   * `block_not_available`, `remote_history_busy`, `remote_history_damaged`,
+   * `remote_history_unavailable`, `slot_missing`, `slot_skipped`. */
+  getBlockTime(slot: bigint | number): bigint | null;
 
   /** Which slots of a range hold a block. The header `X-Ledger-Gaps` names slots between them that
    * the ledger does not have, though they may hold one. Errors of its own:
@@ -115,28 +117,6 @@ export type HistoricalApi = {
    * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`. */
   getBlocksWithLimit(startSlot: bigint | number, limit: bigint | number, config?: types.BlocksConfig): (bigint)[];
 
-  /** Transactions that name an address or look it up, newest first. For the next page give the last
-   * signature as `before`. Errors of its own: `commitment_unsupported`,
-   * `filter_transaction_not_found`, `limit_invalid`, `min_context_slot_not_reached`,
-   * `sealed_data_damaged`. */
-  getSignaturesForAddress(address: Address, config?: types.AddressConfig): (types.AddressSignature)[];
-
-  /** Transactions that name an address or look it up, filtered, in either order, page by page, and
-   * whole if you like. Errors of its own: `bad_pagination_token`, `base58_unsupported`,
-   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-   * `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`, `slot_missing`,
-   * `slot_skipped`, `unsupported_transaction_version`. */
-  getTransactionsForAddress(address: Address, config?: types.AddressTransactionsConfig): types.AddressTransactions;
-
-  /** The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
-   * ahead. Errors of its own: `ledger_empty`, `min_context_slot_not_reached`. */
-  getSlot(config?: types.ContextConfig): bigint;
-
-  /** When a block was made, as its validators estimated it. Errors of its own: `block_cleaned_up`,
-   * `block_not_available`, `remote_history_busy`, `remote_history_damaged`,
-   * `remote_history_unavailable`, `slot_missing`, `slot_skipped`. */
-  getBlockTime(slot: bigint | number): bigint | null;
-
   /** The lowest slot that is served: of the ledger, or of the remote history below it. Errors of its
    * own: `ledger_empty`, `remote_history_busy`, `remote_history_damaged`,
    * `remote_history_unavailable`. */
@@ -146,25 +126,53 @@ export type HistoricalApi = {
    * archive. No method of the standard node. Errors of its own: `empty_range`. */
   getLedgerCoverage(config?: types.CoverageConfig): types.LedgerCoverage;
 
-  /** A transaction in words and figures: instructions decoded and nested, transfers, balances, fees,
-   * tips, compute units, and why it failed. No method of the standard node. Errors of its own:
-   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
-   * `min_context_slot_not_reached`, `remote_history_busy`, `remote_history_damaged`,
-   * `remote_history_unavailable`, `sealed_data_damaged`, `slot_missing`, `slot_skipped`. */
-  explainTransaction(signature: string, config?: types.ContextConfig): types.ExplainedTransaction | null;
+  /** What became of transactions, by their signatures. Errors of its own:
+   * `min_context_slot_not_reached`, `sealed_data_damaged`, `too_many_signatures`. */
+  getSignatureStatuses(signatures: readonly (string)[], config?: types.StatusesConfig): types.SignatureStatuses;
+
+  /** Transactions that name an address or look it up, newest first. For the next page give the last
+   * signature as `before`. Errors of its own: `commitment_unsupported`,
+   * `filter_transaction_not_found`, `limit_invalid`, `min_context_slot_not_reached`,
+   * `sealed_data_damaged`. */
+  getSignaturesForAddress(address: Address, config?: types.AddressConfig): (types.AddressSignature)[];
+
+  /** The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
+   * ahead. Errors of its own: `ledger_empty`, `min_context_slot_not_reached`. */
+  getSlot(config?: types.ContextConfig): bigint;
+
+  /** A transaction, and what it did. Errors of its own: `base58_unsupported`, `block_cleaned_up`,
+   * `block_not_available`, `commitment_unsupported`, `min_context_slot_not_reached`,
+   * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`,
+   * `sealed_data_damaged`, `slot_missing`, `slot_skipped`, `unsupported_transaction_version`. */
+  getTransaction(signature: string, config?: "binary" | "base64" | "base58" | "json" | "jsonParsed" | types.TransactionConfig): types.TransactionEntry | null;
+
+  /** Transactions that name an address or look it up, filtered, in either order, page by page, and
+   * whole if you like. Errors of its own: `bad_pagination_token`, `base58_unsupported`,
+   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
+   * `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`, `slot_missing`,
+   * `slot_skipped`, `unsupported_transaction_version`. */
+  getTransactionsForAddress(address: Address, config?: types.AddressTransactionsConfig): types.AddressTransactions;
 };
 
 /** The methods of `/rewind`. */
 export type RewindApi = {
-  /** What a transaction would have done at a position in the past, on other state if you like, and
-   * whether the ledger proves the answer. A transaction of the ledger is run again by its own text.
-   * Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-   * `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`, `filtered_account`,
-   * `override_without_effect`, `pre_state_too_new`, `simulation_timeout`, `slot_in_archive_gap`,
-   * `slot_too_new`, `slot_too_old`, `state_not_recorded`, `too_many_accounts`,
-   * `too_many_addresses`, `transaction_index_out_of_range`, `transaction_too_large`,
-   * `transaction_undecodable`, `unknown_signature`, `unsupported_version`, `writes_incomplete`. */
-  simulateHistoricalTransaction(transaction: string, config: types.SimulationConfig): types.Simulation;
+  /** Calls a job of yours off: it does nothing more, and what it has done stays. Errors of its own:
+   * `job_not_found`. */
+  cancelSimulationJob(jobId: string): types.Job;
+
+  /** Every write to an account in a range of slots, newest first, one page at a time: what it was
+   * afterwards, and which transaction wrote it. Errors of its own: `archive_damaged`,
+   * `archive_store_unavailable`, `bad_cursor`, `bad_limit`, `bad_position`,
+   * `data_too_long_for_base58`, `empty_range`, `encoding_required`, `slice_of_parsed_data`,
+   * `slot_too_new`, `slot_too_old`, `transaction_index_out_of_range`, `two_starts`,
+   * `unknown_signature`. */
+  getAccountChanges(pubkey: Address, config: types.ChangesConfig): types.AccountChanges;
+
+  /** An account at two positions, in whatever order of time, and what differs from A to B. Errors of
+   * its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`, `bad_position`,
+   * `data_too_long_for_base58`, `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`,
+   * `slot_too_old`, `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
+  getAccountDiff(pubkey: Address, config: types.DiffConfig): types.AccountDiff;
 
   /** An account as it was at any position in the past. Errors of its own: `accounts_too_large`,
    * `archive_damaged`, `archive_store_unavailable`, `bad_position`, `data_too_long_for_base58`,
@@ -179,32 +187,9 @@ export type RewindApi = {
    * `writes_incomplete`. */
   getMultipleAccounts(pubkeys: readonly (Address)[], config: types.AccountConfig): types.MultipleAccounts;
 
-  /** An account at two positions, in whatever order of time, and what differs from A to B. Errors of
-   * its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`, `bad_position`,
-   * `data_too_long_for_base58`, `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`,
-   * `slot_too_old`, `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
-  getAccountDiff(pubkey: Address, config: types.DiffConfig): types.AccountDiff;
-
-  /** Every write to an account in a range of slots, newest first, one page at a time: what it was
-   * afterwards, and which transaction wrote it. Errors of its own: `archive_damaged`,
-   * `archive_store_unavailable`, `bad_cursor`, `bad_limit`, `bad_position`,
-   * `data_too_long_for_base58`, `empty_range`, `encoding_required`, `slice_of_parsed_data`,
-   * `slot_too_new`, `slot_too_old`, `transaction_index_out_of_range`, `two_starts`,
-   * `unknown_signature`. */
-  getAccountChanges(pubkey: Address, config: types.ChangesConfig): types.AccountChanges;
-
   /** How far the archive reaches, and which slots of a window are missing. Errors of its own:
    * `empty_range`. */
   getRewindCoverage(config?: types.CoverageConfig): types.RewindCoverage;
-
-  /** Hands in many simulations at once; they run in the background, in order. It needs a key. Errors
-   * of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`, `bad_override`,
-   * `bad_position`, `base58_not_supported`, `client_reference_taken`, `empty_range`,
-   * `override_without_effect`, `pre_state_too_new`, `slot_too_new`, `slot_too_old`,
-   * `too_many_accounts`, `too_many_addresses`, `too_many_jobs`, `too_many_simulations`,
-   * `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
-   * `unknown_signature`, `unsupported_version`. */
-  submitSimulationJob(spec: types.JobSpec): types.Submitted;
 
   /** How far a job of yours is. Errors of its own: `job_not_found`. */
   getSimulationJob(jobId: string): types.Job;
@@ -214,13 +199,28 @@ export type RewindApi = {
    * `results_expired`, `simulation_lost`, `unknown_signature`. */
   getSimulationJobResults(jobId: string, config?: types.ResultsConfig): types.ResultPage;
 
-  /** Calls a job of yours off: it does nothing more, and what it has done stays. Errors of its own:
-   * `job_not_found`. */
-  cancelSimulationJob(jobId: string): types.Job;
-
   /** What the hash of a slot's bank is made of, and the votes for it: everything that a check
    * without this service needs. Errors of its own: `slot_too_new`, `slot_too_old`, `slot_unproven`. */
   getSlotProof(slot: bigint | number, config?: types.SlotProofConfig): types.ProvenSlot;
+
+  /** What a transaction would have done at a position in the past, on other state if you like, and
+   * whether the ledger proves the answer. A transaction of the ledger is run again by its own text.
+   * Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
+   * `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`, `filtered_account`,
+   * `override_without_effect`, `pre_state_too_new`, `simulation_timeout`, `slot_in_archive_gap`,
+   * `slot_too_new`, `slot_too_old`, `state_not_recorded`, `too_many_accounts`,
+   * `too_many_addresses`, `transaction_index_out_of_range`, `transaction_too_large`,
+   * `transaction_undecodable`, `unknown_signature`, `unsupported_version`, `writes_incomplete`. */
+  simulateHistoricalTransaction(transaction: string, config: types.SimulationConfig): types.Simulation;
+
+  /** Hands in many simulations at once; they run in the background, in order. It needs a key. Errors
+   * of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`, `bad_override`,
+   * `bad_position`, `base58_not_supported`, `client_reference_taken`, `empty_range`,
+   * `override_without_effect`, `pre_state_too_new`, `slot_too_new`, `slot_too_old`,
+   * `too_many_accounts`, `too_many_addresses`, `too_many_jobs`, `too_many_simulations`,
+   * `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
+   * `unknown_signature`, `unsupported_version`. */
+  submitSimulationJob(spec: types.JobSpec): types.Submitted;
 };
 
 /** Tips, and the newest fates: plain GETs. */

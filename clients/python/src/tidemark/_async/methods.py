@@ -15,11 +15,14 @@ class AsyncNode:
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
 
-    async def whoami(self) -> types.WhoAmI:
-        """The caller with its rights, limits and remaining quota. It needs no scope and costs
-        one request. It is served at every path.
+    async def get_health(self) -> Literal["ok"]:
+        """Whether the node that is followed keeps up with the chain.
+
+        Errors of its own: `no_upstream_node`, `node_behind`, `upstream_answer_too_large`,
+          `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`,
+          `upstream_unreachable`.
         """
-        answer: types.WhoAmI = await self._caller.rpc("/", "whoami", params_of(), types.WhoAmI)
+        answer: Literal["ok"] = await self._caller.rpc("/", "getHealth", params_of(), Literal["ok"])
         return answer
 
     async def simulate_bundle(
@@ -95,14 +98,11 @@ class AsyncNode:
         )
         return answer
 
-    async def get_health(self) -> Literal["ok"]:
-        """Whether the node that is followed keeps up with the chain.
-
-        Errors of its own: `no_upstream_node`, `node_behind`, `upstream_answer_too_large`,
-          `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`,
-          `upstream_unreachable`.
+    async def whoami(self) -> types.WhoAmI:
+        """The caller with its rights, limits and remaining quota. It needs no scope and costs
+        one request. It is served at every path.
         """
-        answer: Literal["ok"] = await self._caller.rpc("/", "getHealth", params_of(), Literal["ok"])
+        answer: types.WhoAmI = await self._caller.rpc("/", "whoami", params_of(), types.WhoAmI)
         return answer
 
 
@@ -111,6 +111,31 @@ class AsyncPriority:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    async def get_transaction_fate(self, signature: TransactionId) -> types.Fate:
+        """What became of a transaction that your keys submitted here, with every attempt.
+
+        signature: the transaction's signature
+        Errors of its own: `fates_unavailable`, `signature_unknown`.
+        """
+        answer: types.Fate = await self._caller.rpc(
+            "/priority", "getTransactionFate", params_of(signature), types.Fate
+        )
+        return answer
+
+    async def get_transaction_fates(
+        self, signatures: Sequence[TransactionId]
+    ) -> list[types.Fate | None]:
+        """What became of many transactions that your keys submitted here, without their
+        attempts.
+
+        signatures: up to 256 of them
+        Errors of its own: `fates_unavailable`, `too_many_fates`.
+        """
+        answer: list[types.Fate | None] = await self._caller.rpc(
+            "/priority", "getTransactionFates", params_of(signatures), list[types.Fate | None]
+        )
+        return answer
 
     async def send_transaction(
         self,
@@ -160,31 +185,6 @@ class AsyncPriority:
                 ),
             ),
             str,
-        )
-        return answer
-
-    async def get_transaction_fate(self, signature: TransactionId) -> types.Fate:
-        """What became of a transaction that your keys submitted here, with every attempt.
-
-        signature: the transaction's signature
-        Errors of its own: `fates_unavailable`, `signature_unknown`.
-        """
-        answer: types.Fate = await self._caller.rpc(
-            "/priority", "getTransactionFate", params_of(signature), types.Fate
-        )
-        return answer
-
-    async def get_transaction_fates(
-        self, signatures: Sequence[TransactionId]
-    ) -> list[types.Fate | None]:
-        """What became of many transactions that your keys submitted here, without their
-        attempts.
-
-        signatures: up to 256 of them
-        Errors of its own: `fates_unavailable`, `too_many_fates`.
-        """
-        answer: list[types.Fate | None] = await self._caller.rpc(
-            "/priority", "getTransactionFates", params_of(signatures), list[types.Fate | None]
         )
         return answer
 
@@ -265,6 +265,17 @@ class AsyncBundle:
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
 
+    async def get_bundle_fate(self, bundle: str | list[str]) -> types.BundleFate:
+        """What became of a bundle that your keys submitted here, and of its transactions.
+
+        bundle: its id, or the signatures that sendBundle answered
+        Errors of its own: `bundle_id_malformed`, `bundle_unknown`, `fates_unavailable`.
+        """
+        answer: types.BundleFate = await self._caller.rpc(
+            "/bundle", "getBundleFate", params_of(bundle), types.BundleFate
+        )
+        return answer
+
     async def get_bundle_statuses(self, bundles: Sequence[str | list[str]]) -> types.LandedBundles:
         """Where bundles landed, as a block engine answers.
 
@@ -325,17 +336,6 @@ class AsyncBundle:
         )
         return answer
 
-    async def get_bundle_fate(self, bundle: str | list[str]) -> types.BundleFate:
-        """What became of a bundle that your keys submitted here, and of its transactions.
-
-        bundle: its id, or the signatures that sendBundle answered
-        Errors of its own: `bundle_id_malformed`, `bundle_unknown`, `fates_unavailable`.
-        """
-        answer: types.BundleFate = await self._caller.rpc(
-            "/bundle", "getBundleFate", params_of(bundle), types.BundleFate
-        )
-        return answer
-
 
 class AsyncHistorical:
     """The methods of `/historical`."""
@@ -343,81 +343,30 @@ class AsyncHistorical:
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
 
-    async def get_transaction(
+    async def explain_transaction(
         self,
         signature: TransactionId,
         *,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
-        form: Literal["current", "source"] | None = None,
-        max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
-    ) -> types.TransactionEntry | None:
-        """A transaction, and what it did.
+    ) -> types.ExplainedTransaction | None:
+        """A transaction in words and figures: instructions decoded and nested, transfers,
+        balances, fees, tips, compute units, and why it failed. No method of the standard
+        node.
 
         signature: the transaction's signature, its first one
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
-        encoding: `json` by default; `jsonParsed` reads what known programs were asked. `base64`
-          and `base58` are the transaction's own bytes, and `binary` is base58 as bare text
-        form: `current` (the default) writes a transaction of any age as a node of today does;
-          `source` as the source that it was recorded from did, without the fields that it did
-          not know. No option of the standard node
-        max_supported_transaction_version: the newest version that you can read: 1 today.
-          Without it only legacy transactions are answered. With 1 and more, base58 is refused
         min_context_slot: refuse to answer unless the ledger reaches this slot
-        Errors of its own: `base58_unsupported`, `block_cleaned_up`, `block_not_available`,
-          `commitment_unsupported`, `min_context_slot_not_reached`, `remote_history_busy`,
-          `remote_history_damaged`, `remote_history_unavailable`, `sealed_data_damaged`,
-          `slot_missing`, `slot_skipped`, `unsupported_transaction_version`.
+        Errors of its own: `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
+          `min_context_slot_not_reached`, `remote_history_busy`, `remote_history_damaged`,
+          `remote_history_unavailable`, `sealed_data_damaged`, `slot_missing`, `slot_skipped`.
         """
-        answer: types.TransactionEntry | None = await self._caller.rpc(
+        answer: types.ExplainedTransaction | None = await self._caller.rpc(
             "/historical",
-            "getTransaction",
-            params_of(
-                signature,
-                record_of(
-                    commitment=commitment,
-                    encoding=encoding,
-                    form=form,
-                    maxSupportedTransactionVersion=max_supported_transaction_version,
-                    minContextSlot=min_context_slot,
-                ),
-            ),
-            types.TransactionEntry | None,
-        )
-        return answer
-
-    async def get_signature_statuses(
-        self,
-        signatures: Sequence[TransactionId],
-        *,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        min_context_slot: int | None = None,
-        search_transaction_history: bool | None = None,
-    ) -> types.SignatureStatuses:
-        """What became of transactions, by their signatures.
-
-        signatures: up to 256 of them
-        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
-          served alike
-        min_context_slot: refuse to answer unless the ledger reaches this slot
-        search_transaction_history: always true in effect: the ledger is all history
-        Errors of its own: `min_context_slot_not_reached`, `sealed_data_damaged`,
-          `too_many_signatures`.
-        """
-        answer: types.SignatureStatuses = await self._caller.rpc(
-            "/historical",
-            "getSignatureStatuses",
-            params_of(
-                signatures,
-                record_of(
-                    commitment=commitment,
-                    minContextSlot=min_context_slot,
-                    searchTransactionHistory=search_transaction_history,
-                ),
-            ),
-            types.SignatureStatuses,
+            "explainTransaction",
+            params_of(signature, record_of(commitment=commitment, minContextSlot=min_context_slot)),
+            types.ExplainedTransaction | None,
         )
         return answer
 
@@ -472,6 +421,19 @@ class AsyncHistorical:
                 ),
             ),
             types.Block,
+        )
+        return answer
+
+    async def get_block_time(self, slot: int) -> int | None:
+        """When a block was made, as its validators estimated it.
+
+        slot: the block's slot
+        Errors of its own: `block_cleaned_up`, `block_not_available`, `remote_history_busy`,
+          `remote_history_damaged`, `remote_history_unavailable`, `slot_missing`,
+          `slot_skipped`.
+        """
+        answer: int | None = await self._caller.rpc(
+            "/historical", "getBlockTime", params_of(slot), int | None
         )
         return answer
 
@@ -548,6 +510,79 @@ class AsyncHistorical:
         )
         return answer
 
+    async def get_first_available_block(self) -> int:
+        """The lowest slot that is served: of the ledger, or of the remote history below it.
+
+        Errors of its own: `ledger_empty`, `remote_history_busy`, `remote_history_damaged`,
+          `remote_history_unavailable`.
+        """
+        answer: int = await self._caller.rpc(
+            "/historical", "getFirstAvailableBlock", params_of(), int
+        )
+        return answer
+
+    async def get_ledger_coverage(
+        self,
+        *,
+        from_slot: int | None = None,
+        include_gaps: bool | None = None,
+        max_gaps: int | None = None,
+        to_slot: int | None = None,
+    ) -> types.LedgerCoverage:
+        """Which slots are stored, which between them are missing, and which are read from a
+        remote archive. No method of the standard node.
+
+        from_slot: the window's first slot; the first stored one by default
+        include_gaps: whether to list them; true by default
+        max_gaps: how many gaps to list: 1,000 by default, at most 10,000
+        to_slot: the window's last slot; the last stored one by default
+        Errors of its own: `empty_range`.
+        """
+        answer: types.LedgerCoverage = await self._caller.rpc(
+            "/historical",
+            "getLedgerCoverage",
+            params_of(
+                record_of(
+                    fromSlot=from_slot, includeGaps=include_gaps, maxGaps=max_gaps, toSlot=to_slot
+                )
+            ),
+            types.LedgerCoverage,
+        )
+        return answer
+
+    async def get_signature_statuses(
+        self,
+        signatures: Sequence[TransactionId],
+        *,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        min_context_slot: int | None = None,
+        search_transaction_history: bool | None = None,
+    ) -> types.SignatureStatuses:
+        """What became of transactions, by their signatures.
+
+        signatures: up to 256 of them
+        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
+          served alike
+        min_context_slot: refuse to answer unless the ledger reaches this slot
+        search_transaction_history: always true in effect: the ledger is all history
+        Errors of its own: `min_context_slot_not_reached`, `sealed_data_damaged`,
+          `too_many_signatures`.
+        """
+        answer: types.SignatureStatuses = await self._caller.rpc(
+            "/historical",
+            "getSignatureStatuses",
+            params_of(
+                signatures,
+                record_of(
+                    commitment=commitment,
+                    minContextSlot=min_context_slot,
+                    searchTransactionHistory=search_transaction_history,
+                ),
+            ),
+            types.SignatureStatuses,
+        )
+        return answer
+
     async def get_signatures_for_address(
         self,
         address: Address,
@@ -613,6 +648,73 @@ class AsyncHistorical:
             following = page[-1].signature if page else None
             if following is None:
                 return
+
+    async def get_slot(
+        self,
+        *,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        min_context_slot: int | None = None,
+    ) -> int:
+        """The highest slot of the ledger, which holds what is finalized: the chain itself is
+        some slots ahead.
+
+        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
+          served alike
+        min_context_slot: refuse to answer unless the ledger reaches this slot
+        Errors of its own: `ledger_empty`, `min_context_slot_not_reached`.
+        """
+        answer: int = await self._caller.rpc(
+            "/historical",
+            "getSlot",
+            params_of(record_of(commitment=commitment, minContextSlot=min_context_slot)),
+            int,
+        )
+        return answer
+
+    async def get_transaction(
+        self,
+        signature: TransactionId,
+        *,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
+        form: Literal["current", "source"] | None = None,
+        max_supported_transaction_version: int = 1,
+        min_context_slot: int | None = None,
+    ) -> types.TransactionEntry | None:
+        """A transaction, and what it did.
+
+        signature: the transaction's signature, its first one
+        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
+          served alike
+        encoding: `json` by default; `jsonParsed` reads what known programs were asked. `base64`
+          and `base58` are the transaction's own bytes, and `binary` is base58 as bare text
+        form: `current` (the default) writes a transaction of any age as a node of today does;
+          `source` as the source that it was recorded from did, without the fields that it did
+          not know. No option of the standard node
+        max_supported_transaction_version: the newest version that you can read: 1 today.
+          Without it only legacy transactions are answered. With 1 and more, base58 is refused
+        min_context_slot: refuse to answer unless the ledger reaches this slot
+        Errors of its own: `base58_unsupported`, `block_cleaned_up`, `block_not_available`,
+          `commitment_unsupported`, `min_context_slot_not_reached`, `remote_history_busy`,
+          `remote_history_damaged`, `remote_history_unavailable`, `sealed_data_damaged`,
+          `slot_missing`, `slot_skipped`, `unsupported_transaction_version`.
+        """
+        answer: types.TransactionEntry | None = await self._caller.rpc(
+            "/historical",
+            "getTransaction",
+            params_of(
+                signature,
+                record_of(
+                    commitment=commitment,
+                    encoding=encoding,
+                    form=form,
+                    maxSupportedTransactionVersion=max_supported_transaction_version,
+                    minContextSlot=min_context_slot,
+                ),
+            ),
+            types.TransactionEntry | None,
+        )
+        return answer
 
     async def get_transactions_for_address(
         self,
@@ -712,108 +814,6 @@ class AsyncHistorical:
             if following is None:
                 return
 
-    async def get_slot(
-        self,
-        *,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        min_context_slot: int | None = None,
-    ) -> int:
-        """The highest slot of the ledger, which holds what is finalized: the chain itself is
-        some slots ahead.
-
-        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
-          served alike
-        min_context_slot: refuse to answer unless the ledger reaches this slot
-        Errors of its own: `ledger_empty`, `min_context_slot_not_reached`.
-        """
-        answer: int = await self._caller.rpc(
-            "/historical",
-            "getSlot",
-            params_of(record_of(commitment=commitment, minContextSlot=min_context_slot)),
-            int,
-        )
-        return answer
-
-    async def get_block_time(self, slot: int) -> int | None:
-        """When a block was made, as its validators estimated it.
-
-        slot: the block's slot
-        Errors of its own: `block_cleaned_up`, `block_not_available`, `remote_history_busy`,
-          `remote_history_damaged`, `remote_history_unavailable`, `slot_missing`,
-          `slot_skipped`.
-        """
-        answer: int | None = await self._caller.rpc(
-            "/historical", "getBlockTime", params_of(slot), int | None
-        )
-        return answer
-
-    async def get_first_available_block(self) -> int:
-        """The lowest slot that is served: of the ledger, or of the remote history below it.
-
-        Errors of its own: `ledger_empty`, `remote_history_busy`, `remote_history_damaged`,
-          `remote_history_unavailable`.
-        """
-        answer: int = await self._caller.rpc(
-            "/historical", "getFirstAvailableBlock", params_of(), int
-        )
-        return answer
-
-    async def get_ledger_coverage(
-        self,
-        *,
-        from_slot: int | None = None,
-        include_gaps: bool | None = None,
-        max_gaps: int | None = None,
-        to_slot: int | None = None,
-    ) -> types.LedgerCoverage:
-        """Which slots are stored, which between them are missing, and which are read from a
-        remote archive. No method of the standard node.
-
-        from_slot: the window's first slot; the first stored one by default
-        include_gaps: whether to list them; true by default
-        max_gaps: how many gaps to list: 1,000 by default, at most 10,000
-        to_slot: the window's last slot; the last stored one by default
-        Errors of its own: `empty_range`.
-        """
-        answer: types.LedgerCoverage = await self._caller.rpc(
-            "/historical",
-            "getLedgerCoverage",
-            params_of(
-                record_of(
-                    fromSlot=from_slot, includeGaps=include_gaps, maxGaps=max_gaps, toSlot=to_slot
-                )
-            ),
-            types.LedgerCoverage,
-        )
-        return answer
-
-    async def explain_transaction(
-        self,
-        signature: TransactionId,
-        *,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        min_context_slot: int | None = None,
-    ) -> types.ExplainedTransaction | None:
-        """A transaction in words and figures: instructions decoded and nested, transfers,
-        balances, fees, tips, compute units, and why it failed. No method of the standard
-        node.
-
-        signature: the transaction's signature, its first one
-        commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
-          served alike
-        min_context_slot: refuse to answer unless the ledger reaches this slot
-        Errors of its own: `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
-          `min_context_slot_not_reached`, `remote_history_busy`, `remote_history_damaged`,
-          `remote_history_unavailable`, `sealed_data_damaged`, `slot_missing`, `slot_skipped`.
-        """
-        answer: types.ExplainedTransaction | None = await self._caller.rpc(
-            "/historical",
-            "explainTransaction",
-            params_of(signature, record_of(commitment=commitment, minContextSlot=min_context_slot)),
-            types.ExplainedTransaction | None,
-        )
-        return answer
-
 
 class AsyncRewind:
     """The methods of `/rewind`."""
@@ -821,77 +821,166 @@ class AsyncRewind:
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
 
-    async def simulate_historical_transaction(
-        self,
-        transaction: Transaction,
-        *,
-        accounts: types.AccountsConfig | None = None,
-        anchor: types.Anchor | None = None,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        encoding: Literal["base58", "base64"] = "base64",
-        inner_instructions: bool | None = None,
-        override_loads: Mapping[str, int] | None = None,
-        overrides: Mapping[str, types.OverrideConfig] | None = None,
-        pre_state_slot: int | None = None,
-        proof: bool | None = None,
-        replace_recent_blockhash: bool | None = None,
-        sig_verify: bool | None = None,
-        slot: int | None = None,
-        tolerate_gaps: bool | None = None,
-        transaction_index: int | None = None,
-    ) -> types.Simulation:
-        """What a transaction would have done at a position in the past, on other state if you
-        like, and whether the ledger proves the answer. A transaction of the ledger is run
-        again by its own text.
+    async def cancel_simulation_job(self, job_id: str) -> types.Job:
+        """Calls a job of yours off: it does nothing more, and what it has done stays.
 
-        transaction: the transaction as text
-        accounts: accounts to be shown as the transaction left them, as simulateTransaction
-          shows them
-        anchor: right before or after a transaction
-        commitment: taken and without effect: all that is archived is finalized
-        encoding: of a transaction that is given as a str
-        inner_instructions: whether to return the calls of programs
-        override_loads: accounts that are to be taken from another slot, by their pubkeys
-        overrides: accounts that are to be otherwise, by their pubkeys
-        pre_state_slot: run on accounts as they were at this earlier slot
-        proof: whether `context.proof` says if the cluster voted for what the archive has
-        replace_recent_blockhash: taken and without effect
-        sig_verify: taken and without effect
-        slot: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
-        transaction_index: not the end of the slot, but right after its transaction of this
-          index
-        Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`,
-          `filtered_account`, `override_without_effect`, `pre_state_too_new`,
-          `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
-          `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
-          `unknown_signature`, `unsupported_version`, `writes_incomplete`.
+        job_id: the job's id
+        Errors of its own: `job_not_found`.
         """
-        answer: types.Simulation = await self._caller.rpc(
+        answer: types.Job = await self._caller.rpc(
+            "/rewind", "cancelSimulationJob", params_of(job_id), types.Job
+        )
+        return answer
+
+    async def get_account_changes(
+        self,
+        pubkey: Address,
+        *,
+        from_slot: int,
+        to_slot: int,
+        anchor: types.Anchor | None = None,
+        before: str | None = None,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        data_slice: types.DataSlice | None = None,
+        encoding: Literal["base64", "base64+zstd", "base58"] | None = None,
+        include_data: bool | None = None,
+        limit: int | None = None,
+        proof: bool | None = None,
+    ) -> types.AccountChanges:
+        """Every write to an account in a range of slots, newest first, one page at a time: what
+        it was afterwards, and which transaction wrote it.
+
+        pubkey: the account
+        from_slot: the lowest slot, included
+        to_slot: the highest slot, included
+        anchor: begin at this transaction in place of the range's end
+        before: `next` of the page before
+        commitment: taken and without effect: all that is archived is finalized
+        data_slice: a part of the data alone
+        encoding: how data is written; required with `includeData`
+        include_data: whether each write carries the account's data
+        limit: how many a page: 100 by default, at most 1,000, or 50 with data
+        proof: whether `context.proof` says if the cluster voted for what the archive has
+        Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_cursor`,
+          `bad_limit`, `bad_position`, `data_too_long_for_base58`, `empty_range`,
+          `encoding_required`, `slice_of_parsed_data`, `slot_too_new`, `slot_too_old`,
+          `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
+        """
+        answer: types.AccountChanges = await self._caller.rpc(
             "/rewind",
-            "simulateHistoricalTransaction",
+            "getAccountChanges",
             params_of(
-                transaction,
+                pubkey,
                 record_of(
-                    accounts=accounts,
                     anchor=anchor,
+                    before=before,
                     commitment=commitment,
+                    dataSlice=data_slice,
                     encoding=encoding,
-                    innerInstructions=inner_instructions,
-                    overrideLoads=override_loads,
-                    overrides=overrides,
-                    preStateSlot=pre_state_slot,
+                    fromSlot=from_slot,
+                    includeData=include_data,
+                    limit=limit,
                     proof=proof,
-                    replaceRecentBlockhash=replace_recent_blockhash,
-                    sigVerify=sig_verify,
-                    slot=slot,
-                    tolerateGaps=tolerate_gaps,
-                    transactionIndex=transaction_index,
+                    toSlot=to_slot,
                 ),
             ),
-            types.Simulation,
+            types.AccountChanges,
+        )
+        return answer
+
+    async def iterate_account_changes(
+        self,
+        pubkey: Address,
+        *,
+        from_slot: int,
+        to_slot: int,
+        anchor: types.Anchor | None = None,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        data_slice: types.DataSlice | None = None,
+        encoding: Literal["base64", "base64+zstd", "base58"] | None = None,
+        include_data: bool | None = None,
+        limit: int | None = None,
+        proof: bool | None = None,
+    ) -> AsyncIterator[types.AccountChange]:
+        """What `get_account_changes` returns, entry by entry over all pages."""
+        following: str | None = None
+        while True:
+            page = await self.get_account_changes(
+                pubkey,
+                from_slot=from_slot,
+                to_slot=to_slot,
+                anchor=anchor,
+                commitment=commitment,
+                data_slice=data_slice,
+                encoding=encoding,
+                include_data=include_data,
+                limit=limit,
+                proof=proof,
+                before=following,
+            )
+            for each in page.value.changes:
+                yield each
+            following = page.value.next
+            if following is None:
+                return
+
+    async def get_account_diff(
+        self,
+        pubkey: Address,
+        *,
+        anchor_a: types.Anchor | None = None,
+        anchor_b: types.Anchor | None = None,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        data_slice: types.DataSlice | None = None,
+        encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None,
+        proof: bool | None = None,
+        slot_a: int | None = None,
+        slot_b: int | None = None,
+        tolerate_gaps: bool | None = None,
+        transaction_index_a: int | None = None,
+        transaction_index_b: int | None = None,
+    ) -> types.AccountDiff:
+        """An account at two positions, in whatever order of time, and what differs from A to B.
+
+        pubkey: the account
+        anchor_a: A: right before or after a transaction
+        anchor_b: B: right before or after a transaction
+        commitment: taken and without effect: all that is archived is finalized
+        data_slice: a part of the data alone
+        encoding: `base64` by default; `jsonParsed` reads what known programs keep
+        proof: whether `context.proof` says if the cluster voted for what the archive has
+        slot_a: A: the end of this slot
+        slot_b: B: the end of this slot
+        tolerate_gaps: answer with what is known, even where slots in between are missing
+        transaction_index_a: A: not the end of the slot, but right after its transaction of this
+          index
+        transaction_index_b: B: not the end of the slot, but right after its transaction of this
+          index
+        Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
+          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
+          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
+        """
+        answer: types.AccountDiff = await self._caller.rpc(
+            "/rewind",
+            "getAccountDiff",
+            params_of(
+                pubkey,
+                record_of(
+                    anchorA=anchor_a,
+                    anchorB=anchor_b,
+                    commitment=commitment,
+                    dataSlice=data_slice,
+                    encoding=encoding,
+                    proof=proof,
+                    slotA=slot_a,
+                    slotB=slot_b,
+                    tolerateGaps=tolerate_gaps,
+                    transactionIndexA=transaction_index_a,
+                    transactionIndexB=transaction_index_b,
+                ),
+            ),
+            types.AccountDiff,
         )
         return answer
 
@@ -995,158 +1084,6 @@ class AsyncRewind:
         )
         return answer
 
-    async def get_account_diff(
-        self,
-        pubkey: Address,
-        *,
-        anchor_a: types.Anchor | None = None,
-        anchor_b: types.Anchor | None = None,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        data_slice: types.DataSlice | None = None,
-        encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None,
-        proof: bool | None = None,
-        slot_a: int | None = None,
-        slot_b: int | None = None,
-        tolerate_gaps: bool | None = None,
-        transaction_index_a: int | None = None,
-        transaction_index_b: int | None = None,
-    ) -> types.AccountDiff:
-        """An account at two positions, in whatever order of time, and what differs from A to B.
-
-        pubkey: the account
-        anchor_a: A: right before or after a transaction
-        anchor_b: B: right before or after a transaction
-        commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
-        encoding: `base64` by default; `jsonParsed` reads what known programs keep
-        proof: whether `context.proof` says if the cluster voted for what the archive has
-        slot_a: A: the end of this slot
-        slot_b: B: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
-        transaction_index_a: A: not the end of the slot, but right after its transaction of this
-          index
-        transaction_index_b: B: not the end of the slot, but right after its transaction of this
-          index
-        Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-          `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
-        """
-        answer: types.AccountDiff = await self._caller.rpc(
-            "/rewind",
-            "getAccountDiff",
-            params_of(
-                pubkey,
-                record_of(
-                    anchorA=anchor_a,
-                    anchorB=anchor_b,
-                    commitment=commitment,
-                    dataSlice=data_slice,
-                    encoding=encoding,
-                    proof=proof,
-                    slotA=slot_a,
-                    slotB=slot_b,
-                    tolerateGaps=tolerate_gaps,
-                    transactionIndexA=transaction_index_a,
-                    transactionIndexB=transaction_index_b,
-                ),
-            ),
-            types.AccountDiff,
-        )
-        return answer
-
-    async def get_account_changes(
-        self,
-        pubkey: Address,
-        *,
-        from_slot: int,
-        to_slot: int,
-        anchor: types.Anchor | None = None,
-        before: str | None = None,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        data_slice: types.DataSlice | None = None,
-        encoding: Literal["base64", "base64+zstd", "base58"] | None = None,
-        include_data: bool | None = None,
-        limit: int | None = None,
-        proof: bool | None = None,
-    ) -> types.AccountChanges:
-        """Every write to an account in a range of slots, newest first, one page at a time: what
-        it was afterwards, and which transaction wrote it.
-
-        pubkey: the account
-        from_slot: the lowest slot, included
-        to_slot: the highest slot, included
-        anchor: begin at this transaction in place of the range's end
-        before: `next` of the page before
-        commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
-        encoding: how data is written; required with `includeData`
-        include_data: whether each write carries the account's data
-        limit: how many a page: 100 by default, at most 1,000, or 50 with data
-        proof: whether `context.proof` says if the cluster voted for what the archive has
-        Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_cursor`,
-          `bad_limit`, `bad_position`, `data_too_long_for_base58`, `empty_range`,
-          `encoding_required`, `slice_of_parsed_data`, `slot_too_new`, `slot_too_old`,
-          `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
-        """
-        answer: types.AccountChanges = await self._caller.rpc(
-            "/rewind",
-            "getAccountChanges",
-            params_of(
-                pubkey,
-                record_of(
-                    anchor=anchor,
-                    before=before,
-                    commitment=commitment,
-                    dataSlice=data_slice,
-                    encoding=encoding,
-                    fromSlot=from_slot,
-                    includeData=include_data,
-                    limit=limit,
-                    proof=proof,
-                    toSlot=to_slot,
-                ),
-            ),
-            types.AccountChanges,
-        )
-        return answer
-
-    async def iterate_account_changes(
-        self,
-        pubkey: Address,
-        *,
-        from_slot: int,
-        to_slot: int,
-        anchor: types.Anchor | None = None,
-        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
-        data_slice: types.DataSlice | None = None,
-        encoding: Literal["base64", "base64+zstd", "base58"] | None = None,
-        include_data: bool | None = None,
-        limit: int | None = None,
-        proof: bool | None = None,
-    ) -> AsyncIterator[types.AccountChange]:
-        """What `get_account_changes` returns, entry by entry over all pages."""
-        following: str | None = None
-        while True:
-            page = await self.get_account_changes(
-                pubkey,
-                from_slot=from_slot,
-                to_slot=to_slot,
-                anchor=anchor,
-                commitment=commitment,
-                data_slice=data_slice,
-                encoding=encoding,
-                include_data=include_data,
-                limit=limit,
-                proof=proof,
-                before=following,
-            )
-            for each in page.value.changes:
-                yield each
-            following = page.value.next
-            if following is None:
-                return
-
     async def get_rewind_coverage(
         self,
         *,
@@ -1172,53 +1109,6 @@ class AsyncRewind:
                 )
             ),
             types.RewindCoverage,
-        )
-        return answer
-
-    async def submit_simulation_job(
-        self,
-        *,
-        client_reference: str | None = None,
-        config: types.SimulationConfig | None = None,
-        encoding: Literal["base58", "base64"] | None = None,
-        positions: Sequence[types.JobPosition] | None = None,
-        signatures: Sequence[TransactionId] | None = None,
-        slot_range: types.SlotRange | None = None,
-        transactions: Sequence[Transaction] | None = None,
-    ) -> types.Submitted:
-        """Hands in many simulations at once; they run in the background, in order. It needs a
-        key.
-
-        client_reference: your own name for the job: handed in again under it, it is not run
-          again
-        config: how to simulate: what simulateHistoricalTransaction takes, but for the position
-        encoding: how the transactions are written; `base64` by default
-        positions: where in the past, or else `slotRange`
-        signatures: transactions of the ledger, by their signatures
-        slot_range: the ends of a range of slots
-        transactions: the transactions as text, or else `signatures`
-        Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`,
-          `bad_override`, `bad_position`, `base58_not_supported`, `client_reference_taken`,
-          `empty_range`, `override_without_effect`, `pre_state_too_new`, `slot_too_new`,
-          `slot_too_old`, `too_many_accounts`, `too_many_addresses`, `too_many_jobs`,
-          `too_many_simulations`, `transaction_index_out_of_range`, `transaction_too_large`,
-          `transaction_undecodable`, `unknown_signature`, `unsupported_version`.
-        """
-        answer: types.Submitted = await self._caller.rpc(
-            "/rewind",
-            "submitSimulationJob",
-            params_of(
-                record_of(
-                    clientReference=client_reference,
-                    config=config,
-                    encoding=encoding,
-                    positions=positions,
-                    signatures=signatures,
-                    slotRange=slot_range,
-                    transactions=transactions,
-                )
-            ),
-            types.Submitted,
         )
         return answer
 
@@ -1268,17 +1158,6 @@ class AsyncRewind:
             if not page.results:
                 await sleep(0.5)
 
-    async def cancel_simulation_job(self, job_id: str) -> types.Job:
-        """Calls a job of yours off: it does nothing more, and what it has done stays.
-
-        job_id: the job's id
-        Errors of its own: `job_not_found`.
-        """
-        answer: types.Job = await self._caller.rpc(
-            "/rewind", "cancelSimulationJob", params_of(job_id), types.Job
-        )
-        return answer
-
     async def get_slot_proof(
         self,
         slot: int,
@@ -1306,5 +1185,126 @@ class AsyncRewind:
                 record_of(chain=chain, includeLattice=include_lattice, includeVotes=include_votes),
             ),
             types.ProvenSlot,
+        )
+        return answer
+
+    async def simulate_historical_transaction(
+        self,
+        transaction: Transaction,
+        *,
+        accounts: types.AccountsConfig | None = None,
+        anchor: types.Anchor | None = None,
+        commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        encoding: Literal["base58", "base64"] = "base64",
+        inner_instructions: bool | None = None,
+        override_loads: Mapping[str, int] | None = None,
+        overrides: Mapping[str, types.OverrideConfig] | None = None,
+        pre_state_slot: int | None = None,
+        proof: bool | None = None,
+        replace_recent_blockhash: bool | None = None,
+        sig_verify: bool | None = None,
+        slot: int | None = None,
+        tolerate_gaps: bool | None = None,
+        transaction_index: int | None = None,
+    ) -> types.Simulation:
+        """What a transaction would have done at a position in the past, on other state if you
+        like, and whether the ledger proves the answer. A transaction of the ledger is run
+        again by its own text.
+
+        transaction: the transaction as text
+        accounts: accounts to be shown as the transaction left them, as simulateTransaction
+          shows them
+        anchor: right before or after a transaction
+        commitment: taken and without effect: all that is archived is finalized
+        encoding: of a transaction that is given as a str
+        inner_instructions: whether to return the calls of programs
+        override_loads: accounts that are to be taken from another slot, by their pubkeys
+        overrides: accounts that are to be otherwise, by their pubkeys
+        pre_state_slot: run on accounts as they were at this earlier slot
+        proof: whether `context.proof` says if the cluster voted for what the archive has
+        replace_recent_blockhash: taken and without effect
+        sig_verify: taken and without effect
+        slot: the end of this slot
+        tolerate_gaps: answer with what is known, even where slots in between are missing
+        transaction_index: not the end of the slot, but right after its transaction of this
+          index
+        Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
+          `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`,
+          `filtered_account`, `override_without_effect`, `pre_state_too_new`,
+          `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
+          `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
+          `unknown_signature`, `unsupported_version`, `writes_incomplete`.
+        """
+        answer: types.Simulation = await self._caller.rpc(
+            "/rewind",
+            "simulateHistoricalTransaction",
+            params_of(
+                transaction,
+                record_of(
+                    accounts=accounts,
+                    anchor=anchor,
+                    commitment=commitment,
+                    encoding=encoding,
+                    innerInstructions=inner_instructions,
+                    overrideLoads=override_loads,
+                    overrides=overrides,
+                    preStateSlot=pre_state_slot,
+                    proof=proof,
+                    replaceRecentBlockhash=replace_recent_blockhash,
+                    sigVerify=sig_verify,
+                    slot=slot,
+                    tolerateGaps=tolerate_gaps,
+                    transactionIndex=transaction_index,
+                ),
+            ),
+            types.Simulation,
+        )
+        return answer
+
+    async def submit_simulation_job(
+        self,
+        *,
+        client_reference: str | None = None,
+        config: types.SimulationConfig | None = None,
+        encoding: Literal["base58", "base64"] | None = None,
+        positions: Sequence[types.JobPosition] | None = None,
+        signatures: Sequence[TransactionId] | None = None,
+        slot_range: types.SlotRange | None = None,
+        transactions: Sequence[Transaction] | None = None,
+    ) -> types.Submitted:
+        """Hands in many simulations at once; they run in the background, in order. It needs a
+        key.
+
+        client_reference: your own name for the job: handed in again under it, it is not run
+          again
+        config: how to simulate: what simulateHistoricalTransaction takes, but for the position
+        encoding: how the transactions are written; `base64` by default
+        positions: where in the past, or else `slotRange`
+        signatures: transactions of the ledger, by their signatures
+        slot_range: the ends of a range of slots
+        transactions: the transactions as text, or else `signatures`
+        Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`,
+          `bad_override`, `bad_position`, `base58_not_supported`, `client_reference_taken`,
+          `empty_range`, `override_without_effect`, `pre_state_too_new`, `slot_too_new`,
+          `slot_too_old`, `too_many_accounts`, `too_many_addresses`, `too_many_jobs`,
+          `too_many_simulations`, `transaction_index_out_of_range`, `transaction_too_large`,
+          `transaction_undecodable`, `unknown_signature`, `unsupported_version`.
+        """
+        answer: types.Submitted = await self._caller.rpc(
+            "/rewind",
+            "submitSimulationJob",
+            params_of(
+                record_of(
+                    clientReference=client_reference,
+                    config=config,
+                    encoding=encoding,
+                    positions=positions,
+                    signatures=signatures,
+                    slotRange=slot_range,
+                    transactions=transactions,
+                )
+            ),
+            types.Submitted,
         )
         return answer
