@@ -221,7 +221,7 @@ def test_what_comes_behind_a_restart_and_a_kill_of_the_node_is_whole(meeting: Me
             raise AssertionError(
                 f"{error}: {slots[0]} to {slots[-1]} without {absent}: {found}"
             ) from None
-        check_blocks(recording, service, slots)
+        check_blocks(recording, service, slots, has_restarted=True)
         held = [slot for slot in slots if slot not in _missing(service)]
         print(f"{end.__name__}: {slots[0]} to {slots[-1]}, without {sorted({*slots} - {*held})}")
         # In the midst of one the node ended, and it made some before our stream was joined
