@@ -263,8 +263,10 @@ def test_a_call_whose_client_left_before_its_turn_is_not_run(port, issue, short,
         with Client(port) as leaving:
             leaving.send(_request(key.secret, "getBlock", sample.SLOT + 100))
             leaving.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        with Client(port) as following:  # behind the reset, which the loop has seen by then
-            following.send(_request(key.secret, "getSlot")).reply()
+        # Behind the reset, which the loop has seen after some turns.
+        with Client(port) as following:
+            for _ in range(20):
+                following.send(_request(key.secret, "getSlot")).reply()
         other.rollback()
         assert [client.reply().status for client in waiting] == [200] * at_once
     assert _replies(port, _request(key.secret, "getBlock", sample.SLOT), 1)[0].status == 200

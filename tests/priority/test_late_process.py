@@ -58,8 +58,9 @@ class Submitter:
 Submitters = Callable[[str, int], list[Submitter]]
 
 
-@pytest.fixture(scope="module")
-def served(django_db_setup: None) -> Iterator[tuple[str, psutil.Process]]:
+@pytest.fixture
+def served(transactional_db: None) -> Iterator[tuple[str, psutil.Process]]:
+    """Ends before the tables are emptied: it writes usage into them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LANDING_BEHIND_SLOTS", "16")
         with web_server(1) as (address, master):

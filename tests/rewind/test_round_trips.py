@@ -127,7 +127,9 @@ def test_several_accounts_of_a_segment_are_one_round_trip(
 
 
 def test_a_statement_is_not_planned_in_each_call(rpc: Any, record: Callable[..., Any]) -> None:
-    """PostgreSQL plans the first five calls of a statement; that of lists of any length too."""
+    """PostgreSQL plans the first five calls of a statement; that of lists of any length too. Of
+    others it may plan each call, where that is the cheaper way by what the tables have.
+    """
     for slot in range(10, 25):
         record(block(slot, writes=[write(n, signature(slot, 0), lamports=slot) for n in range(9)]))
     keys = [text(key(n)) for n in range(12)]
@@ -139,7 +141,8 @@ def test_a_statement_is_not_planned_in_each_call(rpc: Any, record: Callable[...,
         rpc("/rewind", "getAccountDiff", keys[0], {"slotA": 10, "slotB": slot})
         rpc("/rewind", "getAccountChanges", keys[0], {"fromSlot": 10, "toSlot": slot})
     found = {each: count - before.get(each, 0) for each, count in custom_plans().items()}
-    assert [each for each, count in found.items() if count > 5] == []
+    of_lists = {each: count for each, count in found.items() if "unnest(" in each[1]}
+    assert of_lists and max(of_lists.values()) <= 5, of_lists
 
 
 def custom_plans() -> dict[tuple[str, str], int]:

@@ -22,6 +22,7 @@ def test_a_subscriber_of_a_silent_stream_is_disconnected_with_the_reason(served:
     with served.socket() as subscriber, served.socket() as other:
         number = subscriber.call("slotSubscribe")
         subscriber.notice(number)
+        wait(lambda: (newest_slot_or_none() or 0) >= 2, "three slots are stored")
         process.send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(ConnectionClosed) as closed:
