@@ -224,7 +224,7 @@ def main() -> None:
     with landing_service() as landing:
         watch = Watch(landing)
         watch.start()
-        # An answer that waits for the load to read it is no fault of the service's.
+        # An answer that waits for the load to read it is not the service's fault.
         with suppress(PermissionError):
             setpriority(PRIO_PROCESS, threading.get_native_id(), _NICE)
         print(f"{chosen.seconds} s a rate\n\n| {' | '.join(_COLUMNS)} |")

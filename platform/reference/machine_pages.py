@@ -23,7 +23,8 @@ class DocsSitemap(Sitemap):  # type: ignore[type-arg]
 
     def items(self) -> list[str]:
         decisions = (f"/docs/decisions/{slug}/" for slug in guides.decisions())
-        return ["/", *dict.fromkeys((*_listed(), *decisions))]
+        listed = (link.address for _, _, link in navigation.flat())
+        return ["/", *listed, *decisions]
 
     def location(self, item: str) -> str:
         return item
@@ -69,13 +70,6 @@ def _reference(base: str) -> Iterator[str]:
 def _guides(base: str, listed: tuple[tuple[str, str], ...]) -> Iterator[str]:
     for slug, title in listed:
         yield f"- [{title}]({base}/docs/{slug}.md)"
-
-
-def _listed() -> Iterator[str]:
-    for group in navigation.groups():
-        for link in group.links:
-            yield link.address
-            yield from (child.address for child in link.children)
 
 
 def _text(request: HttpRequest, text: str, content_type: str) -> HttpResponse:

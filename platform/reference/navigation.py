@@ -59,7 +59,7 @@ def groups() -> tuple[Group, ...]:
 @cache
 def place(address: str) -> Place:
     """Where the page at the address stands; empty if it is not in the sidebar, nor below a page."""
-    found = list(_flat())
+    found = list(flat())
     at = next((n for n, (_, _, link) in enumerate(found) if link.address == address), None)
     if at is None:
         return _outside(address)
@@ -78,7 +78,8 @@ def _outside(address: str) -> Place:
     return Place()
 
 
-def _flat() -> Iterator[tuple[str, Link | None, Link]]:
+def flat() -> Iterator[tuple[str, Link | None, Link]]:
+    """Each page of the sidebar in order: its group's title, the page above it, and its link."""
     for group in groups():
         for link in group.links:
             yield group.title, None, link

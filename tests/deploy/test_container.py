@@ -32,18 +32,18 @@ def _instructions() -> list[tuple[str, str]]:
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines())]
 
 
-def _procfile() -> dict[str, str]:
+def procfile() -> dict[str, str]:
     lines = (ROOT / "Procfile").read_text().splitlines()
     return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
 
 
 def test_each_process_of_the_procfile_is_a_service_with_its_command() -> None:
-    services, procfile = _services(), _procfile()
-    assert set(services) - _OTHERS == set(procfile) - {"localnet"}
+    services, commands = _services(), procfile()
+    assert set(services) - _OTHERS == set(commands) - {"localnet"}
     for name in set(services) - _OTHERS:
         words = services[name]["command"]
         command = words[2].removeprefix("exec ") if words[:2] == ["sh", "-c"] else " ".join(words)
-        expected = re.sub(r"\$\{HOST:-[^}]*\}", "0.0.0.0", procfile[name])
+        expected = re.sub(r"\$\{HOST:-[^}]*\}", "0.0.0.0", commands[name])
         expected = expected.replace("${PORT:-8000}", "8000")
         assert command.replace("$$", "$") == expected
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from config.version import VERSION
+from tests.deploy.test_container import procfile
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHART = ROOT / "deploy" / "helm" / "tidemark"
@@ -42,11 +43,6 @@ def rendered(*options: str) -> dict[tuple[str, str], dict[str, Any]]:
 def pod_of(found: dict[str, Any]) -> dict[str, Any]:
     pod: dict[str, Any] = found["spec"]["template"]["spec"]
     return pod
-
-
-def procfile() -> dict[str, str]:
-    lines = (ROOT / "Procfile").read_text().splitlines()
-    return {name: command.strip() for name, _, command in (line.partition(":") for line in lines)}
 
 
 def test_the_chart_has_the_services_version() -> None:
