@@ -84,6 +84,7 @@ def proxy_of(target: int) -> Iterator[Proxy]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *_arguments: Any) -> None:
             pass

@@ -40,6 +40,7 @@ def serving(folder: Path) -> Iterator[RangeServer]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *_arguments: Any) -> None:
             pass
