@@ -65,7 +65,7 @@ def _fill() -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from priority.reports import counting
+    from priority.reports.services import counting
     from tests.scale import access_rows, chain_rows, landing_rows
 
     with transaction.atomic(), connection.cursor() as cursor:

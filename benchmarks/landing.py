@@ -253,7 +253,7 @@ class Chain:
 
     def _tell_block(self, slot: int) -> None:
         from priority.chain_events import BlockMade, Seen, SlotMoved
-        from priority.store.chain_events import publish_events
+        from priority.lander.store.chain_events import publish_events
 
         signatures = self._landing.pop(slot, [])
         blockhash = Hash.new_unique()
@@ -292,7 +292,7 @@ def _lander(checkout: Path, taken: Sinks) -> Iterator[psutil.Process]:
         env={**os.environ, "UPSTREAM_RPC_URL": "http://127.0.0.1:1", "LOCALNET": "false"},
     )
     try:
-        from priority.lander.lander_names import landers
+        from priority.queue.services.lander_names import landers
 
         while len(landers().get("bench", {}).get("upstreams", {})) < 3:
             time.sleep(0.1)

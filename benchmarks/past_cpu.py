@@ -155,7 +155,7 @@ def _asker(area: str) -> Callable[[bytes], bytes]:
     from gateway import hosts
     from gateway.calls import Call
     from jsonrpc import dispatch
-    from priority.methods.table import methods as of_priority
+    from priority.method_table import methods as of_priority
     from rewind.method_table import methods as of_rewind
 
     assert priority.urls.urlpatterns and rewind.urls.urlpatterns

@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 def _landing_check() -> dict[str, Any]:
-    from priority.acceptance.stalled_queue import landing_check
+    from priority.queue.services.stalled_queue import landing_check
 
     return landing_check()
 

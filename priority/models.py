@@ -315,7 +315,7 @@ class Attempt(models.Model):
 
 class LandingCount(models.Model):
     """How many submissions or attempts of one step of time (`seconds` long, by when they were
-    accepted) were of a kind: priority.store.counts says what the measures are.
+    accepted) were of a kind: priority.reports.store.counts says what the measures are.
     """
 
     seconds = models.PositiveIntegerField()

@@ -8,9 +8,9 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from priority.fates import retention
-from priority.reports import counting
-from priority.treasury import sweeps
+from priority.fates.services import retention
+from priority.reports.services import counting
+from priority.treasury.services import sweeps
 from shared_state.outages import until_next_call
 from tipping.services import sweeping
 from upstream.node import Node, NodeError

@@ -10,22 +10,18 @@ from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import EVERY, LANDING
 from gateway.ping import Ping
 from priority import views
-from priority.methods import (
-    bundle_statuses,
-    bundle_submitting,
-    bundles,
-    fates,
-    health,
-    submitting,
-)
-from priority.methods.table import (
+from priority.acceptance.methods import bundle_submitting, submitting
+from priority.fates.methods import bundle_statuses, fates
+from priority.fates.streams import FateStream
+from priority.method_table import (
     block_engine_methods,
     block_engine_transactions,
     bundle_methods,
     landing_methods,
     methods,
 )
-from priority.streams import FateStream
+from priority.proxy import methods as health
+from priority.simulation import methods as bundles
 
 # Importing a module of methods puts them into the tables.
 __all__ = [

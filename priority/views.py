@@ -19,11 +19,11 @@ from priority.errors import (
     NoUpstreamNode,
     SignatureUnknown,
 )
-from priority.fates import lookup
-from priority.methods.table import upstream_node
-from priority.proxy import health
-from priority.reports import tip_floor
-from priority.results import BundleFate, Fate, TipFloor
+from priority.fates.results import BundleFate, Fate, TipFloor
+from priority.fates.services import lookup
+from priority.method_table import upstream_node
+from priority.proxy.services import health
+from priority.reports.services import tip_floor
 
 _MOST = 256
 _LIMIT = 100

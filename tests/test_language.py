@@ -67,7 +67,6 @@ MOST = {
     "portal": 0,
     "portal/admin": 0,
     "priority": 0,
-    "priority/admin": 0,
     "reference": 0,
     "rewind": 7,
     "shared_state": 0,

@@ -11,7 +11,7 @@ from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
 from ingest.branches import Branches
 from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
-from priority.store.chain_events import publish_events
+from priority.lander.store.chain_events import publish_events
 from shared_state.outages import AWAY
 from upstream.geyser.updates import BlockMetaUpdate, SlotUpdate, TransactionUpdate
 from upstream.protobuf.geyser_pb2 import SlotStatus

@@ -23,7 +23,7 @@ from ingest.follower_state import FollowerState, publish
 from ingest.services.pace import publish_pace
 from ingest.services.slots import store_records
 from ingest.source_lock import SourceLock
-from priority.store.chain_events import publish_events
+from priority.lander.store.chain_events import publish_events
 from shared_state.outages import AWAY
 from shared_state.pace import slot_seconds
 from upstream.head_bound import HeadBound, clock

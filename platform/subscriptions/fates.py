@@ -13,16 +13,16 @@ from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
 from jsonrpc.wire import encode
 from priority.errors import StreamUnavailable
-from priority.fates import lookup
-from priority.fates.events import FateMessage, Place, read_place, since
-from priority.store.fates import (
+from priority.fates.services import lookup
+from priority.fates.services.events import FateMessage, Place, read_place, since
+from priority.fates.store.fates import (
     accepted_after,
     customers_of,
     keys_of_the_customer,
     row_before,
     row_of,
 )
-from priority.streams import MOST_SIGNATURES, Streams
+from priority.fates.streams import MOST_SIGNATURES, Streams
 from shared_state.outages import AWAY
 from subscriptions.configs import signature_of
 from subscriptions.connection import Connection

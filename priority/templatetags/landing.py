@@ -2,7 +2,7 @@
 
 from django import template
 
-from priority.landing_formats import class_name, microseconds, percent
+from priority.reports.landing_formats import class_name, microseconds, percent
 
 register = template.Library()
 for _filter in (class_name, microseconds, percent):

@@ -7,9 +7,9 @@ import pytest
 from solders.signature import Signature
 
 from alerts.models import Event
-from priority.fates.announcing import FateChange
-from priority.fates.notices import publish_stopped
-from priority.store.settling import WATCH_ENDED
+from priority.fates.services.announcing import FateChange
+from priority.fates.services.notices import publish_stopped
+from priority.fates.store.settling import WATCH_ENDED
 from priority.submissions import State
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     from access.models import ApiKey, Customer
     from portal.services import members
     from priority.models import Bundle, Submission
-    from priority.reports import counting
+    from priority.reports.services import counting
     from staff import audit
     from tests.browser import audit_samples, sample_data
     from tests.browser.kept_replays import kept_replay

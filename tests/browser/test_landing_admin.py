@@ -23,7 +23,7 @@ def fill() -> dict[str, str]:
     from access.models import Tier
     from access.services.keys import issue_key
     from access.store import customer_by_name
-    from priority.reports import counting
+    from priority.reports.services import counting
     from tests.priority.landed_samples import fill_landing
     from tests.priority.test_landing_counts import mark_all
     from tests.tipping.tipped_samples import fill_tipping

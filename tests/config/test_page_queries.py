@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from access.models import ApiKey
-from priority.reports import counting
+from priority.reports.services import counting
 from shared_state.database_writes import CLAIMED
 from shared_state.redis_client import client as redis
 from tests.pages import admin_pages

@@ -28,7 +28,7 @@ from config.doctor import redis_checks
 from config.environment.env import BadEnvironment
 from config.environment.redis_urls import broker_of, redis_url
 from embedded.programs import wheel_programs
-from priority.fates.feed import redis_of
+from priority.fates.services.feed import redis_of
 from shared_state import script_socket
 from shared_state.loop_connection import LoopConnection
 from shared_state.loop_scripts import LoopScripts

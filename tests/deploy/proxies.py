@@ -241,7 +241,7 @@ def replaced(text: str, changes: tuple[tuple[str, str], ...]) -> str:
 
 def announce_fate(issued: Any, number: int) -> str:
     """A fate of the key changes; the signature."""
-    from priority.fates.announcing import FateChange, announce
+    from priority.fates.services.announcing import FateChange, announce
     from priority.submissions import State
     from tests.priority.submitted import signature
 

@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from chain.blocks import SlotRecord
 from ingest.services.slots import store_records
-from priority.lander.active_submissions import ActiveSubmission, active_submission
-from priority.lander.rows import bundle_row, submission_rows
-from priority.store import submissions as store
+from priority.lander.services.active_submissions import ActiveSubmission, active_submission
+from priority.lander.services.rows import bundle_row, submission_rows
+from priority.lander.store import submissions as store
 from priority.submissions import ACCEPTED_STREAM, Accepted, State, pending_key
 from shared_state.redis_client import client
 from tests.ingest.fate_chain import SECONDS, Chain, Sent

@@ -28,7 +28,7 @@ from priority.chain_events import (
     SlotMoved,
     unpack,
 )
-from priority.store.chain_events import publish_events
+from priority.lander.store.chain_events import publish_events
 from shared_state.redis_client import client
 from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node

@@ -24,12 +24,12 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from ingest.services import fates
-from priority.fates import retention
-from priority.fates.announcing import FIELD, LIVE_STREAM, unpack
+from priority.fates.services import retention
+from priority.fates.services.announcing import FIELD, LIVE_STREAM, unpack
 from priority.lander.chain_view import Sighting
-from priority.lander.rows import change_of
+from priority.lander.services.rows import change_of
+from priority.lander.store import submissions as store
 from priority.models import Upstream
-from priority.store import submissions as store
 from priority.submissions import pending_key
 from rewind.recording.services import filters
 from shared_state.redis_client import client

@@ -21,7 +21,7 @@ from ingest.coverage import Coverage
 from ingest.follower_state import FollowerState, publish
 from ingest.services import fates
 from ingest.sources import upstream_node
-from priority.fates.announcing import FIELD, key_stream, unpack
+from priority.fates.services.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
 from shared_state import clock
 from shared_state.redis_client import client

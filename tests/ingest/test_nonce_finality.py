@@ -13,10 +13,10 @@ from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58encode, b64encode
 from ingest.services import fates
-from priority.fates import retention
-from priority.lander.active_submissions import active_submission
-from priority.lander.rows import bundle_row, submission_rows
-from priority.store.submissions import insert_bundles, insert_submissions
+from priority.fates.services import retention
+from priority.lander.services.active_submissions import active_submission
+from priority.lander.services.rows import bundle_row, submission_rows
+from priority.lander.store.submissions import insert_bundles, insert_submissions
 from priority.submissions import Accepted
 from rewind.recording.services import filters
 from shared_state.redis_client import client

@@ -13,7 +13,7 @@ from solders.transaction import VersionedTransaction
 from access.models import ApiKey
 from alerts.models import Event
 from ingest.services import fates
-from priority.fates import retention
+from priority.fates.services import retention
 from priority.models import Bundle, Submission
 from rewind.recording.services import filters
 from tests.ingest.made_chain import fate, store

@@ -15,8 +15,8 @@ from historical.transactions.services.mentions import slots_per_day
 from ingest.services import pace as measuring
 from ingest.services.slots import store_records
 from operations.readings.present import read
-from priority.acceptance.stalled_queue import limits, refused_from_ms
 from priority.lander.chain_view import Chain
+from priority.queue.services.stalled_queue import limits, refused_from_ms
 from shared_state import pace
 from shared_state.redis_client import client
 from tests.rewind.samples import block

@@ -21,7 +21,7 @@ from operations.readings.servers import DiskReading
 from operations.readings.tips import ClassReading
 from operations.rules.table import BY_NAME, RULES
 from operations.services import alarms, sampling, watching
-from priority.store.queueing import QueueState
+from priority.queue.store import QueueState
 from rewind.coverage.services.gaps import archive_gaps
 from shared_state import heartbeats
 from tests.operations.reading import changed, well

@@ -22,7 +22,7 @@ COMPARE = "/portal/keys/compare/"
 @pytest.fixture
 def two(ada: Any, key: ApiKey) -> tuple[ApiKey, ApiKey]:
     """Of the first: 500 calls, 40 of them refused, and landings; of the second 70 calls."""
-    from priority.reports.counting import count
+    from priority.reports.services.counting import count
     from tests.priority.landed_samples import fill_landing
 
     other = keys.issue_key(ada, tier=key.tier, name="wallet").key

@@ -22,7 +22,7 @@ from alerts.services import webhooks
 from portal import fate_texts
 from priority.fates.reasons import REASONS
 from priority.models import Bundle, Submission
-from priority.reports import counting
+from priority.reports.services import counting
 from staff.models import AuditEntry
 from tests.portal.conftest import Browser
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from priority.streams import PATH
+from priority.fates.streams import PATH
 from tests import web_server
 from tests.patience import PATIENCE_SECONDS
 from tests.web_server import service_worker

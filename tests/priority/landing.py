@@ -16,10 +16,10 @@ from solders.transaction import VersionedTransaction
 
 from ingest.event_publisher import EventPublisher
 from priority.chain_events import HEAD
-from priority.lander.lander import Lander, LanderConfig
-from priority.lander.upstreams import Defaults
+from priority.lander.services.lander import Lander, LanderConfig
+from priority.lander.services.upstreams import Defaults
 from priority.models import Submission, Upstream
-from priority.store.queueing import DEFAULT_LIMITS
+from priority.queue.store import DEFAULT_LIMITS
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
 from tests import forked_commands
 from tests.databases import this_database

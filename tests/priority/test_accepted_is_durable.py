@@ -20,10 +20,10 @@ from embedded.valkey import sync_to_disk
 from eventloop.faces import complete
 from gateway.outages import ServiceOutage
 from gateway.transactions import Signed
-from priority.acceptance.accepting import Bounds, Origin, Wishes, accept_transaction
-from priority.acceptance.tips import TipRules
-from priority.refusals import QueueUnavailable
-from priority.store.queueing import Limits
+from priority.acceptance.errors import QueueUnavailable
+from priority.acceptance.services.accepting import Bounds, Origin, Wishes, accept_transaction
+from priority.acceptance.services.tips import TipRules
+from priority.queue.store import Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
 from shared_state import script_socket
 from tests.patience import PATIENCE_SECONDS

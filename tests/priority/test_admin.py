@@ -9,9 +9,9 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from priority.models import BreakerOpening, Submission, Upstream
-from priority.reports import counting
-from priority.store import upstreams as upstream_store
-from priority.upstreams import actions
+from priority.reports.services import counting
+from priority.upstreams import store as upstream_store
+from priority.upstreams.services import actions
 from staff.models import AuditEntry
 from tests.priority.landed_samples import fill_landing
 from tests.priority.test_landing_counts import mark_all

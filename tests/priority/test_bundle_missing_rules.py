@@ -11,7 +11,8 @@ from solders.pubkey import Pubkey
 
 from chain.encodings import b64encode
 from chain.rent import rent_exempt
-from priority.simulation import head_cache, node_features
+from priority.simulation import head_cache
+from priority.simulation.services import node_features
 from rewind.recording.store import runtime_accounts
 from simulator import addresses
 from simulator.newer_features import NEWER_FEATURES

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
-from priority.simulation import code_cache, head_cache, node_features
+from priority.simulation import code_cache, head_cache
+from priority.simulation.services import node_features
 from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet

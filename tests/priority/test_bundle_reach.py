@@ -18,7 +18,7 @@ from solders.system_program import (
     create_nonce_account,
 )
 
-from priority.simulation import node_features
+from priority.simulation.services import node_features
 from simulator.addresses import LOOKUP_TABLE, SYSTEM
 from simulator.defaults import rent_minimum
 from simulator.features import mainnet_features

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from priority.methods.bundles import BundleConfig
+from priority.simulation.methods import BundleConfig
 from tests.examples import examples
 from tests.priority.bundling import Post, answer, asking, refused, text
 from tests.priority.odd_nodes import OddNode

@@ -16,9 +16,9 @@ from django.utils import timezone
 from access import key_cache, store
 from access.models import ApiKey, Customer, Tier
 from access.services import keys
-from priority import streams
-from priority.fates import announcing, feed
-from priority.fates.announcing import FateChange, announce
+from priority.fates import streams
+from priority.fates.services import announcing, feed
+from priority.fates.services.announcing import FateChange, announce
 from priority.models import Submission
 from priority.submissions import State
 from shared_state.redis_client import client

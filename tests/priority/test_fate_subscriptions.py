@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from access.services import keys
-from priority.fates import announcing
-from priority.fates.announcing import announce
-from priority.fates.events import Place
+from priority.fates.services import announcing
+from priority.fates.services.announcing import announce
+from priority.fates.services.events import Place
 from shared_state.redis_client import client
 from tests.priority.fate_streams import FateServer, serving
 from tests.priority.submitted import landed, signature, stored

@@ -142,7 +142,7 @@ def test_what_was_accepted_has_a_fate_before_any_row_is_written(rpc: Rpc, get: G
 
 
 def test_what_no_lander_read_for_long_is_found_in_the_queue(rpc: Rpc, get: Get) -> None:
-    from priority.fates import backlog
+    from priority.fates.services import backlog
     from priority.submissions import ACCEPTED_STREAM
     from shared_state.redis_client import client
 

@@ -15,8 +15,8 @@ from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.transaction import VersionedTransaction
 
-from priority.lander.lander_names import landers
 from priority.models import Attempt, Submission
+from priority.queue.services.lander_names import landers
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
 from tests.localnet.wallets import pay

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priority.lander.breakers import Breaker
-from priority.lander.routing import chosen
-from priority.store.upstreams import UpstreamRow
+from priority.lander.services.routing import chosen
 from priority.submissions import Accepted
+from priority.upstreams.store import UpstreamRow
 
 
 @dataclass(frozen=True)

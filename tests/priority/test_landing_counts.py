@@ -10,11 +10,11 @@ from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
-from priority.fates import settling
+from priority.fates.services import settling
+from priority.fates.store.settling import FoundRow
 from priority.models import Attempt, LandingChange, LandingCount, LandingKeyCount, Submission
-from priority.reports import counting
-from priority.store.counts import DAY, HOUR, STEP
-from priority.store.settling import FoundRow
+from priority.reports.services import counting
+from priority.reports.store.counts import DAY, HOUR, STEP
 from tests.priority.landed_samples import fill_landing
 
 pytestmark = pytest.mark.django_db

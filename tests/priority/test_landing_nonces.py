@@ -8,8 +8,8 @@ import pytest
 from solders.keypair import Keypair
 
 from alerts.models import Event
-from priority.fates.announcing import FIELD, key_stream, unpack
-from priority.fates.events import event, read_place
+from priority.fates.services.announcing import FIELD, key_stream, unpack
+from priority.fates.services.events import event, read_place
 from priority.models import Submission
 from shared_state.redis_client import client
 from tests.localnet_process import Localnet

@@ -11,7 +11,7 @@ from solders.signature import Signature
 
 from access.models import ApiKey, UsageDay, UsageHour
 from priority.models import Bundle, LandingCount, Submission
-from priority.reports import counting
+from priority.reports.services import counting
 from priority.submissions import pending_key
 from shared_state.redis_client import client as redis_client
 from tests.priority.landed_samples import fill_landing

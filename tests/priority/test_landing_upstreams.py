@@ -7,7 +7,7 @@ from django.utils import timezone
 from solders.keypair import Keypair
 
 from priority.models import Submission, Upstream
-from priority.upstreams import actions
+from priority.upstreams.services import actions
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.landing import (

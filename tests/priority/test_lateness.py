@@ -11,8 +11,8 @@ import pytest
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
-from priority.acceptance.accepting import submit_own
-from priority.store.queueing import CLAIM, queue_state
+from priority.acceptance.services.accepting import submit_own
+from priority.queue.store import CLAIM, queue_state
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS, TIER_FIELD, Accepted, pack
 from shared_state.redis_client import client, run_script
 from tests.localnet_process import Localnet

@@ -9,7 +9,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from priority.lander.chain_view import Chain
-from priority.lander.leaders_sender import LeadersSender
+from priority.lander.services.leaders_sender import LeadersSender
 from tests.priority.odd_nodes import odd_node
 from upstream.node import Node
 from upstream.tpu import TpuClient

@@ -15,7 +15,7 @@ from access.models import KeyDay, UsageMinute
 from access.services import keys, monthly_quotas
 from access.tasks import roll_up_usage
 from gateway.hosts import EVERY
-from priority.proxy import forwarding
+from priority.proxy.services import forwarding
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode

@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from redis.asyncio import Redis
 
-from priority.lander.lander_names import LanderName
-from priority.lander.queue import Queue as LanderQueue
-from priority.store.queueing import WAITING, Limits, queue_state
+from priority.queue.services.claiming import Queue as LanderQueue
+from priority.queue.services.lander_names import LanderName
+from priority.queue.store import WAITING, Limits, queue_state
 from priority.submissions import (
     ACCEPTED_STREAM,
     FIELD,

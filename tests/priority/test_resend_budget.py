@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from priority.lander.budget import ResendBudget
 from priority.lander.chain_view import Chain
 from priority.models import Submission
-from priority.store.queueing import Limits
+from priority.queue.store import Limits
 from tests.examples import examples
 from tests.localnet_process import Localnet
 from tests.priority.landing import accept, lander, told_of, upstream, wait, waiting

@@ -11,12 +11,12 @@ from solders.transaction import VersionedTransaction
 from access import store as access_store
 from access.models import ApiKey, Tier
 from access.services import keys
-from priority.acceptance.accepting import bundle_id_of
-from priority.fates import retention
-from priority.lander.active_submissions import active_submission
-from priority.lander.rows import bundle_row, submission_rows
+from priority.acceptance.services.accepting import bundle_id_of
+from priority.fates.services import retention
+from priority.lander.services.active_submissions import active_submission
+from priority.lander.services.rows import bundle_row, submission_rows
+from priority.lander.store.submissions import insert_bundles, insert_submissions
 from priority.models import Bundle, CoSubmitter, Submission
-from priority.store.submissions import insert_bundles, insert_submissions
 from priority.submissions import Accepted, State
 from tests.priority.sending import SENT, queued, result, signed, text, tip
 from tests.priority.submitted import as_base64, stored, tipping_transaction, tried

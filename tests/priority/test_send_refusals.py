@@ -19,8 +19,8 @@ from solders.transaction import VersionedTransaction
 
 from chain.rent import rent_exempt
 from chain.transactions import decode_wire
-from priority.acceptance.tips import TipRules, candidates, first_good
-from priority.refusals import TipRefused
+from priority.acceptance.errors import TipRefused
+from priority.acceptance.services.tips import TipRules, candidates, first_good
 from shared_state.redis_client import client
 from tests.priority.sending import (
     MINIMUM,

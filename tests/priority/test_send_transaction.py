@@ -15,9 +15,9 @@ from solders.hash import Hash
 
 from chain.encodings import b58encode
 from priority import chain_events
-from priority.acceptance.accepting import submit_own
+from priority.acceptance.services.accepting import submit_own
 from priority.models import Upstream
-from priority.store.queueing import CLAIM, REPORT
+from priority.queue.store import CLAIM, REPORT
 from priority.submissions import Tip, pack, pending_key, unpack
 from shared_state import script_socket
 from shared_state.redis_client import client

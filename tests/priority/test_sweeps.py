@@ -11,7 +11,7 @@ from solders.transaction import Transaction
 from priority import tasks
 from priority.models import Submission
 from priority.submissions import ACCEPTED_STREAM, FIELD, unpack
-from priority.treasury import sweeps
+from priority.treasury.services import sweeps
 from shared_state import script_socket
 from shared_state.redis_client import client
 from tests.tipping.balance_chain import (

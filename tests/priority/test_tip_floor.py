@@ -8,8 +8,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priority.reports import tip_floor
-from priority.store import tip_floor as store
+from priority.reports.services import tip_floor
+from priority.reports.store import tip_floor as store
 from priority.submissions import State
 from tests.priority.submitted import landed, stored
 

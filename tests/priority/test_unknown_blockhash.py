@@ -8,8 +8,8 @@ from hashlib import sha256
 import pytest
 
 from priority.chain_events import BlockMade
-from priority.simulation.unknown_blockhash import is_of_no_block
-from priority.store.chain_events import publish_events
+from priority.lander.store.chain_events import publish_events
+from priority.simulation.services.unknown_blockhash import is_of_no_block
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 NODE_AT = 100

@@ -12,9 +12,9 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58encode
-from priority.lander.active_submissions import active_submission
-from priority.lander.rows import submission_rows
-from priority.store.submissions import insert_submissions
+from priority.lander.services.active_submissions import active_submission
+from priority.lander.services.rows import submission_rows
+from priority.lander.store.submissions import insert_submissions
 from priority.submissions import Tip, pending_key
 from shared_state.redis_client import client
 from tests.conftest import Rpc

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from access.callers import ANONYMOUS
-from priority.streams import PATH as STREAM
+from priority.fates.streams import PATH as STREAM
 from tests.web_server import service_worker, serving
 
 pytestmark = [

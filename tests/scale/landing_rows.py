@@ -96,7 +96,7 @@ FROM priority_submission
 def fill(cursor: Any, submissions: int, keys: Sequence[int]) -> None:
     """So many submissions of these keys, spread over 30 days, with two tries each; a bundle for
     each fifty of them; a tip address for each four, and what landed in the ledger. They wait to be
-    counted: `priority.reports.counting.count`.
+    counted: `priority.reports.services.counting.count`.
     """
     values = {
         "rows": submissions,

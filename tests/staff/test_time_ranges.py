@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from access.spans import asked_span
-from priority.reports.landing_spans import absolute
+from priority.reports.services.landing_spans import absolute
 from staff.time_ranges import LONGEST, BadRange, range_in
 
 NOW = datetime(2026, 11, 24, 3, 40, 12, tzinfo=UTC)

@@ -25,8 +25,8 @@ from chain.transactions import Header, Lookup, Wire, encode_wire
 from chain.units import Slot
 from historical.models import Block
 from ingest.own_addresses import own_addresses
+from priority.fates.store.settling import keys_of
 from priority.models import Submission
-from priority.store.settling import keys_of
 from tests.clients.minted import Minted
 from tests.examples import examples
 from tests.ingest.following import follower, wait, worker

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from priority import tasks
 from priority.models import Submission, Upstream
-from priority.treasury import sweeps
+from priority.treasury.services import sweeps
 from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet

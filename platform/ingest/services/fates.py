@@ -17,9 +17,9 @@ from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonces
 from priority.chain_events import BLOCKHASH_BLOCKS
-from priority.fates import settling
-from priority.store import settling as store
-from priority.store.settling import FoundRow, UnsettledRow
+from priority.fates.services import settling
+from priority.fates.store import settling as store
+from priority.fates.store.settling import FoundRow, UnsettledRow
 from shared_state.pace import slot_seconds
 from tipping.services import ledger as tips
 from upstream.node import Node, NodeError

@@ -27,9 +27,9 @@ from ingest.coverage import Coverage
 from ingest.services import nonce_states
 from ingest.services.nonce_states import Account, Move
 from priority.chain_events import BLOCKHASH_BLOCKS
-from priority.fates import settling
-from priority.store import settling as store
-from priority.store.settling import FoundRow, WatchedRow
+from priority.fates.services import settling
+from priority.fates.store import settling as store
+from priority.fates.store.settling import FoundRow, WatchedRow
 from rewind.positions import Position
 from upstream.node import Node, NodeError
 

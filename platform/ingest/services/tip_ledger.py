@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chain.blocks import SlotRecord
 from ingest.own_addresses import own_addresses
-from priority.store.settling import keys_of
+from priority.fates.store.settling import keys_of
 from tipping.services import ledger
 
 _RUN_BLOCKS = 16

@@ -12,7 +12,7 @@ from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 from priority.models import Upstream
-from priority.upstreams import actions, editing
+from priority.upstreams.services import actions, editing
 from staff.changes import between, host_of
 
 _FIELDS = ("name", "kind", "url", "weight", "is_enabled", "own_tip_lamports", "timeout_ms")

@@ -15,7 +15,7 @@ from operations.readings.landing import WINDOW, Triple, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
 from operations.rules.processes import ACCEPTED
-from priority.admin.fates import HUES
+from priority.fates.admin.fates import HUES
 from priority.submissions import State
 from staff.formatting import (
     badge,

@@ -7,10 +7,10 @@ import msgspec
 import redis
 from django.db import connection
 
-from priority.acceptance.stalled_queue import refused_from_ms
-from priority.lander.lander_names import landers
 from priority.models import Upstream
-from priority.store.queueing import QueueState, queue_state
+from priority.queue.services.lander_names import landers
+from priority.queue.services.stalled_queue import refused_from_ms
+from priority.queue.store import QueueState, queue_state
 from priority.submissions import ACCEPTED_STREAM, IN_A_BLOCK, SETTLED, landed_share
 from shared_state.redis_client import client
 from shared_state.time_buckets import SHARES

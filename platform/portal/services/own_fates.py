@@ -6,8 +6,8 @@ from solders.signature import Signature
 
 from portal import store
 from priority.errors import BundleUnknown, SignatureUnknown
-from priority.fates import lookup
-from priority.results import BundleFate, Fate
+from priority.fates.results import BundleFate, Fate
+from priority.fates.services import lookup
 
 
 def own_fate(customer_id: int, signature: Signature, *, kept_days: int) -> Fate:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from portal import store
 from portal.models import Member
 from portal.views.pages import for_members, page
-from priority.admin.comparing import chosen, compared, redirected
+from priority.reports.admin.comparing import chosen, compared, redirected
 
 
 @for_members

@@ -19,7 +19,7 @@ from alerts.admin.states import webhook_state
 from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
-from priority.reports import key_states
+from priority.reports.services import key_states
 from priority.submissions import State
 from staff.formatting import ago, grouped, utc
 

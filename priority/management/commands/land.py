@@ -16,9 +16,9 @@ from solders.keypair import Keypair
 
 from chain.derived_keys import derived_keypair
 from embedded.notify import progress
-from priority.acceptance.stalled_queue import limits
-from priority.lander.lander import Lander, LanderConfig
-from priority.lander.upstreams import Defaults
+from priority.lander.services.lander import Lander, LanderConfig
+from priority.lander.services.upstreams import Defaults
+from priority.queue.services.stalled_queue import limits
 from shared_state import heartbeats
 
 log = logging.getLogger(__name__)

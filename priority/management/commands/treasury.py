@@ -10,8 +10,8 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from priority.refusals import NOT_ACCEPTED
-from priority.treasury import payments
+from priority.acceptance.errors import NOT_ACCEPTED
+from priority.treasury.services import payments
 from upstream.node import Node, NodeError
 
 _PATIENCE_SECONDS = 120.0

@@ -1,0 +1,17 @@
+"""How far the submissions of some keys have come in the last day."""
+
+from collections import Counter
+from collections.abc import Collection
+from datetime import datetime
+
+from priority.reports.services.landing_spans import span_named
+from priority.reports.services.landing_times import times_of
+from priority.reports.store import landings
+
+
+def states_of_day(keys: Collection[int], now: datetime) -> Counter[str]:
+    """State → submissions, of about the last 24 hours (whole hours), as they were counted last."""
+    counts: Counter[str] = Counter()
+    for fact in landings.states_of_keys(times_of(span_named("24h"), now), keys, tier=""):
+        counts[fact.word] += fact.count
+    return counts
