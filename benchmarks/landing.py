@@ -55,7 +55,7 @@ def main() -> None:
 
 def _upstreams(url: str) -> None:
     """Three ways: a leader by QUIC, a node, and an engine with a tip of ours."""
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     Upstream.objects.all().delete()
     Upstream.objects.create(name="leaders", kind="leaders", url=url)

@@ -9,7 +9,7 @@ from eventloop.faces import complete
 from jsonrpc.errors import RpcError
 from jsonrpc.methods import MethodTable, Pieces
 from jsonrpc.wire import Encoded
-from priority.errors import (
+from priority.proxy.errors import (
     NoUpstreamNode,
     UpstreamAnswerTooLarge,
     UpstreamAnswerUnreadable,

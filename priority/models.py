@@ -1,117 +1,15 @@
-"""Submissions and their fates: transactions, bundles, attempts, upstreams, counts."""
-
-from typing import Self
+"""Submissions and their fates: transactions, bundles, attempts."""
 
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from access.models import ApiKey, Tier
+from access.models import ApiKey
 from columns.keys import HashColumn, PubkeyColumn, SignatureColumn
 from columns.numbers import SlotColumn
-from priority.submissions import State
-
-_STATES = [(state.value, state.value) for state in State]
-
-
-class Upstream(models.Model):
-    """A service that sends to the leaders. An empty `url` means the followed chain's."""
-
-    class Kind(models.TextChoices):
-        """The stored value, the plural on the landing page, the label in forms and lists."""
-
-        LEADERS = "leaders", "leaders", "leaders, by TPU QUIC"
-        NODE = "node", "nodes", "node, by JSON-RPC"
-        BLOCK_ENGINE = "block_engine", "block engines", "block engine, for bundles"
-
-        plural: str
-
-        def __new__(cls, value: str, plural: str = "") -> Self:
-            if not plural:
-                raise TypeError(
-                    f"Upstream.Kind in priority/models.py: {value} has no plural: write"
-                    f' = "{value}", "its plural", "its label"'
-                )
-            kind = str.__new__(cls, value)
-            kind._value_ = value
-            kind.plural = plural
-            return kind
-
-    name = models.SlugField(
-        max_length=40, unique=True, help_text="callers choose by it; `bundle` is reserved"
-    )
-    kind = models.CharField(max_length=20, choices=Kind.choices)
-    url = models.CharField(
-        "URL",
-        max_length=500,
-        blank=True,
-        help_text="of the node that reports the leaders, of the node, or of the block engine;"
-        " empty: those of the followed chain (the block engine: localnet's)",
-    )
-    tiers = models.ManyToManyField(
-        Tier, blank=True, help_text="the tiers that it serves; none chosen: all"
-    )
-    weight = models.PositiveSmallIntegerField(
-        default=100,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="of a hundred submissions that choose no upstream, so many go this way too",
-    )
-    is_enabled = models.BooleanField(default=True)
-    own_tip_lamports = models.PositiveBigIntegerField(
-        default=0,
-        help_text="block engines: what we tip the engine ourselves, by a transaction of our own"
-        " behind the bundle's; 0 leaves it to the bundle",
-    )
-    timeout_ms = models.PositiveIntegerField(
-        "timeout (ms)",
-        default=2_000,
-        validators=[MinValueValidator(50), MaxValueValidator(60_000)],
-    )
-    # Since then it takes no new submission; what is under way is tried again until it settles.
-    draining_since = models.DateTimeField(null=True, blank=True, editable=False)
-    # The circuit breaker, as reported by the lander that opened it.
-    broken_until = models.DateTimeField(null=True, blank=True, editable=False)
-    broken_reason = models.CharField(max_length=300, blank=True, editable=False)
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [
-            models.CheckConstraint(condition=~Q(name="bundle"), name="bundle_is_a_reserved_name"),
-            models.CheckConstraint(
-                condition=Q(weight__gte=1, weight__lte=100), name="weight_is_1_to_100"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class BreakerOpening(models.Model):
-    """A time in which an upstream's circuit breaker was open, as a lander reported it. `times`
-    counts how often its pause started again.
-    """
-
-    upstream = models.ForeignKey(Upstream, on_delete=models.CASCADE, related_name="openings")
-    opened_at = models.DateTimeField()
-    reason = models.CharField(max_length=300, blank=True)
-    times = models.PositiveIntegerField(default=1)
-    closed_at = models.DateTimeField(null=True, blank=True)
-    closed_by = models.CharField(max_length=20, blank=True)
-
-    class Meta:
-        default_permissions = ()
-        ordering = ["-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["upstream"],
-                condition=Q(closed_at__isnull=True),
-                name="one_open_breaker_per_upstream",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"upstream {self.upstream_id}: {self.reason}"
+from priority.reports import models as report_models  # noqa: F401  (for Django)
+from priority.submissions import STATES, State
+from priority.upstreams import models as upstream_models  # noqa: F401  (for Django)
 
 
 class Bundle(models.Model):
@@ -121,7 +19,7 @@ class Bundle(models.Model):
     key = models.ForeignKey(
         ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    state = models.CharField(max_length=10, choices=_STATES, default=State.RECEIVED)
+    state = models.CharField(max_length=10, choices=STATES, default=State.RECEIVED)
     reason = models.CharField(max_length=200, blank=True)
     engine_ids = models.JSONField(default=dict)
     accepted_at = models.DateTimeField()
@@ -201,7 +99,7 @@ class Submission(models.Model):
     accepted_slot = SlotColumn(null=True, blank=True)
     last_valid_block_height = models.BigIntegerField(null=True, blank=True)
 
-    state = models.CharField(max_length=10, choices=_STATES, default=State.RECEIVED)
+    state = models.CharField(max_length=10, choices=STATES, default=State.RECEIVED)
     commitment = models.CharField(max_length=10, blank=True)
     reason = models.CharField(max_length=200, blank=True)
     slot = SlotColumn(null=True, blank=True)
@@ -311,92 +209,3 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.upstream} {self.number}: {self.outcome}"
-
-
-class LandingCount(models.Model):
-    """How many submissions or attempts of one step of time (`seconds` long, by when they were
-    accepted) were of a kind: priority.reports.store.counts says what the measures are.
-    """
-
-    seconds = models.PositiveIntegerField()
-    start = models.DateTimeField()
-    measure = models.CharField(max_length=10)
-    tier = models.CharField(max_length=30)
-    upstream = models.CharField(max_length=40)
-    word = models.CharField(max_length=160)
-    number = models.IntegerField()
-    count = models.BigIntegerField()
-    amount = models.BigIntegerField()
-
-    class Meta:
-        db_table = "priority_landingtally"
-        default_permissions = ()
-        indexes = [models.Index(fields=["seconds", "start"], name="landing_counts_by_step")]
-
-    def __str__(self) -> str:
-        return f"{self.start:%Y-%m-%d %H:%M} {self.measure} {self.word}: {self.count}"
-
-
-class LandingKeyCount(models.Model):
-    """How many submissions of one key (null: without one) have come how far, and why no further."""
-
-    seconds = models.PositiveIntegerField()
-    start = models.DateTimeField()
-    # No constraint: what a deleted key had stays counted.
-    key = models.ForeignKey(
-        ApiKey,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        related_name="+",
-    )
-    tier = models.CharField(max_length=30)
-    state = models.CharField(max_length=10, choices=_STATES)
-    reason = models.CharField(max_length=160)
-    count = models.BigIntegerField()
-
-    class Meta:
-        db_table = "priority_landingkeytally"
-        default_permissions = ()
-        indexes = [
-            models.Index(fields=["seconds", "start"], name="landing_keys_by_step"),
-            models.Index(fields=["key", "seconds", "start"], name="landing_keys_by_key"),
-            # Who lost most is looked for among all keys.
-            models.Index(
-                fields=["seconds", "start", "key", "count"],
-                condition=Q(state__in=[State.FAILED, State.EXPIRED, State.REFUSED]),
-                name="landing_keys_lost",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.start:%Y-%m-%d %H:%M} key {self.key_id} {self.state}: {self.count}"
-
-
-class LandingChange(models.Model):
-    """A step whose submissions changed for good and has to be counted again. Inserted in the
-    transaction of the change, never updated, so that no transaction waits for another.
-    """
-
-    start = models.DateTimeField()
-    noted_at = models.DateTimeField()
-
-    class Meta:
-        default_permissions = ()
-        indexes = [models.Index(fields=["start"], name="landing_changes_by_step")]
-
-    def __str__(self) -> str:
-        return f"{self.start:%Y-%m-%d %H:%M}"
-
-
-class LandingClock(models.Model):
-    """One row: until when submissions were counted last."""
-
-    counted_at = models.DateTimeField()
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.counted_at:%Y-%m-%d %H:%M:%S}"

@@ -29,6 +29,10 @@ class State(StrEnum):
     REFUSED = "refused"  # likewise, and no upstream ever took it
 
 
+# Django's choices.
+STATES = [(state.value, state.value) for state in State]
+
+
 # In a block, with or without an error; and with those that can never be in one: settled.
 IN_A_BLOCK = (State.LANDED, State.FAILED)
 SETTLED = (*IN_A_BLOCK, State.EXPIRED, State.REFUSED)

@@ -11,18 +11,19 @@ from solders.signature import Signature
 from gateway.declarations import Parameter
 from gateway.views import EndpointRequest, ReadView
 from jsonrpc.wire import As
-from priority.errors import (
-    BadQuery,
+from priority.errors import BadQuery
+from priority.fates.errors import (
     BundleIdMalformed,
     BundleUnknown,
     FatesUnavailable,
-    NoUpstreamNode,
     SignatureUnknown,
 )
-from priority.fates.results import BundleFate, Fate, TipFloor
+from priority.fates.results import BundleFate, Fate
 from priority.fates.services import lookup
 from priority.method_table import upstream_node
+from priority.proxy.errors import NoUpstreamNode
 from priority.proxy.services import health
+from priority.reports.results import TipFloor
 from priority.reports.services import tip_floor
 
 _MOST = 256

@@ -8,8 +8,8 @@ from django.conf import settings
 from jsonrpc import openrpc
 from jsonrpc.methods import Method
 from jsonrpc.schemas import Schemas
-from priority.errors import NodeError
 from priority.method_table import NODE_ERRORS
+from priority.proxy.errors import NodeError
 from reference.catalogue import common_errors
 from reference.examples import pairing
 from reference.paths import COMMON_METHODS, RpcPath, rpc_path, rpc_paths

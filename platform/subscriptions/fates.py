@@ -12,7 +12,7 @@ from jsonrpc.errors import InvalidParams
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64, Config
 from jsonrpc.wire import encode
-from priority.errors import StreamUnavailable
+from priority.fates.errors import StreamUnavailable
 from priority.fates.services import lookup
 from priority.fates.services.events import FateMessage, Place, read_place, since
 from priority.fates.store.fates import (

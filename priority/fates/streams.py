@@ -26,7 +26,8 @@ from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import LANDING
 from gateway.views import EndpointRequest, EventStream, ReadView
 from jsonrpc.wire import encode
-from priority.errors import BadQuery, StreamUnavailable, TooManyStreams
+from priority.errors import BadQuery
+from priority.fates.errors import StreamUnavailable, TooManyStreams
 from priority.fates.results import FateEvent
 from priority.fates.services import lookup, subscribers
 from priority.fates.services.events import FateMessage, Place, event_text, read_place, since

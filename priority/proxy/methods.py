@@ -7,8 +7,8 @@ from django.conf import settings
 from gateway.calls import Call
 from jsonrpc.wire import As
 from priority.acceptance.errors import LandingStalled
-from priority.errors import NodeBehind
 from priority.method_table import NODE_ERRORS, landing_methods, methods, upstream_node
+from priority.proxy.errors import NodeBehind
 from priority.proxy.services.health import health
 from priority.queue.services.stalled_queue import require_landing
 

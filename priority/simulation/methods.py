@@ -14,16 +14,15 @@ from chain.transaction_error_text import transaction_error_text
 from gateway.calls import Call
 from gateway.transactions import SignatureInvalid, TransactionText, read_transaction
 from jsonrpc.params import U64, Config
-from priority.errors import (
-    BundleEmpty,
-    BundleTooLarge,
+from priority.errors import BundleEmpty, BundleTooLarge
+from priority.method_table import NODE_ERRORS, methods, upstream_node
+from priority.proxy.errors import NoUpstreamNode
+from priority.simulation.errors import (
     ConfigsMismatch,
     HeadMoved,
-    NoUpstreamNode,
     SnapshotsTooLarge,
     TooManySnapshots,
 )
-from priority.method_table import NODE_ERRORS, methods, upstream_node
 from priority.simulation.results import (
     BundleContext,
     BundleTransaction,

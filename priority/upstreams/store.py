@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 
-from priority.models import BreakerOpening, Submission, Upstream
+from priority.models import Submission
+from priority.upstreams.models import BreakerOpening, Upstream
 
 # Openings of one upstream that are kept.
 _OPENINGS = 50

@@ -45,7 +45,7 @@ def fill() -> dict[str, str]:
 
 
 def test_orders_are_given_and_one_is_looked_up_by_hand(watched: Callable[[], Any]) -> None:
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     visitor = watched()
     single = fill()

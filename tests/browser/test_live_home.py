@@ -17,7 +17,7 @@ def test_the_home_changes_by_itself_says_when_it_is_stale_and_asks_to_sign_in_ag
 
     from operations.models import Alarm, Sample
     from operations.readings.present import MOMENT_SECONDS
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     # Somebody watches for as long as this lasts: else the web process would in a minute, and find
     # that nothing else runs.

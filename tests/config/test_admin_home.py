@@ -21,7 +21,7 @@ from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
 from operations.readings.processes import DUTIES
 from operations.services.sampling import step_of
-from priority.models import Upstream
+from priority.upstreams.models import Upstream
 from rewind.coverage.services.gaps import archive_gaps
 from shared_state import heartbeats
 from shared_state.database_writes import CLAIMED

@@ -105,7 +105,7 @@ def planted(transactional_db: None, empty_redis: None, tmp_path: Path) -> dict[s
     from management.services import management_keys, repeats
     from portal.services import mails, members
     from portal.services.links import Purpose
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
     from staff import second_factor
     from staff.models import App
 

@@ -89,7 +89,7 @@ def _followed(localnet: Localnet) -> dict[str, str]:
 
 def _upstreams(localnet: Localnet) -> None:
     """Every kind, by its address; the block engine by JSON-RPC and by gRPC."""
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     Upstream.objects.all().delete()
     Upstream.objects.create(name="leaders", kind=Upstream.Kind.LEADERS)
@@ -186,7 +186,7 @@ def test_migrations_that_are_missing_too_old_or_of_a_newer_version_are_named(
 
 
 def test_who_does_not_answer_is_named_without_its_key(doctor: Doctor, localnet: Localnet) -> None:
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     _upstreams(localnet)
     node, stream, engine = free_ports(3)

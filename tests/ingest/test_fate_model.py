@@ -29,8 +29,8 @@ from priority.fates.services.announcing import FIELD, LIVE_STREAM, unpack
 from priority.lander.chain_view import Sighting
 from priority.lander.services.rows import change_of
 from priority.lander.store import submissions as store
-from priority.models import Upstream
 from priority.submissions import pending_key
+from priority.upstreams.models import Upstream
 from rewind.recording.services import filters
 from shared_state.redis_client import client
 from tests.ingest.fate_chain import NONCES, Chain, Sent

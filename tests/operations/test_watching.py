@@ -423,7 +423,7 @@ def test_the_disk_of_a_server_elsewhere_is_watched_by_what_it_reports(
 
 
 def test_what_landed_is_told_by_the_way_it_went(issue: Any) -> None:
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
     from tests.priority.landed_samples import fill_landing
 
     now = timezone.now()

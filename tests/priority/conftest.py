@@ -53,7 +53,7 @@ def payer(slower: Localnet) -> Keypair:
 @pytest.fixture
 def followed(slower: Localnet, db: None) -> Iterator[Localnet]:
     """It, with somebody who tells what it does; no upstream is there but what a test makes."""
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
     from tests.priority.landing import told_of
 
     Upstream.objects.all().delete()

@@ -9,7 +9,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from access.models import ApiKey
-from priority.models import Attempt, Bundle, Submission, Upstream
+from priority.models import Attempt, Bundle, Submission
+from priority.upstreams.models import Upstream
 
 STATES: list[tuple[str, dict[str, Any]]] = [
     ("received", {}),

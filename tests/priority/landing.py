@@ -18,9 +18,10 @@ from ingest.event_publisher import EventPublisher
 from priority.chain_events import HEAD
 from priority.lander.services.lander import Lander, LanderConfig
 from priority.lander.services.upstreams import Defaults
-from priority.models import Submission, Upstream
+from priority.models import Submission
 from priority.queue.store import DEFAULT_LIMITS
 from priority.submissions import ACCEPTED_STREAM, FIELD, Accepted, Tip, pack
+from priority.upstreams.models import Upstream
 from tests import forked_commands
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess

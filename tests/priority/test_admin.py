@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 from solders.pubkey import Pubkey
 
-from priority.models import BreakerOpening, Submission, Upstream
+from priority.models import Submission
 from priority.reports.services import counting
 from priority.upstreams import store as upstream_store
+from priority.upstreams.models import BreakerOpening, Upstream
 from priority.upstreams.services import actions
 from staff.models import AuditEntry
 from tests.priority.landed_samples import fill_landing

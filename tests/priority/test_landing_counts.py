@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from priority.fates.services import settling
 from priority.fates.store.settling import FoundRow
-from priority.models import Attempt, LandingChange, LandingCount, LandingKeyCount, Submission
+from priority.models import Attempt, Submission
+from priority.reports.models import LandingChange, LandingCount, LandingKeyCount
 from priority.reports.services import counting
 from priority.reports.store.counts import DAY, HOUR, STEP
 from tests.priority.landed_samples import fill_landing

@@ -10,7 +10,8 @@ from django.utils import timezone
 from solders.signature import Signature
 
 from access.models import ApiKey, UsageDay, UsageHour
-from priority.models import Bundle, LandingCount, Submission
+from priority.models import Bundle, Submission
+from priority.reports.models import LandingCount
 from priority.reports.services import counting
 from priority.submissions import pending_key
 from shared_state.redis_client import client as redis_client

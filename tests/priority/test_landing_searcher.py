@@ -4,7 +4,8 @@ import pytest
 from solders.keypair import Keypair
 
 from localnet.identities import TIP_ACCOUNTS
-from priority.models import Bundle, Submission, Upstream
+from priority.models import Bundle, Submission
+from priority.upstreams.models import Upstream
 from tests.localnet.wallets import SOL, balance, pay, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.priority.landing import (

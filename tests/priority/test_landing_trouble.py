@@ -23,8 +23,9 @@ from solders.transaction import VersionedTransaction
 from chain.encodings import b58decode
 from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
 from priority.lander.store.chain_events import publish_events
-from priority.models import Attempt, Submission, Upstream
+from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
+from priority.upstreams.models import Upstream
 from tests.localnet.wallets import done, pay, signed
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS

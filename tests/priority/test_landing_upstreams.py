@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 from solders.keypair import Keypair
 
-from priority.models import Submission, Upstream
+from priority.models import Submission
+from priority.upstreams.models import Upstream
 from priority.upstreams.services import actions
 from tests.localnet.wallets import pay, signed, wallet
 from tests.localnet_process import Localnet

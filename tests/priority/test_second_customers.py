@@ -99,7 +99,7 @@ def test_the_same_transaction_of_two_customers(
 def test_the_same_bundle_of_two_customers(
     door: Door, first: ApiKey, others: list[keys.IssuedKey]
 ) -> None:
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
 
     Upstream.objects.get_or_create(name="engine", kind="block_engine")
     second, third = (each.secret for each in others)

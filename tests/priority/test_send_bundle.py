@@ -12,8 +12,8 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58encode
-from priority.models import Upstream
 from priority.submissions import Tip, pending_key
+from priority.upstreams.models import Upstream
 from shared_state.redis_client import client
 from tests.ingest.following import follower, wait
 from tests.ingest.made_nonces import advance

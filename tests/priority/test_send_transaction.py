@@ -16,9 +16,9 @@ from solders.hash import Hash
 from chain.encodings import b58encode
 from priority import chain_events
 from priority.acceptance.services.accepting import submit_own
-from priority.models import Upstream
 from priority.queue.store import CLAIM, REPORT
 from priority.submissions import Tip, pack, pending_key, unpack
+from priority.upstreams.models import Upstream
 from shared_state import script_socket
 from shared_state.redis_client import client
 from tests.priority.sending import (

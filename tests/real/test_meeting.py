@@ -190,7 +190,10 @@ def submitted_by(meeting: Meeting, kind: str) -> list[Planned] | None:
 @contextmanager
 def alone(service: Service, kind: str) -> Iterator[None]:
     """No other upstream is enabled, until the end of the block."""
-    rows = "from priority.models import Upstream; Upstream.objects.exclude(kind=%r).update(%s)"
+    rows = (
+        "from priority.upstreams.models import Upstream;"
+        " Upstream.objects.exclude(kind=%r).update(%s)"
+    )
     for is_enabled in (False, True):
         code = rows % (kind, f"is_enabled={is_enabled}")
         done = forked_commands.run(["shell", "-c", code], environment=service.environment)

@@ -26,7 +26,7 @@ def fill(
     from alerts.services import webhooks
     from operations.models import Alarm
     from portal.services import members
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
     from rewind.models import ArchiveState
 
     now = timezone.now()

@@ -349,7 +349,7 @@ def test_what_an_address_hides_in_its_path_is_nobodys_to_read(
     signed_in: Callable[..., Any],
 ) -> None:
     from alerts.services import webhooks
-    from priority.models import Upstream
+    from priority.upstreams.models import Upstream
     from staff.models import AuditEntry
 
     viewer, boss = signed_in("viewer"), signed_in("administrator")

@@ -7,8 +7,9 @@ import pytest
 from django.utils import timezone
 
 from priority import tasks
-from priority.models import Submission, Upstream
+from priority.models import Submission
 from priority.treasury.services import sweeps
+from priority.upstreams.models import Upstream
 from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import running_localnet

@@ -14,7 +14,7 @@ from solders.keypair import Keypair
 from config.doctor.findings import Finding, error, ok, warning
 from ingest import chain_identity
 from ingest.sources import Stream, streams
-from priority.models import Upstream
+from priority.upstreams.models import Upstream
 from shared_state.pace import slots_in
 from upstream.block_engine import BlockEngine
 from upstream.geyser.client import newest_slot

@@ -11,7 +11,7 @@ from access.models import Tier
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
-from priority.models import Upstream
+from priority.upstreams.models import Upstream
 from priority.upstreams.services import actions, editing
 from staff.changes import between, host_of
 

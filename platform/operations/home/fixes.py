@@ -13,8 +13,8 @@ from gaps.area_gaps import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState
 from historical.coverage.services.gaps import ledger_gaps
 from operations.rules.rule import Press
-from priority.models import Upstream
 from priority.upstreams.admin.upstreams import ACTIONS as UPSTREAM_ACTIONS
+from priority.upstreams.models import Upstream
 from rewind.coverage.services.gaps import archive_gaps
 from staff import audit
 from staff.actions import AdminAction

@@ -7,11 +7,11 @@ import msgspec
 import redis
 from django.db import connection
 
-from priority.models import Upstream
 from priority.queue.services.lander_names import landers
 from priority.queue.services.stalled_queue import refused_from_ms
 from priority.queue.store import QueueState, queue_state
 from priority.submissions import ACCEPTED_STREAM, IN_A_BLOCK, SETTLED, landed_share
+from priority.upstreams.models import Upstream
 from shared_state.redis_client import client
 from shared_state.time_buckets import SHARES
 

@@ -5,7 +5,7 @@ returns them to any caller.
 from solders.signature import Signature
 
 from portal import store
-from priority.errors import BundleUnknown, SignatureUnknown
+from priority.fates.errors import BundleUnknown, SignatureUnknown
 from priority.fates.results import BundleFate, Fate
 from priority.fates.services import lookup
 

@@ -18,13 +18,13 @@ from portal.models import Member
 from portal.services import own_fates
 from portal.views.pages import for_members, page
 from portal.views.replays import replays_of, sending_again
-from priority.errors import (
+from priority.fates.admin.fates import OUTCOME_HUES, slots_later, state_badge
+from priority.fates.errors import (
     BundleIdMalformed,
     BundleUnknown,
     FatesUnavailable,
     SignatureUnknown,
 )
-from priority.fates.admin.fates import OUTCOME_HUES, slots_later, state_badge
 from priority.fates.results import Fate, FateAttempt
 from priority.models import Attempt
 from priority.submissions import State

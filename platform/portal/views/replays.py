@@ -26,7 +26,7 @@ from portal.views.pages import (
     for_members,
     page,
 )
-from priority.errors import (
+from priority.fates.errors import (
     BundleIdMalformed,
     BundleUnknown,
     FatesUnavailable,

@@ -24,8 +24,9 @@ from priority.acceptance.methods.origins import bounds, named_in, origin_of, req
 from priority.acceptance.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.acceptance.services import accepting
 from priority.acceptance.services.selection import require_block_engine
-from priority.errors import BundleEmpty, BundleTooLarge, NoUpstreamNode
+from priority.errors import BundleEmpty, BundleTooLarge
 from priority.method_table import block_engine_methods, bundle_methods, upstream_node
+from priority.proxy.errors import NoUpstreamNode
 from priority.simulation.methods import MOST_TRANSACTIONS
 from priority.simulation.services.precheck import require_success
 

@@ -10,8 +10,8 @@ from priority.acceptance.errors import (
     UnknownUpstream,
     UpstreamsUnread,
 )
-from priority.models import Upstream
 from priority.submissions import BUNDLE_NAME
+from priority.upstreams.models import Upstream
 from priority.upstreams.store import UpstreamRow, enabled_upstreams
 from shared_state.outages import AWAY
 

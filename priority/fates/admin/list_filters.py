@@ -10,8 +10,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from access.models import ApiKey, Customer, Tier
-from priority.models import Attempt, Submission, Upstream
+from priority.models import Attempt, Submission
 from priority.submissions import State
+from priority.upstreams.models import Upstream
 from staff.filters import choice_filter, row_filter, value_filter
 
 # Each of them is looked up among the attempts.

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from priority.errors import FatesUnavailable
+from priority.fates.errors import FatesUnavailable
 from priority.fates.services.lookup import remembered
 from priority.fates.store.beginnings import signatures_beginning
 from priority.models import Bundle, Submission

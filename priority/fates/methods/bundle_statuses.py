@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 
 from gateway.calls import Call
 from jsonrpc.wire import As
-from priority.errors import BundleIdMalformed, FatesUnavailable, TooManyBundles
+from priority.fates.errors import BundleIdMalformed, FatesUnavailable, TooManyBundles
 from priority.fates.results import InflightBundles, LandedBundles
 from priority.fates.services import bundle_statuses
 from priority.method_table import bundle_methods

@@ -4,7 +4,7 @@ from django.conf import settings
 from solders.signature import Signature
 
 from gateway.calls import Call
-from priority.errors import (
+from priority.fates.errors import (
     BundleIdMalformed,
     BundleUnknown,
     FatesUnavailable,

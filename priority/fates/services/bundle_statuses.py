@@ -6,7 +6,7 @@ from typing import cast
 import redis
 
 from priority.chain_events import HEAD
-from priority.errors import BundleUnknown
+from priority.fates.errors import BundleUnknown
 from priority.fates.results import (
     BundleFate,
     InflightBundle,

@@ -10,7 +10,12 @@ import redis
 from solders.signature import Signature
 
 from priority.acceptance.services.accepting import bundle_id_of
-from priority.errors import BundleIdMalformed, BundleUnknown, FatesUnavailable, SignatureUnknown
+from priority.fates.errors import (
+    BundleIdMalformed,
+    BundleUnknown,
+    FatesUnavailable,
+    SignatureUnknown,
+)
 from priority.fates.results import BundleFate, Fate, FateAttempt, FateEvent, PaidTip
 from priority.fates.services import backlog
 from priority.fates.store import cosubmitters

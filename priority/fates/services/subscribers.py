@@ -20,7 +20,7 @@ from gateway.hosts import Host
 from gateway.refusals import KeyRequired
 from gateway.views import EndpointRequest
 from jsonrpc.errors import RpcError
-from priority.errors import TooManyStreams
+from priority.fates.errors import TooManyStreams
 from priority.fates.store.fates import customers_of
 from shared_state.redis_client import NAMESPACE, client, run_script
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Protocol, TypeVar
 
-from priority.models import Submission, Upstream
+from priority.models import Submission
 from priority.submissions import BUNDLE_NAME, Accepted
+from priority.upstreams.models import Upstream
 from priority.upstreams.store import UpstreamRow
 
 

@@ -16,8 +16,8 @@ from priority.lander.services.leaders_sender import LeadersSender
 from priority.lander.services.node_sender import NodeSender
 from priority.lander.services.senders import Sender, Unusable
 from priority.lander.windows import Window
-from priority.models import Upstream
 from priority.upstreams import store
+from priority.upstreams.models import Upstream
 from priority.upstreams.store import UpstreamRow
 from upstream.block_engine import GRPC_URLS, BlockEngine, Engine
 from upstream.http.errors import BadAddress

@@ -6,7 +6,7 @@ import msgspec
 
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
-from priority.errors import (
+from priority.proxy.errors import (
     NodeError,
     UpstreamAnswerTooLarge,
     UpstreamAnswerUnreadable,

@@ -6,7 +6,7 @@ import msgspec
 
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
-from priority.errors import NodeBehind, NodeError
+from priority.proxy.errors import NodeBehind, NodeError
 from priority.proxy.services.forwarding import forward
 from upstream.connection_pool import ConnectionPool
 

@@ -4,7 +4,7 @@ import re
 
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
-from priority.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
+from priority.proxy.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
 from priority.proxy.services.forwarding import NodeCall, answer_in, failure_of, request_of
 from upstream.async_connection_pool import HELD, Answer, AsyncConnectionPool
 from upstream.connection_pool import NodeCallFailed

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from access.models import ApiKey, Customer, Tier
 from priority.fates.admin.fates import HUES
-from priority.models import Upstream
 from priority.reports.admin import landing_charts as charts
 from priority.reports.landing_formats import class_name
 from priority.reports.services import landing, landing_spans
 from priority.reports.services.landing import LandingReport, Narrowed
 from priority.reports.store.landings import MOST_OF_KEYS
 from priority.submissions import State
+from priority.upstreams.models import Upstream
 from staff.charts import Chart
 from staff.formatting import badge, utc
 from staff.parsing import id_in

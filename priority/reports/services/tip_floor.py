@@ -5,7 +5,7 @@ import time
 from datetime import datetime, timedelta
 
 from chain.units import LAMPORTS_PER_SOL
-from priority.fates.results import TipFloor
+from priority.reports.results import TipFloor
 from priority.reports.store import tip_floor as store
 
 WINDOWS = (60, 300, 900, 3_600)

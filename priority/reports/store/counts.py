@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from columns.advisory_locks import AdvisoryLock, try_for
-from priority.models import LandingClock, LandingCount, LandingKeyCount
+from priority.reports.models import LandingClock, LandingCount, LandingKeyCount
 
 STEP, HOUR, DAY = 300, 3_600, 86_400
 _DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F, Sum
 
 from access.models import ApiKey, KeyDay, UsageDay, UsageHour
-from priority.models import LandingKeyCount
+from priority.reports.models import LandingKeyCount
 from priority.reports.store.counts import FACTS, ROWS_OF_KEYS
 
 # So many of the newest submissions of some keys are read with their attempts.

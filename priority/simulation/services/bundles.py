@@ -10,7 +10,7 @@ from solders.transaction import VersionedTransaction
 
 from chain.commitment import Commitment
 from chain.units import Slot
-from priority.errors import HeadMoved
+from priority.simulation.errors import HeadMoved
 from priority.simulation.services.head import mints_of, read_head, recent_blockhashes
 from rewind.accounts.results.completeness import Completeness
 from rewind.accounts.services.completeness import completeness

@@ -15,9 +15,10 @@ from solders.transaction import VersionedTransaction
 from chain.commitment import Commitment
 from chain.units import Slot
 from jsonrpc.wire import Encoded, encode
-from priority.errors import HeadMoved, UpstreamAnswerUnreadable, UpstreamTimeout
+from priority.proxy.errors import UpstreamAnswerUnreadable, UpstreamTimeout
 from priority.proxy.services.forwarding import NodeCall
 from priority.simulation import code_cache, head_cache
+from priority.simulation.errors import HeadMoved
 from priority.simulation.head_cache import KnownSlot
 from priority.simulation.services.node_accounts import NodeLags, read_accounts
 from priority.simulation.services.node_features import features_of

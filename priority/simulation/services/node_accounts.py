@@ -12,7 +12,7 @@ from solders.pubkey import Pubkey
 from chain.commitment import Commitment
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded, encode
-from priority.errors import NodeError, UpstreamAnswerUnreadable
+from priority.proxy.errors import NodeError, UpstreamAnswerUnreadable
 from priority.proxy.services.forwarding import NodeCall, forward
 from priority.simulation import code_cache
 from upstream.connection_pool import ConnectionPool

@@ -11,7 +11,7 @@ from solders.transaction import VersionedTransaction
 
 from chain.account_json import AccountEncoding, account_json
 from chain.reserved import RESERVED_KEYS
-from priority.errors import SnapshotsTooLarge
+from priority.simulation.errors import SnapshotsTooLarge
 from priority.simulation.services.bundles import Tried
 from simulator.outcome import Outcome
 from simulator.parts import take_apart

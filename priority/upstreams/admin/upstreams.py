@@ -15,10 +15,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from access.models import Tier
-from priority.models import Upstream
 from priority.reports.landing_formats import percent
 from priority.reports.services.landing import all_figures
 from priority.upstreams.admin.upstream_activity import upstream_activity
+from priority.upstreams.models import Upstream
 from priority.upstreams.services import actions as orders
 from priority.upstreams.services import editing
 from staff import audit

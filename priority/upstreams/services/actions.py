@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from priority.models import Upstream
 from priority.upstreams import store
+from priority.upstreams.models import Upstream
 
 # Pending submissions are counted up to this number.
 MOST_COUNTED = 10_000

@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from access.models import Tier
-from priority.models import Upstream
 from priority.submissions import BUNDLE_NAME
 from priority.upstreams import store
+from priority.upstreams.models import Upstream
 from upstream.block_engine import GRPC_URLS
 
 Kind = Upstream.Kind
