@@ -47,7 +47,7 @@ from simulator.vm_form import original_logs, vm_form
 Load = Callable[[Pubkey], Account | None]
 Accounts = list[Account | None]
 # Errors of loading: the VM finds some that the checks before it do not.
-_LOAD_ERRORS = frozenset(
+LOAD_ERRORS = frozenset(
     {
         "ProgramAccountNotFound",
         "InvalidProgramForExecution",
@@ -111,7 +111,7 @@ def run(
         return execution.success(result, size, form.stand_ins)
     err = _failed(result.to_json()).err
     if isinstance(err, str):
-        if err in _LOAD_ERRORS:
+        if err in LOAD_ERRORS:
             return execution.not_loaded(err, size)
         if err not in _RUN_ERRORS:
             # The VM's own checks, which may be stricter than those before it.

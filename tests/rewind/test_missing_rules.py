@@ -168,6 +168,19 @@ def test_a_record_that_is_short_proves_nothing(chain: LittleChain, rpc: Rpc) -> 
     assert (value["fidelity"], value["fidelityReason"]) == ("unverified", MISSING_RULES)
 
 
+def test_a_transaction_that_was_not_loaded_has_no_logs_to_be_short_of(
+    chain: LittleChain, rpc: Rpc
+) -> None:
+    """As a node records it: the fee, the error, and neither logs nor inner instructions."""
+    absent = chain.signed([call(Pubkey(bytes([99]) * 32))], chain.payers[0])
+    record = chain.block(absent)
+    nothing = {"logMessages": None, "innerInstructions": None, "computeUnitsConsumed": 0}
+    stored([*chain.records[:-1], with_meta(record, 0, **nothing)])
+    value = simulated(rpc, absent, anchor=own_place(absent))
+    assert value["err"] == "ProgramAccountNotFound"
+    assert (value["fidelity"], value["fidelityReason"]) == ("verified", None)
+
+
 def test_a_difference_may_be_a_missing_rules(chain: LittleChain, rpc: Rpc) -> None:
     other = [
         *(chain.records[0], with_meta(chain.records[1], 0, fee=5_001), chain.records[2]),

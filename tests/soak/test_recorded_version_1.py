@@ -83,7 +83,11 @@ def test_every_version_1_transaction_ends_as_it_did(fixtures: Path, tmp_path: Pa
         assert found is not None
         verdict = replay.replay(found).verdict
         verdicts[verdict.status] += 1
-        assert verdict.status == "verified", (str(signature), verdict)
+        # The engine lacks rules of 4.4.0, which a cut log could hide.
+        is_cut = "Log truncated" in (found.meta["logMessages"] or ())
+        assert verdict.status == ("unverified" if is_cut else "verified"), (str(signature), verdict)
+
+    assert verdicts == {"verified": 112, "unverified": 1}
 
     failed = [signature for signature, each in sent.items() if each.meta and each.meta["err"]]
     assert len(failed) == 46
@@ -91,7 +95,9 @@ def test_every_version_1_transaction_ends_as_it_did(fixtures: Path, tmp_path: Pa
     for signature in failed:
         explanation = explained(signature)
         assert explanation is not None
-        (cause,) = [name for name, words in CAUSES.items() if words in explanation.sentence]
+        (cause,) = [
+            name for name, words in CAUSES.items() if words in explanation.explanation.sentence
+        ]
         causes[cause] += 1
     assert causes == {"no size": 4, "size": 8, "no units": 2, "units": 16, "SOL": 8, "tokens": 8}
 

@@ -8,6 +8,8 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from simulator.run import LOAD_ERRORS
+
 Meta = dict[str, Any]
 Differing = tuple[str, Any, Any]
 
@@ -61,7 +63,11 @@ def meta_differences(recorded: Meta, found: Meta) -> list[Differing]:
 
 
 def is_full(recorded: Meta) -> bool:
-    """Whether all that a simulation answers can be held against the record."""
+    """Whether all that a simulation answers can be held against the record. A transaction that was
+    not loaded paid its fee and has nothing else to record.
+    """
+    if isinstance(error := recorded.get("err"), str) and error in LOAD_ERRORS:
+        return recorded.get("computeUnitsConsumed") is not None
     logs = recorded.get("logMessages")
     is_recorded = (recorded.get(name) is not None for name in ("computeUnitsConsumed", _INNER))
     return logs is not None and _CUT not in logs and all(is_recorded)
