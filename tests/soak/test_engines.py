@@ -52,11 +52,12 @@ def test_every_statement_does_the_same(engine: Engine) -> None:
         [*command, *AREAS],
         cwd=ROOT,
         env={
-            # With the settings' name pytest-django reads them before the tests choose the database.
+            # With the settings' name pytest-django reads them before the tests choose the database,
+            # with xdist's they take themselves for one of its workers.
             **{
                 name: value
                 for name, value in os.environ.items()
-                if "TIDEMARK" not in name and name != "DJANGO_SETTINGS_MODULE"
+                if not name.startswith(("TIDEMARK", "DJANGO_SETTINGS_MODULE", "PYTEST_XDIST"))
             },
             "TIDEMARK_TEST_DATABASE_URL": engine.url(),
         },

@@ -47,8 +47,10 @@ SLOWEST_SECONDS = 20.0
 OUTAGES = {"database_unavailable", "database_full", "database_read_only", "unavailable", "degraded"}
 OUTAGES |= {"redis_unavailable", "redis_full", "queue_unavailable", "fates_unavailable"}
 OUTAGES |= {"landing_behind", "tip_addresses_unread", "upstreams_unread", "queue_full", "disk_full"}
-# What has nothing to do with it.
+# What has nothing to do with it. The sender asks for a blockhash each second; a busy machine can be
+# later with it than the hash lives.
 MEANT = {"ok", "tip_too_small", "transaction_duplicate", "slot_too_new", "ledger_empty"}
+MEANT |= {"blockhash_expired"}
 
 
 @dataclass

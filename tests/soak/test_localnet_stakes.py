@@ -45,7 +45,11 @@ def voting(empty_redis: None, settings: Any) -> Iterator[Localnet]:
 def test_each_epochs_stakes_follow_from_the_archive(
     voting: Localnet, rpc: Callable[..., Any], tmp_path: Path
 ) -> None:
+    stakes = tmp_path / "stakes.json"
     with worker(), follower(voting.geyser_url, voting.url):
+        archived_to(SLOTS + 4)
+        with stakes.open("w") as file:  # a snapshot has the stakes of its epoch and the next one
+            call_command("snapshot_stakes", voting.call("createSnapshot")["path"], stdout=file)
         archived_to(3 * SLOTS + 4)
         until(lambda: _count() >= {0, 1, 2, 3}, "four turns counted")
         until(lambda: through() >= 3 * SLOTS, "proven into the fourth epoch")
@@ -68,7 +72,7 @@ def test_each_epochs_stakes_follow_from_the_archive(
     document = json.loads(proof.read_text())["result"]
     assert document["totalStake"] == sum(shown.values())
     assert all(each["authorizedVoter"] == each["votePubkey"] for each in document["votes"])
-    call_command("verify_proof", str(proof))
+    call_command("verify_proof", str(proof), "--stakes", str(stakes))
 
 
 def _count() -> set[int]:
