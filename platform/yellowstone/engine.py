@@ -8,8 +8,9 @@ from typing import Any
 from livefeed.messages import Answer, Body, Moved, Reached
 from subscriptions.fed_process import FedProcess
 from subscriptions.link import Ready
+from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import Filters
-from yellowstone.content import content_of, created_now
+from yellowstone.content import content_of
 from yellowstone.matching import TIPS, wants_of
 from yellowstone.streams import Stream
 from yellowstone.tip import Tip
