@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.blocks import SlotRecord
+from columns.byte_cache import ByteCache
 from tests.examples import examples
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream import old_faithful_files as files
@@ -25,7 +26,6 @@ from upstream.old_faithful import layout
 from upstream.old_faithful.compact_index import CompactIndex, bucket_of
 from upstream.old_faithful.errors import Damaged, RemoteFault, Unreachable
 from upstream.old_faithful.history import History
-from upstream.old_faithful.range_cache import RangeCache
 from upstream.old_faithful.ranges import Archive
 
 MIB = 1_048_576
@@ -301,7 +301,7 @@ def test_many_threads_read_each_range_once(server: RangeServer) -> None:
 
 
 def test_those_who_wait_for_a_value_get_its_error_and_the_next_tries_again() -> None:
-    cache, begun, go_on = RangeCache(1_000), threading.Event(), threading.Event()
+    cache, begun, go_on = ByteCache(1_000), threading.Event(), threading.Event()
 
     def fail() -> bytes:
         begun.set()
