@@ -43,7 +43,7 @@ def _measure() -> None:
     from access.models import Tier
     from access.services import keys
     from gateway import hosts
-    from gateway.answers import Answer
+    from gateway.answers import Answer, Answered
     from gateway.calls import Call
     from gateway.endpoint import RpcEndpoint
     from gateway.endpoint_policy import EndpointPolicy
@@ -145,7 +145,7 @@ def _measure() -> None:
             request_id="x",
             address="127.0.0.1",
         ),
-        "  response": lambda: Answer([b"x"], request_id="x", taken=taken),
+        "  response": lambda: Answer(Answered([b"x"]), "x", taken),
     }
     for name, step in steps.items():
         print(f"{name:32} {microseconds(step):7.1f} µs")

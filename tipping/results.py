@@ -29,7 +29,7 @@ class FetchQuota:
 
     fetch_rate_per_second: fetches a second
     fetch_burst: fetches at once after a pause
-    fetch_daily_cap: fetches a UTC day; null is no cap
+    fetch_daily_cap: fetches a UTC day; null if unlimited
     """
 
     fetch_rate_per_second: float

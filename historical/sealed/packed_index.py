@@ -21,7 +21,6 @@ from historical.transactions.segments import DIGEST_BYTES
 SIGNATURE_BYTES = 5
 PLACE_BYTES = 8
 _SIGNATURE_ENTRY = SIGNATURE_BYTES + PLACE_BYTES
-_ADDRESS_ENTRY = DIGEST_BYTES + PLACE_BYTES
 
 # A page of PostgreSQL's holds two of them with what stands around them.
 _LARGEST = 3_980

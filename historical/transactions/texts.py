@@ -48,13 +48,6 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     )
 
 
-def whole_text_of(record: TransactionRecord, form: Form) -> bytes:
-    """The text with all of its signatures, as it is when it was stored and read again."""
-    wire = record.decoded
-    keys = [b58encode(key) for key in wire.account_keys]
-    return json_text(wire, keys, [b58encode(each) for each in wire.signatures], record.meta, form)
-
-
 def _memo(wire: Wire, keys: list[str]) -> str | None:
     """The memos of the top-level instructions, as the standard node's lists show them."""
     memos = []

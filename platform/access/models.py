@@ -95,10 +95,10 @@ class Tier(models.Model):
     tip_fetches_per_second = _rate("tip-address fetches")
     tip_fetches_burst = _burst("tip-address fetches", 20)
     tip_fetches_daily_cap = models.PositiveIntegerField(
-        null=True, blank=True, help_text="tip-address fetches a UTC day; empty is no cap"
+        null=True, blank=True, help_text="tip-address fetches a UTC day; empty is unlimited"
     )
     calls_per_month = _calls_per_month(
-        "calls that one key may make in a calendar month (UTC); empty is no limit"
+        "calls that one key may make in a calendar month (UTC); empty is unlimited"
     )
     simulation_jobs = models.PositiveIntegerField(
         default=2, help_text="batch simulation jobs of one key that may be open at once; 0 is none"
@@ -123,7 +123,7 @@ class Tier(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="bytes of notifications to one key in a calendar month (UTC); empty is no limit",
+        help_text="bytes of notifications to one key in a calendar month (UTC); empty is unlimited",
     )
     landing_weight = models.PositiveSmallIntegerField(
         default=1,

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from alerts.errors import BadAddress
+from upstream.http.client import Place
 from upstream.networks import behind, is_public
 
 MOST_CHARACTERS = 500
@@ -44,15 +45,6 @@ class Target:
     host: str
     port: int
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedAddress:
-    """One address of a host name, ready for a socket."""
-
-    family: int
-    sockaddr: Any
-    text: str
 
 
 def read_url(url: str) -> Target:
@@ -99,7 +91,7 @@ def check_url(url: str, *, private_allowed: bool) -> None:
     _checked(target.host, found, private_allowed=private_allowed)
 
 
-def resolve(target: Target, *, private_allowed: bool) -> list[ResolvedAddress]:
+def resolve(target: Target, *, private_allowed: bool) -> list[Place]:
     """The addresses of the host. Raises BadAddress if any of them is not allowed, and OSError
     (gaierror) if the name is not found.
     """
@@ -107,7 +99,7 @@ def resolve(target: Target, *, private_allowed: bool) -> list[ResolvedAddress]:
     return _checked(target.host, found, private_allowed=private_allowed)
 
 
-def _checked(host: str, found: list[Any], *, private_allowed: bool) -> list[ResolvedAddress]:
+def _checked(host: str, found: list[Any], *, private_allowed: bool) -> list[Place]:
     checked = []
     for family, _kind, _protocol, _name, sockaddr in found:
         text = str(sockaddr[0])
@@ -115,7 +107,7 @@ def _checked(host: str, found: list[Any], *, private_allowed: bool) -> list[Reso
         if reason is not None:
             leads = "" if host == text else f"{host} leads to "
             raise BadAddress(f"{leads}{text}, {reason}: webhooks may not reach it")
-        checked.append(ResolvedAddress(family, sockaddr, text))
+        checked.append(Place(family, sockaddr))
     return checked
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from alerts.addresses import Target, read_url, resolve
 from alerts.errors import BadAddress
-from upstream.http.client import Connection, Place
+from upstream.http.client import Connection
 from upstream.http.errors import BadAnswer, NotConnected
 from upstream.http.requests import request_bytes
 
@@ -50,7 +50,7 @@ def post(
 
     try:
         target = read_url(url)
-        resolved = resolve(target, private_allowed=private_allowed)
+        places = resolve(target, private_allowed=private_allowed)
     except BadAddress as refusal:
         return failed(str(refusal))
     except OSError:
@@ -60,7 +60,7 @@ def post(
     request = request_bytes(target.path, {**always, **headers}, body)
     try:
         connection = Connection.open(
-            [Place(each.family, each.sockaddr) for each in resolved],
+            places,
             deadline=deadline,
             tls=ssl.create_default_context() if target.tls else None,
             host=target.host,

@@ -11,6 +11,7 @@ from django.db import connection
 
 from columns.raw_queries import fetch_all
 
+# Slots are counted in runs of so many.
 RUN_SLOTS = 1_000
 
 
@@ -96,3 +97,11 @@ def gaps_of(
         for cell, status, slots in cursor.fetchall():
             found[cell - 1] = found[cell - 1]._replace(**{status: slots})
     return found
+
+
+def whole_runs(first: int, last: int) -> dict[str, int]:
+    """First and last slot of the runs that have these slots."""
+    return {
+        "first": first // RUN_SLOTS * RUN_SLOTS,
+        "last": last // RUN_SLOTS * RUN_SLOTS + RUN_SLOTS - 1,
+    }

@@ -9,7 +9,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from access.buckets import Taken
-from gateway.refusals import RPC_CONTENT_TYPE
+from gateway.endpoint_policy import ErrorFormat
+from gateway.refusals import RPC_CONTENT_TYPE, body_of, headers_of, status_of
+from jsonrpc.errors import RpcError
 from webserver.responses import Response
 
 _EXPOSED = (
@@ -67,6 +69,14 @@ class Answered:
         return b"".join(parts)
 
 
+def refused(error: RpcError, error_format: ErrorFormat) -> Answered:
+    """The refusal of a whole body."""
+    content_type, text = body_of(error, error_format)
+    return Answered(
+        [text], status=status_of(error), content_type=content_type, headers=headers_of(error)
+    )
+
+
 def add_common_headers(response: HttpResponseBase, request_id: str) -> None:
     """Adds the headers of every endpoint's response to one that is no Answer."""
     for name, value in _EVERY.values():
@@ -77,36 +87,24 @@ def add_common_headers(response: HttpResponseBase, request_id: str) -> None:
 class Answer(HttpResponse):
     """The chunks go to the server one after the other, never joined."""
 
-    def __init__(
-        self,
-        chunks: list[bytes],
-        *,
-        request_id: str,
-        status: int = 200,
-        content_type: str = RPC_CONTENT_TYPE,
-        encoding: str | None = None,
-        taken: Taken | None = None,
-        headers: Mapping[str, str] | None = None,
-        sent: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(status=status, content_type=content_type)
-        self.chunks = chunks
-        self.sent = sent  # called when the response has left the process
+    def __init__(self, answered: Answered, request_id: str, taken: Taken | None = None) -> None:
+        super().__init__(status=answered.status, content_type=answered.content_type)
+        self.chunks = answered.chunks
+        self.sent = answered.sent  # called when the response has left the process
         # Directly into the mapping: our values need none of Django's checks of each header, which
         # cost more than the rest of the response.
         store = self.headers._store
         store.update(_EVERY)
-        store["content-length"] = ("Content-Length", str(sum(map(len, chunks))))
+        store["content-length"] = ("Content-Length", str(sum(map(len, self.chunks))))
         store["x-request-id"] = ("X-Request-Id", request_id)
-        if encoding is not None:
-            store["content-encoding"] = ("Content-Encoding", encoding)
+        if answered.encoding is not None:
+            store["content-encoding"] = ("Content-Encoding", answered.encoding)
         if taken is not None:
             store["x-ratelimit-limit"] = ("X-RateLimit-Limit", str(taken.limit))
             store["x-ratelimit-remaining"] = ("X-RateLimit-Remaining", str(taken.remaining))
             store["x-ratelimit-reset"] = ("X-RateLimit-Reset", str(taken.reset_seconds))
-        if headers:
-            for name, value in headers.items():
-                self[name] = value
+        for name, value in (answered.headers or {}).items():
+            self[name] = value
 
     @property
     def content(self) -> bytes:
@@ -118,16 +116,3 @@ class Answer(HttpResponse):
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.chunks)
-
-    @classmethod
-    def of(cls, answered: Answered, request_id: str, taken: Taken | None) -> "Answer":
-        return cls(
-            answered.chunks,
-            request_id=request_id,
-            status=answered.status,
-            content_type=answered.content_type,
-            encoding=answered.encoding,
-            taken=taken,
-            headers=answered.headers,
-            sent=answered.sent,
-        )

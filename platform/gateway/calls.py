@@ -10,14 +10,14 @@ from django.conf import settings
 
 from access import finished_calls
 from access.callers import Caller
-from gateway import call_log
+from gateway import answers, call_log
 from gateway.answers import Answered
 from gateway.budgets import Budget
 from gateway.compression import acompress
 from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import Host
 from gateway.outages import ServiceOutage, outage_of
-from gateway.refusals import RPC_CONTENT_TYPE, Refusal, body_of, headers_of, status_of
+from gateway.refusals import RPC_CONTENT_TYPE, Refusal, status_of
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
@@ -173,10 +173,9 @@ async def answer_calls(
 
 def refused(error: RpcError, observe: Observer, method: str) -> Answered:
     """The answer to a body that is refused as a whole; `method` is empty if it was not read."""
-    status = status_of(error)
-    observe.count(method, error, time.perf_counter() - observe.started, status)
-    content_type, text = body_of(error, observe.error_format)
-    return Answered([text], status=status, content_type=content_type, headers=headers_of(error))
+    seconds = time.perf_counter() - observe.started
+    observe.count(method, error, seconds, status_of(error))
+    return answers.refused(error, observe.error_format)
 
 
 def _has_a_status(error: RpcError, error_format: ErrorFormat) -> bool:
@@ -187,11 +186,7 @@ def _has_a_status(error: RpcError, error_format: ErrorFormat) -> bool:
 
 
 def _refused(error: RpcError, chunks: list[bytes], error_format: ErrorFormat) -> Answered:
-    content_type, text = body_of(error, error_format)
-    return Answered(
-        # The error object that was written already has the call's id.
-        chunks if content_type == RPC_CONTENT_TYPE else [text],
-        status=status_of(error),
-        content_type=content_type,
-        headers=headers_of(error),
-    )
+    answered = answers.refused(error, error_format)
+    if answered.content_type == RPC_CONTENT_TYPE:
+        answered.chunks = chunks  # the error object that was written already has the call's id
+    return answered

@@ -19,7 +19,7 @@ from columns.raw_queries import close_lost_connection
 from eventloop import faces
 from gateway.addresses import client_address
 from gateway.admission import FREE, Entry, admit, sender_of
-from gateway.answers import Answer
+from gateway.answers import Answer, refused
 from gateway.bodies import larger_of, may_send_large, read_calls
 from gateway.health_views import CORS
 from gateway.permissions import right_missing
@@ -35,9 +35,7 @@ from gateway.refusals import (
     RequestTimedOut,
     TooManyAtOnce,
     TooManyConnections,
-    body_of,
     format_of,
-    headers_of,
 )
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
@@ -82,16 +80,10 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
     else:
         error = _REFUSALS[why]()
     method, path = ("", "") if request is None else (request.method, request.path)
-    content_type, body = body_of(error, format_of(method, path))
+    answered = refused(error, format_of(method, path))
     sent_id = None if request is None else request.header(b"x-request-id")
-    answer = Answer(
-        [body],
-        request_id=request_id(None if sent_id is None else sent_id.decode("latin-1")),
-        status=error.status,
-        content_type=content_type,
-        headers=headers_of(error),
-    )
-    return error.status, list(answer.headers.items()), body
+    answer = Answer(answered, request_id(None if sent_id is None else sent_id.decode("latin-1")))
+    return answered.status, list(answer.headers.items()), answer.content
 
 
 def _too_large(request: Request | None) -> BodyTooLarge:

@@ -117,7 +117,7 @@ class RpcEndpoint(Endpoint):
         answering = answer_calls(calls, self.methods, call, observe, self.policy, accepted)
         answered = (complete(answering),) if one is None else started(answering)
         if answered is not None:
-            return Answer.of(answered[0], identity, taken)
+            return Answer(answered[0], identity, taken)
 
         async def response() -> Response:
             # A coroutine that has begun can only go on as a task.
@@ -134,7 +134,7 @@ class RpcEndpoint(Endpoint):
         self.refusal = error_of(error, request_id=identity, method=known, key_id=key_id, log=log)
         # A revoked or expired key has no caller, but its refusals still count as its usage.
         answered = refused(self.refusal, self._observer(), self._method)
-        return Answer.of(answered, identity, self.entry.taken)
+        return Answer(answered, identity, self.entry.taken)
 
     def finalize_response(  # type: ignore[override]
         self, request: Any, response: Any, *args: Any, **kwargs: Any

@@ -9,9 +9,9 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, get_resolver
 
 from gateway.admission import sender_of
-from gateway.answers import Answer
+from gateway.answers import Answer, Answered, refused
 from gateway.hosts import ALL_IN_ONE
-from gateway.refusals import PathNotServed, Refusal, body_of, format_of, headers_of
+from gateway.refusals import PathNotServed, Refusal, format_of
 from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page, wants_socket
 
@@ -80,14 +80,8 @@ def _is_the_admins(path: str) -> bool:
 
 
 def _refuse(error: Refusal, request: HttpRequest, identity: str) -> Answer:
-    content_type, body = body_of(error, format_of(request.method or "", request.path_info))
-    return Answer(
-        [body],
-        request_id=identity,
-        status=error.status,
-        content_type=content_type,
-        headers=headers_of(error),
-    )
+    error_format = format_of(request.method or "", request.path_info)
+    return Answer(refused(error, error_format), identity)
 
 
 def _preflight(request: HttpRequest, identity: str, verb: str) -> Answer:
@@ -104,4 +98,4 @@ def _preflight(request: HttpRequest, identity: str, verb: str) -> Answer:
         "Access-Control-Max-Age": "86400",
         "Vary": "Accept-Encoding, Access-Control-Request-Headers",
     }
-    return Answer([], request_id=identity, status=204, headers=headers)
+    return Answer(Answered([], status=204, headers=headers), identity)

@@ -15,7 +15,7 @@ from access.buckets import Taken
 from access.callers import Caller
 from eventloop.faces import complete
 from gateway.admission import FREE, Costs, Entry, Sender, aspend
-from gateway.answers import Answer, add_common_headers
+from gateway.answers import Answer, Answered, add_common_headers
 from gateway.authentication import ApiKeyAuthentication
 from gateway.calls import count_call
 from gateway.compression import MINIMUM, compress
@@ -136,15 +136,14 @@ class Endpoint(APIView):
         accepted = request.META.get("HTTP_ACCEPT_ENCODING")
         if accepted and len(chunks[0]) > MINIMUM:
             chunks, encoding = compress(chunks, accepted)
-        return Answer(
+        answered = Answered(
             chunks,
-            request_id=request.request_id,
             status=response.status_code,
             content_type=response.content_type or JsonRenderer.media_type,
             encoding=encoding,
-            taken=self.entry.taken,
             headers={name: response[name] for name in response.headers if name != "Content-Type"},
         )
+        return Answer(answered, request.request_id, self.entry.taken)
 
     def count(self, seconds: float, status: int) -> None:
         """Counts the call as usage."""

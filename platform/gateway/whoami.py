@@ -44,7 +44,7 @@ class KeyShown(Result, frozen=True, kw_only=True):
 
 
 class Bucket(Result, frozen=True, kw_only=True):
-    """A limit of a rate, as a bucket of tokens. Null is no limit.
+    """A limit of a rate, as a bucket of tokens. Null means unlimited.
 
     per_second: how many tokens come into it a second
     burst: how many it holds
@@ -62,8 +62,8 @@ class Bucket(Result, frozen=True, kw_only=True):
 class TipFetches(Bucket, frozen=True, kw_only=True):
     """A bucket under a cap of the UTC day.
 
-    daily_cap: how many fetches a UTC day; null is no cap
-    remaining_today: how many of them are left; null is no cap
+    daily_cap: how many fetches a UTC day; null if unlimited
+    remaining_today: how many of them are left; null if unlimited
     """
 
     daily_cap: int | None
@@ -74,9 +74,9 @@ class Monthly(Result, frozen=True, kw_only=True):
     """Calls of this calendar month (UTC) that count, up to the last minute but one: of the key
     with those that it was rotated from or into.
 
-    limit: how many there may be; null is no limit
+    limit: how many there may be; null if unlimited
     used: how many there were
-    remaining: how many are left; null is no limit
+    remaining: how many are left; null if unlimited
     resets_at: when the next month begins, in Unix seconds
     """
 

@@ -119,7 +119,6 @@ class UnsupportedTransactionVersion(NodeError):
     code = -32015
 
     def __init__(self, version: int) -> None:
-        self.version = version
         super().__init__(
             f"Transaction version ({version}) is not supported by the requesting client. Please"
             " try the request again with the following configuration parameter:"

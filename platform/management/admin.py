@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from access import secret_cookies
+from access.admin.key_formatting import last_use
 from access.key_fields import NetworksField
 from access.services import parked_secrets
 from management.models import ManagementKey
@@ -157,12 +158,7 @@ class ManagementKeyAdmin(PagesAdmin, ActionsAdmin):
     issued_by = column("issued by", lambda row: row.created_by)
     issued_at = column("issued", lambda row: utc(row.created_at))
 
-    @admin.display(description="last used")
-    def used(self, key: ManagementKey) -> SafeString | str:
-        when = ago(key.last_used_at)
-        if key.last_used_address is None:
-            return when
-        return format_html("{} from {}", when, key.last_used_address)
+    used = column("last used", last_use)
 
     # --- what may be changed ---
 

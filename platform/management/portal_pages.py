@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access import secret_cookies
-from access.key_fields import NetworksField
 from access.services import parked_secrets
 from management import store
 from management.scopes import CUSTOMER_SCOPES
 from management.services import management_keys
+from portal.forms.keys import RestrictedForm
 from portal.models import Member
 from portal.views.keys import ISSUES
 from portal.views.pages import action_of_owners, attempt, carry_out, count, for_owners, page
@@ -21,7 +21,7 @@ from staff import audit
 from staff.formatting import ago
 
 
-class TokenForm(forms.Form):
+class TokenForm(RestrictedForm):
     """A new token."""
 
     name = forms.CharField(max_length=100, help_text="What the token is for; no secret")
@@ -30,18 +30,7 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="What programs may do with it; a write scope includes reading",
     )
-    networks = NetworksField(
-        most=100,
-        widget=forms.Textarea(
-            attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
-        ),
-    )
-    expires_at = forms.DateTimeField(
-        label="Expires",
-        required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="UTC; empty: never",
-    )
+    field_order = ("name", "scopes", "networks", "expires_at")
 
 
 @for_owners

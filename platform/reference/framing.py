@@ -1,5 +1,7 @@
 """The frame of the pages below /docs/: sidebar, neighbours, limits by address."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,10 +17,7 @@ _READS = Quota(rate=5, burst=300)
 
 
 def page(request: HttpRequest, template: str, found: dict[str, Any]) -> HttpResponse:
-    """The template of templates/docs/ with `found`, or 429."""
-    refused = too_many(request)
-    if refused is not None:
-        return refused
+    """The template of templates/docs/ with `found`."""
     here = request.path_info
     frame = {
         "section": "docs",
@@ -39,14 +38,19 @@ def base_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"
 
 
-def too_many(request: HttpRequest) -> HttpResponse | None:
-    """Limits pages by client address: they need no key and cost more than a call."""
-    taken = windows.take("docs", client_address(request.META), _READS)
-    if taken.allowed:
-        return None
-    text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"
-    headers = {"Retry-After": str(taken.retry_seconds)}
-    return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
+def limited(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The view, limited by client address: pages need no key and cost more than a call."""
+
+    @wraps(view)
+    def within_limit(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        taken = windows.take("docs", client_address(request.META), _READS)
+        if taken.allowed:
+            return view(request, *args, **kwargs)
+        text = f"Too many pages from this address: try again in {taken.retry_seconds} s.\n"
+        headers = {"Retry-After": str(taken.retry_seconds)}
+        return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
+
+    return within_limit
 
 
 def _url(name: str) -> str:

@@ -8,13 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from reference import guides, navigation, pages
-from reference.framing import base_of, too_many
+from reference.framing import base_of
 
 _SUMMARY = (
     "A self-hosted Solana service. It lands signed transactions and bundles that pay a tip, stores"
     " every account write, and answers for any account at any past position. It also serves the"
     " ledger with the standard node's methods."
 )
+_PLAIN = "text/plain; charset=utf-8"
 _ROBOTS = "User-agent: *\nDisallow: /admin/\nDisallow: /portal/\nSitemap: {base}/sitemap.xml\n"
 
 
@@ -33,20 +34,20 @@ class DocsSitemap(Sitemap):  # type: ignore[type-arg]
 @require_safe
 def llms(request: HttpRequest) -> HttpResponse:
     """`/llms.txt`: the pages of the docs with what each is about (llmstxt.org)."""
-    return _text(request, _llms_text(base_of(request)), "text/plain")
+    return HttpResponse(_llms_text(base_of(request)), _PLAIN)
 
 
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     """`/robots.txt`: the docs and the front page may be indexed."""
-    return _text(request, _ROBOTS.format(base=base_of(request)), "text/plain")
+    return HttpResponse(_ROBOTS.format(base=base_of(request)), _PLAIN)
 
 
 @require_safe
 def guide_source(request: HttpRequest, slug: str) -> HttpResponse:
     """A guide as Markdown, as it lies in the repository."""
     text = (settings.ROOT / guides.file_of(slug)).read_text(encoding="utf-8")
-    return _text(request, text, "text/markdown")
+    return HttpResponse(text, "text/markdown; charset=utf-8")
 
 
 def _llms_text(base: str) -> str:
@@ -70,10 +71,3 @@ def _reference(base: str) -> Iterator[str]:
 def _guides(base: str, listed: tuple[tuple[str, str], ...]) -> Iterator[str]:
     for slug, title in listed:
         yield f"- [{title}]({base}/docs/{slug}.md)"
-
-
-def _text(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
-    refused = too_many(request)
-    if refused is not None:
-        return refused
-    return HttpResponse(text, content_type=f"{content_type}; charset=utf-8")

@@ -1,7 +1,6 @@
 """The pages below /docs/, and the two documents."""
 
 import json
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from reference import (
     snippets,
 )
 from reference.catalogue import common_errors, errors
-from reference.framing import base_of, page, too_many
+from reference.framing import base_of, page
 from reference.paths import rpc_paths
 
 _TEXTS = Path(__file__).parent / "texts"
@@ -172,12 +171,12 @@ def search_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def openrpc_document(request: HttpRequest) -> HttpResponse:
-    return _json(request, _openrpc_text)
+    return _document(_openrpc_text(base_of(request)))
 
 
 @require_safe
 def openapi_document(request: HttpRequest) -> HttpResponse:
-    return _json(request, _openapi_text)
+    return _document(_openapi_text(base_of(request)))
 
 
 # Cached by base URL: each takes as long as a hundred calls.
@@ -201,15 +200,9 @@ def _guide(request: HttpRequest, file: str) -> HttpResponse:
     return page(request, "guide", found)
 
 
-def _json(request: HttpRequest, text_for: Callable[[str], str]) -> HttpResponse:
-    refused = too_many(request)
-    if refused is not None:
-        return refused
+def _document(text: str) -> HttpResponse:
     # Client generators read it from pages of other origins.
-    headers = {"Access-Control-Allow-Origin": "*"}
-    return HttpResponse(
-        text_for(base_of(request)), content_type="application/json", headers=headers
-    )
+    return HttpResponse(text, "application/json", headers={"Access-Control-Allow-Origin": "*"})
 
 
 def _hosts(tier: str) -> list[str]:

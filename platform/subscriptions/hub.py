@@ -1,7 +1,6 @@
 """Hub: the subscriptions of one web process, and what the live feed sends for them."""
 
 import asyncio
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -14,13 +13,11 @@ from solders.pubkey import Pubkey
 
 from chain.transaction_errors import transaction_error_json
 from livefeed.messages import (
-    EVERYTHING,
     Answer,
     Body,
     Kind,
     Known,
     Level,
-    Missed,
     Moved,
     Opened,
     Reached,
@@ -30,46 +27,33 @@ from livefeed.messages import (
 from rewind.accounts.services.newest import newest_accounts
 from shared_state.outages import AWAY
 from subscriptions.content import Content, content_of
+from subscriptions.fed_process import FedProcess
 from subscriptions.kinds import CLOCK_KEY, Subscription, is_mint
-from subscriptions.link import FeedLink, Ready
-from subscriptions.members import Members
+from subscriptions.link import Ready
 from subscriptions.signature_kind import SignatureSubscription
 from subscriptions.slot_kinds import SlotSubscription, SlotsUpdatesSubscription
 from subscriptions.stored_outcomes import StoredOutcomes
-from subscriptions.threads import DatabaseThreads
 
 if TYPE_CHECKING:
     from webserver.worker import Worker
 
-log = logging.getLogger(__name__)
-
-# Messages of the feed that wait here; with more of them this process is too slow for its clients.
-_MOST_WAITING = 5_000
 _MOST_MINTS = 20_000
 # After so many notifications others have their turn on the loop.
 _AT_ONCE = 200
 
 
-class Hub:
+class Hub(FedProcess):
     """Used on its worker's event loop."""
 
     _all: "WeakKeyDictionary[Worker, Hub]" = WeakKeyDictionary()
 
     def __init__(self, worker: "Worker", redis_url: str) -> None:
+        super().__init__("subscriptions", redis_url)
         self.worker = worker
-        self.link = FeedLink(redis_url, self._put, self._lost, self._silent)
-        self._threads = DatabaseThreads("subscriptions")
-        self.in_thread = self._threads.run
-        # What is past is read by a thread of its own: keys and limits do not wait for it.
-        self._past_threads = DatabaseThreads("subscriptions-past", 1)
-        self.in_past = self._past_threads.run
-        self.members = Members(self.in_thread)
         self.newest = 0
         self.root = 0
         self._index: dict[tuple[Kind, Level, bytes], dict[Subscription, None]] = defaultdict(dict)
-        self._bodies: asyncio.Queue[tuple[Body, list[Ready]]] = asyncio.Queue()
         self._mints: dict[Pubkey, Account] = {}
-        self._tasks: list[asyncio.Task[None]] = []
         # Called when something that the feed sent may be missing.
         self.on_lost: dict[Any, Callable[[], None]] = {}
         # Called when everything up to a final slot was dealt out.
@@ -82,32 +66,9 @@ class Hub:
         found = cls._all.get(worker)
         if found is None:
             found = cls._all[worker] = cls(worker, settings.REDIS_URL)
-            found._start()
+            found.start(found._outcomes.run())
             worker.at_stop.append(found.stop)
         return found
-
-    def _start(self) -> None:
-        self.link.start()
-        self._tasks = [
-            asyncio.create_task(self._deal()),
-            asyncio.create_task(self.members.watch()),
-            asyncio.create_task(self._outcomes.run()),
-        ]
-
-    def _silent(self) -> None:
-        self.members.end_silent()
-
-    async def stop(self) -> None:
-        self.members.end_all("service_stops")
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.link.stop()
-        with suppress(*AWAY):
-            await self.in_thread(self.members.leave_all)
-        self._threads.close()
-        self._past_threads.close()
 
     # --- subscriptions ----------------------------------------------------------------------------
 
@@ -194,40 +155,12 @@ class Hub:
 
     # --- what the feed sends ----------------------------------------------------------------------
 
-    def _put(self, body: Body, waiting: list[Ready]) -> None:
-        if self._bodies.qsize() < _MOST_WAITING or waiting:
-            self._bodies.put_nowait((body, waiting))
-            return
-        log.error("this process is behind the live feed: messages are left out")
-        kept = []
-        while not self._bodies.empty():
-            item = self._bodies.get_nowait()
-            if item[1]:
-                kept.append(item)
-        for item in kept:
-            self._bodies.put_nowait(item)
-        self.link.restate()
-
-    def _lost(self, missed: Missed = EVERYTHING) -> None:
-        """Something that happened may be missing."""
+    def lose(self) -> None:
         self._outcomes.look()
         for lost in list(self.on_lost.values()):
             lost()
-        self.members.end_interrupted(missed)
 
-    async def _deal(self) -> None:
-        while True:
-            body, waiting = await self._bodies.get()
-            try:
-                for ready in waiting:
-                    assert isinstance(body, Answer)
-                    ready(body)
-                await self._deal_one(body)
-            except Exception:
-                log.exception("a message of the live feed could not be dealt out")
-                self._lost()
-
-    async def _deal_one(self, body: Body) -> None:
+    async def deal_one(self, body: Body) -> None:
         match body:
             case Reached():
                 await self._reached(body)
@@ -243,8 +176,6 @@ class Hub:
                 for each in self._of(Kind.UPDATES):
                     assert isinstance(each, SlotsUpdatesSubscription)
                     self._moved(each, body)
-            case Missed():
-                self._lost(body)
             case Received():
                 for signature in body.signatures:
                     for each in self._of(Kind.RECEIVED, key=signature):

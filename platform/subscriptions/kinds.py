@@ -12,9 +12,9 @@ from solders.signature import Signature
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import TransactionDetails, TransactionEncoding
 from chain.parsed_accounts.sysvars import CLOCK
+from chain.record_json import UnsupportedVersion, block_text
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Missed, Want
-from subscriptions.block_texts import UnsupportedVersion, block_text
 from subscriptions.content import Content, Ran, Written
 from subscriptions.votes import vote_of
 

@@ -12,7 +12,6 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.packet import QuicProtocolVersion
 from aioquic.tls import SessionTicket
 from solders.keypair import Keypair
-from solders.pubkey import Pubkey
 
 from chain.transaction_limits import most_bytes
 from upstream import tpu_errors
@@ -82,13 +81,7 @@ class TpuClient:
         self._connected: OrderedDict[Address, _Leader] = OrderedDict()
         self._retiring: set[TpuConnection] = set()
         self._is_closed = False
-        self._identity = identity
         self._tls = tls_identity(identity)
-
-    @property
-    def identity(self) -> Pubkey:
-        """What leaders see."""
-        return self._identity.pubkey()
 
     async def send(
         self, address: Address, wire: bytes, *, timeout_seconds: float | None = None
@@ -157,17 +150,6 @@ class TpuClient:
             except TpuError as error:
                 leader.counts[f"warm_failed:{error.kind}"] += 1
 
-    def change_identity(self, identity: Keypair) -> None:
-        """From now on. What is under way ends on the old connections; they are opened again."""
-        self._identity = identity
-        self._tls = tls_identity(identity)
-        connected = list(self._connected)
-        for leader in self._leaders.values():
-            # A ticket brings back the identity of the connection that it came from.
-            leader.tickets.clear()
-            self._retire(leader)
-        self.warm(connected)
-
     def states(self) -> list[LeaderState]:
         """All addresses that were sent to or warmed lately."""
         now = asyncio.get_running_loop().time()
@@ -226,7 +208,7 @@ class TpuClient:
                 self._limits,
                 leader.counts,
                 ended=partial(self._ended, leader),
-                ticket=partial(self._keep_ticket, leader, self._identity),
+                ticket=leader.tickets.append,
             )
         except TpuError as error:
             self._rest(leader, error)
@@ -291,10 +273,6 @@ class TpuClient:
             self._connected.pop(leader.address, None)
             self._retiring.add(connection)
             connection.retire()
-
-    def _keep_ticket(self, leader: _Leader, identity: Keypair, ticket: SessionTicket) -> None:
-        if identity is self._identity:
-            leader.tickets.append(ticket)
 
     def _configuration(self, leader: _Leader) -> QuicConfiguration:
         certificate, key = self._tls

@@ -1,6 +1,5 @@
 """Content: what happened in a slot, as the messages that streams are sent."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from livefeed.messages import Level, Reached
 from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
-from upstream.geyser.messages import account_write
+from upstream.geyser.messages import account_write, created_now
 from upstream.geyser.request_filters import BlockFilter, Slices, TransactionFilter
 from upstream.protobuf import geyser_pb2 as schema
 
@@ -329,13 +328,6 @@ def slot_body(
     if bank:
         update.bank_id = bank
     return bytes(schema.SubscribeUpdate(slot=update).SerializeToString())
-
-
-def created_now() -> bytes:
-    """The `created_at` of an update that is made now."""
-    seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
-    stamp = {"seconds": seconds, "nanos": nanos}
-    return bytes(schema.SubscribeUpdate(created_at=stamp).SerializeToString())
 
 
 def _amounts(balances: Iterable[Any]) -> dict[int, tuple[str, str]]:

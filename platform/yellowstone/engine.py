@@ -2,23 +2,21 @@
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import Coroutine
+from typing import Any
 
-from livefeed.messages import EVERYTHING, Answer, Body, Missed, Moved, Reached
-from shared_state.outages import AWAY
-from subscriptions.link import FeedLink, Ready
-from subscriptions.members import Members
-from subscriptions.threads import DatabaseThreads
+from livefeed.messages import Answer, Body, Moved, Reached
+from subscriptions.fed_process import FedProcess
+from subscriptions.link import Ready
+from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import Filters
-from yellowstone.content import content_of, created_now
+from yellowstone.content import content_of
 from yellowstone.matching import TIPS, wants_of
 from yellowstone.streams import Stream
 from yellowstone.tip import Tip
 
 log = logging.getLogger(__name__)
 
-# Messages of the feed that wait here; with more of them this process is too slow.
-_MOST_WAITING = 5_000
 # Bytes that wait for the readers of all streams together, and of one key's.
 MOST_UNREAD_BYTES = 512 * 1_048_576
 MOST_UNREAD_OF_HOLDER = 128 * 1_048_576
@@ -28,41 +26,17 @@ MOST_CUCKOO_BYTES_OF_KEY = 2 * 1_048_576 + 4_096
 MOST_CUCKOO_BYTES = 12 * 1_048_576
 
 
-class Engine:
+class Engine(FedProcess):
     """Used on one event loop."""
 
     def __init__(self, redis_url: str) -> None:
-        self._threads = DatabaseThreads("geyser")
-        self.in_thread = self._threads.run
-        # What is past is read by a thread of its own: keys and limits do not wait for it.
-        self._past_threads = DatabaseThreads("geyser-past", 1)
-        self.in_past = self._past_threads.run
-        self.link = FeedLink(redis_url, self._put, self._lost, self._silent)
-        self.members = Members(self.in_thread)
+        super().__init__("geyser", redis_url)
         self.tip = Tip()
         self._streams: dict[Stream, None] = {}
-        self._bodies: asyncio.Queue[tuple[Body, list[Ready]]] = asyncio.Queue()
-        self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self) -> None:
-        self.link.start()
-        self._tasks = [
-            asyncio.create_task(self._deal()),
-            asyncio.create_task(self.members.watch()),
-        ]
+    def start(self, *more: Coroutine[Any, Any, None]) -> None:
+        super().start(*more)
         self.link.want(TIPS, _nothing, again=True)
-
-    async def stop(self) -> None:
-        self.members.end_all("service_stops")
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.link.stop()
-        with suppress(*AWAY):
-            await self.in_thread(self.members.leave_all)
-        self._threads.close()
-        self._past_threads.close()
 
     # --- streams ----------------------------------------------------------------------------------
 
@@ -103,42 +77,11 @@ class Engine:
 
     # --- what the feed sends ----------------------------------------------------------------------
 
-    def _put(self, body: Body, waiting: list[Ready]) -> None:
-        if self._bodies.qsize() < _MOST_WAITING or waiting:
-            self._bodies.put_nowait((body, waiting))
-            return
-        log.error("this process is behind the live feed: messages are left out")
-        kept = []
-        while not self._bodies.empty():
-            item = self._bodies.get_nowait()
-            if item[1]:
-                kept.append(item)
-        for item in kept:
-            self._bodies.put_nowait(item)
-        self.link.restate()
-
-    def _silent(self) -> None:
-        self.members.end_silent()
-
-    def _lost(self, missed: Missed = EVERYTHING) -> None:
-        """Something that happened may be missing."""
+    def lose(self) -> None:
         for stream in list(self._streams):
             stream.lost()
-        self.members.end_interrupted(missed)
 
-    async def _deal(self) -> None:
-        while True:
-            body, waiting = await self._bodies.get()
-            try:
-                for ready in waiting:
-                    assert isinstance(body, Answer)
-                    ready(body)
-                await self._deal_one(body)
-            except Exception:
-                log.exception("a message of the live feed could not be dealt out")
-                self._lost()
-
-    async def _deal_one(self, body: Body) -> None:
+    async def deal_one(self, body: Body) -> None:
         match body:
             case Reached():
                 content = content_of(body)
@@ -155,8 +98,6 @@ class Engine:
                 created = created_now()
                 for stream in list(self._streams):
                     stream.move(body, created)
-            case Missed():
-                self._lost(body)
             case Answer():
                 for stream in list(self._streams):
                     stream.reached(body.root)

@@ -12,11 +12,12 @@ from grpcserver.call import Call
 from livefeed.messages import Answer, Missed, Moved, Want
 from subscriptions.link import Ready
 from subscriptions.members import Member
+from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone import access, statuses
-from yellowstone.content import Content, created_now
+from yellowstone.content import Content
 from yellowstone.matching import (
     cuckoo_bytes,
     misses_entries,

@@ -15,27 +15,12 @@ from chain.units import Slot
 from gaps.errors import EmptyRange
 from gateway.calls import Call
 from gateway.refusals import KeyRequired
-from gateway.transactions import (
-    TransactionText,
-    TransactionTooLarge,
-    TransactionUndecodable,
-    UnsupportedVersion,
-    read_transaction,
-)
+from gateway.transactions import TransactionText, read_transaction
 from historical.transactions.services.recorded_transactions import recorded
 from jsonrpc.params import U64, Config, read_base58
 from rewind.accounts.methods.positions import Anchor, asked
 from rewind.calls import call_job
-from rewind.errors import (
-    POSITIONS,
-    BadCursor,
-    BadLimit,
-    BadOverride,
-    OverrideWithoutEffect,
-    PreStateTooNew,
-    TooManyAccounts,
-    UnknownSignature,
-)
+from rewind.errors import BadCursor, BadLimit, PreStateTooNew, UnknownSignature
 from rewind.jobs.errors import (
     AnswerTooLarge,
     BadJob,
@@ -51,8 +36,7 @@ from rewind.jobs.services import pages, submitting
 from rewind.jobs.services.requests import Item, JobRequest, Json
 from rewind.method_table import methods
 from rewind.positions import Asked
-from rewind.replay.errors import Base58NotSupported, TooManyAddresses
-from rewind.replay.methods import SimulationConfig, asking, simulation_of
+from rewind.replay.methods import ASKING_ERRORS, SimulationConfig, asking, simulation_of
 from rewind.replay.results.simulation import Simulation
 
 log = logging.getLogger(__name__)
@@ -132,16 +116,7 @@ class ResultsConfig(Config, frozen=True, kw_only=True):
         TooManySimulations,
         TooManyJobs,
         EmptyRange,
-        *POSITIONS,
-        PreStateTooNew,
-        TransactionUndecodable,
-        TransactionTooLarge,
-        UnsupportedVersion,
-        BadOverride,
-        OverrideWithoutEffect,
-        TooManyAccounts,
-        TooManyAddresses,
-        Base58NotSupported,
+        *ASKING_ERRORS,
     ),
 )
 def submit_simulation_job(call: Call, spec: JobSpec) -> Submitted:

@@ -113,7 +113,8 @@ class SimulationConfig(PositionConfig, frozen=True, kw_only=True):
     proof: bool | None = None
 
 
-SIMULATION_ERRORS = (
+# Those of what is asked for, and those of running it, too.
+ASKING_ERRORS = (
     *POSITIONS,
     PreStateTooNew,
     TransactionUndecodable,
@@ -124,6 +125,9 @@ SIMULATION_ERRORS = (
     TooManyAccounts,
     TooManyAddresses,
     Base58NotSupported,
+)
+SIMULATION_ERRORS = (
+    *ASKING_ERRORS,
     AccountsTooLarge,
     SlotInArchiveGap,
     WritesIncomplete,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked_commands
 from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -81,3 +83,11 @@ def test_no_first_call_imports_anything(api_key: str) -> None:
     assert len(found) == len(REQUESTS)
     assert {name: status for name, (status, _) in found.items() if status == 500} == {}
     assert {name: modules for name, (_, modules) in found.items() if modules} == {}
+
+
+def test_a_port_that_is_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = forked_commands.run(["serve", "--port", str(port)], environment=os.environ)
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port} cannot be listened on: Address already in use" in done.stderr

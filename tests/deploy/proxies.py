@@ -26,7 +26,8 @@ from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.fate_streams import FateStream
 from tests.subscriptions.socket_client import Socket
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 from tests.yellowstone.conftest import serving_geyser
 from upstream.protobuf import geyser_pb2 as schema
 

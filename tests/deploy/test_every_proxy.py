@@ -22,7 +22,8 @@ from tests.deploy.proxies import (
 )
 from tests.deploy.starting import EVERY, needs
 from tests.localnet_process import free_ports
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -10,8 +10,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, post
+from tests.webserver.serving import serving
 from tests.yellowstone.bare_client import BareCall
 from tests.yellowstone.conftest import serving_geyser
 from upstream.protobuf import geyser_pb2 as schema

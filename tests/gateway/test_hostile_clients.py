@@ -17,8 +17,9 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 
 from tests.patience import PATIENCE_SECONDS
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, get, post
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _CALL = b'{"jsonrpc":"2.0","id":1,"method":"whoami"}'

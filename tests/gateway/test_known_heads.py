@@ -19,8 +19,9 @@ from django.db import connection
 from gateway import known_heads
 from gateway.known_heads import KnownHead
 from tests.upstream import sample_blocks as sample
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, Reply, post
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

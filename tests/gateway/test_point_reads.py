@@ -14,8 +14,9 @@ from django.db import connection
 from solders.signature import Signature
 
 from tests.upstream import sample_blocks as sample
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, post
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _JSON = "Content-Type: application/json"

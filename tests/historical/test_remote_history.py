@@ -33,8 +33,8 @@ from tests.upstream.range_server import RangeServer, serving
 from tests.upstream.test_car import MESSAGE, RECORD
 from tests.upstream.test_old_faithful import AFTER, BEFORE, FIRST, LAST, PARENT, SIGNATURES
 from tests.web_server import service_worker
-from tests.web_server import serving as serving_web
 from tests.webserver.client import Client, post
+from tests.webserver.serving import serving as serving_web
 
 HISTORICAL = "/historical"
 # What the ledger stores itself: it goes on where the archive's slot 107 ends.

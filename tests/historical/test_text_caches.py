@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from historical.blocks.body_cache import BodyCache
+from columns.byte_cache import ByteCache
 from historical.recording.services.removal import remove_blocks
 from tests.patience import PATIENCE_SECONDS
 
@@ -24,7 +24,7 @@ DETAILS: list[dict[str, Any]] = [
 
 
 def test_threads_that_want_one_text_make_it_once() -> None:
-    cache, made = BodyCache(1_000), []
+    cache, made = ByteCache(1_000), []
     begun, go_on = threading.Event(), threading.Event()
     found: list[bytes] = []
 
@@ -48,7 +48,7 @@ def test_threads_that_want_one_text_make_it_once() -> None:
 
 
 def test_a_text_that_could_not_be_made_is_made_by_the_next() -> None:
-    cache = BodyCache(1_000)
+    cache = ByteCache(1_000)
 
     def fail() -> bytes:
         raise KeyError("gone")
@@ -60,7 +60,7 @@ def test_a_text_that_could_not_be_made_is_made_by_the_next() -> None:
 
 
 def test_the_texts_that_were_not_asked_for_go_first() -> None:
-    cache = BodyCache(100)
+    cache = ByteCache(100)
     for key in "abc":
         cache.get(key, lambda: b"x" * 30)
     cache.get("a", pytest.fail)

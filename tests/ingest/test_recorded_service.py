@@ -35,7 +35,7 @@ from tests.recorded_node import RecordedNode, load, serving
 from tests.rewind.test_running_proof import proven
 from tests.subscriptions.conftest import limited
 from tests.web_server import service_worker
-from tests.web_server import serving as serving_web
+from tests.webserver.serving import serving as serving_web
 from tests.yellowstone.conftest import serving_geyser
 
 __all__ = ["limited"]

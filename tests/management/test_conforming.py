@@ -18,7 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

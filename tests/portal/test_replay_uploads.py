@@ -13,8 +13,9 @@ from rewind.models import ProgramIdl
 from rewind.replay.models import ReplayBuild
 from tests.portal.conftest import People
 from tests.rewind.test_large_overrides import program
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, Reply, post
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

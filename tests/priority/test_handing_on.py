@@ -20,8 +20,9 @@ from access.tasks import roll_up_usage
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode, Write, odd_node, raw_node
 from tests.priority.sending import SENT, signed_v1, text, tip
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, get, post
+from tests.webserver.serving import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

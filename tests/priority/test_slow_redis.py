@@ -21,7 +21,8 @@ from shared_state.redis_client import client
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.landing import wait
 from tests.priority.sending import SENT, signature, signed, text, tip
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 
 
 def send(port: int, key: str, transaction: VersionedTransaction) -> tuple[int, Any]:

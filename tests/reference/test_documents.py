@@ -264,12 +264,14 @@ def test_a_batch_of_descriptions_is_made_once(client: Any, api_key: str) -> None
     assert methods._document.cache_info().misses == 1
 
 
-def test_documents_are_read_so_often_by_an_address(client: Any, nothing_remembered: None) -> None:
-    def read(address: str = "192.0.2.7") -> Any:
-        return client.get("/openapi.json", REMOTE_ADDR=address)
+@pytest.mark.parametrize("path", ["/openapi.json", "/sitemap.xml", "/llms.txt", "/docs/errors/"])
+def test_an_address_reads_so_many_pages_and_documents_in_all(
+    client: Any, nothing_remembered: None, path: str
+) -> None:
+    def read(path: str, address: str = "192.0.2.7") -> Any:
+        return client.get(path, REMOTE_ADDR=address, HTTP_HOST="localhost")
 
-    statuses = [read().status_code for _ in range(300)]
-    refused = read()
-    assert set(statuses) == {200}
+    assert {read("/robots.txt").status_code for _ in range(300)} == {200}
+    refused = read(path)
     assert refused.status_code == 429 and 1 <= int(refused["Retry-After"]) <= 60
-    assert read("192.0.2.8").status_code == 200
+    assert read(path, "192.0.2.8").status_code == 200

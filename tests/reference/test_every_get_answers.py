@@ -19,7 +19,8 @@ from schemathesis.specs.openapi.checks import (
 
 from access.callers import ANONYMOUS
 from priority.fates.streams import PATH as STREAM
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -17,8 +17,9 @@ from simulator import addresses
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import call, code_of, stored, upgradeable
 from tests.simulator.elf import CALL, EXIT, RETURN_0, elf, op
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
 from tests.webserver.client import Client, Reply, chunked, post
+from tests.webserver.serving import serving
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("committed")]
 

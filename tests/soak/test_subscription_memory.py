@@ -23,7 +23,8 @@ def localnet(empty_redis: None) -> Iterator[Localnet]:
 @pytest.fixture
 def served(localnet: Localnet, api_key: str) -> Iterator[Served]:
     from tests.ingest.following import caught_up, follower, worker
-    from tests.web_server import service_worker, serving
+    from tests.web_server import service_worker
+    from tests.webserver.serving import serving
 
     with (
         worker(),

@@ -41,7 +41,8 @@ def served(
 ) -> Iterator[Served]:
     """The service follows the localnet."""
     from tests.ingest.following import caught_up, follower, worker
-    from tests.web_server import service_worker, serving
+    from tests.web_server import service_worker
+    from tests.webserver.serving import serving
 
     with (
         worker(),

@@ -12,8 +12,8 @@ from websockets.exceptions import ConnectionClosed
 from subscriptions.methods import methods
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
-from tests.subscriptions.raw_socket import HEAD
 from tests.subscriptions.socket_client import Socket
+from tests.webserver.raw_socket import HEAD
 
 NAMES = sorted(method.name for method in methods)
 KEYS = st.sampled_from(

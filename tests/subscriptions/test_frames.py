@@ -13,8 +13,8 @@ import pytest
 
 from tests.patience import PATIENCE_SECONDS
 from tests.subscriptions.conftest import Served
-from tests.subscriptions.raw_socket import HEAD, Raw, frame
 from tests.subscriptions.socket_client import Socket
+from tests.webserver.raw_socket import HEAD, Raw, frame
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"slotUnsubscribe","params":[1]}'
 LARGE = 2**70

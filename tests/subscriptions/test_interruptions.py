@@ -11,7 +11,8 @@ from tests.localnet.wallets import SOL, pay, send, signed, wallet
 from tests.localnet_process import Localnet
 from tests.subscriptions.socket_client import Socket
 from tests.upstream.hostile import relay
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 from upstream.protobuf import geyser_pb2 as schema
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]

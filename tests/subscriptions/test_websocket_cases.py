@@ -6,9 +6,10 @@ from contextlib import closing, suppress
 
 import pytest
 
-from tests.subscriptions.raw_socket import Raw, frame
 from tests.subscriptions.websocket_cases import PING, SECTIONS, TEXT, Case, Event, code
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.raw_socket import Raw, frame
+from tests.webserver.serving import serving
 
 
 @pytest.fixture

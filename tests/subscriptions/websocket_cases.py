@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tests.subscriptions.raw_socket import frame
+from tests.webserver.raw_socket import frame
 
 TEXT, BINARY, CONT, CLOSE, PING, PONG = 0x01, 0x02, 0x00, 0x08, 0x09, 0x0A
 FIN = 0x80

@@ -11,7 +11,6 @@ from localnet.faults import Faults
 from localnet.servers import tpu as server
 from tests.upstream.tpu_ports import (
     LEADER,
-    OTHER,
     SENDER,
     Inbox,
     outcome,
@@ -328,22 +327,6 @@ def test_a_send_that_is_cancelled_frees_its_place() -> None:
         assert state_of(client, address).pending == 2
         await asyncio.gather(tasks[0], tasks[2])
         assert inbox.wires == [wire(0), wire(2)]
-
-    tried(trial)
-
-
-def test_another_identity_while_running() -> None:
-    async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
-        address = (HERE, opened.port)
-        await client.send(address, wire(1))
-        under_way = asyncio.create_task(client.send(address, wire(2)))
-        await asyncio.sleep(0)
-        client.change_identity(OTHER)
-        assert client.identity == OTHER.pubkey()
-        await client.send(address, wire(3))
-        await under_way
-        assert sorted(inbox.wires) == sorted(wire(number) for number in (1, 2, 3))
-        assert opened.by_identity == {SENDER.pubkey(): 2, OTHER.pubkey(): 1}
 
     tried(trial)
 

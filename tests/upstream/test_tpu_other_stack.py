@@ -19,7 +19,7 @@ from qh3.quic import events
 from qh3.quic.configuration import QuicConfiguration
 from qh3.tls import SessionTicket
 
-from tests.upstream.tpu_ports import LEADER, OTHER, PATIENCE, SENDER, outcome, state_of, until, wire
+from tests.upstream.tpu_ports import LEADER, PATIENCE, SENDER, outcome, state_of, until, wire
 from upstream.tpu import TpuClient
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits
@@ -170,17 +170,6 @@ def test_early_data_that_the_leader_does_not_know_any_more_is_sent_again() -> No
         assert await outcome(client, port.address, wire(2)) == "new"
         assert port.resumed[-1] == (False, False)
         assert port.wires == [wire(1), wire(2)]
-
-    tried(trial)
-
-
-def test_another_identity_does_not_resume_the_session_of_the_old_one() -> None:
-    async def trial(client: TpuClient, port: Port) -> None:
-        assert await outcome(client, port.address, wire(1)) == "new"
-        client.change_identity(OTHER)
-        await until(lambda: state_of(client, port.address).state == "open")
-        assert await outcome(client, port.address, wire(2)) == "warm"
-        assert port.resumed == [(False, False), (False, False)]
 
     tried(trial)
 

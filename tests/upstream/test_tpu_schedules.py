@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.upstream.tpu_ports import LEADER, OTHER, PATIENCE, SENDER, outcome, state_of, until
+from tests.upstream.tpu_ports import LEADER, PATIENCE, SENDER, outcome, state_of, until
 from upstream.tpu import TpuClient
 from upstream.tpu_certificate import tls_identity
 from upstream.tpu_connection import Limits
@@ -35,7 +35,6 @@ STEPS = st.lists(
         st.tuples(st.just("grant"), st.integers(1, 20)),
         st.tuples(st.just("close"), st.sampled_from([0, 1, 2, 4, 5, 99])),
         st.tuples(st.just("cancel"), st.integers(0, 50)),
-        st.tuples(st.just("change identity"), st.just(0)),
         st.tuples(st.just("warm"), st.just(0)),
         st.tuples(st.just("breathe"), st.integers(0, 20)),
     ),
@@ -124,27 +123,6 @@ def test_what_got_no_credit_in_time_is_not_sent_later() -> None:
     asyncio.run(trial())
 
 
-def test_a_connection_of_the_old_identity_ends_when_its_last_answer_came() -> None:
-    async def trial() -> None:
-        port, client = Port(0, 10_000), TpuClient(SENDER, limits=Limits(send_seconds=10))
-        async with open_port(port), asyncio.timeout(PATIENCE):
-            client.warm([port.address])
-            await until(lambda: state_of(client, port.address).state == "open")
-            under_way = asyncio.create_task(outcome(client, port.address, b"first"))
-            await asyncio.sleep(0)
-            client.change_identity(OTHER)
-            await until(lambda: state_of(client, port.address).state == "open")
-            old, new = port.peers
-            assert not ended(old)
-            port.grant(1)
-            assert await under_way == "warm"
-            await until(lambda: ended(old))
-            assert not ended(new)
-            await client.close()
-
-    asyncio.run(trial())
-
-
 def ended(peer: Peer) -> bool:
     """Whether the client has said goodbye."""
     return peer._quic._close_event is not None
@@ -194,8 +172,6 @@ async def take(
             port.close(number)
         case "cancel" if sends:
             sends[number % len(sends)][1].cancel()
-        case "change identity":
-            client.change_identity(OTHER if client.identity == SENDER.pubkey() else SENDER)
         case "warm":
             client.warm([port.address])
         case "breathe":

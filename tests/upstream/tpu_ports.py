@@ -23,7 +23,6 @@ from upstream.tpu_socket import Address
 
 LEADER = Keypair.from_seed(bytes([1]) * 32)
 SENDER = Keypair.from_seed(bytes([2]) * 32)
-OTHER = Keypair.from_seed(bytes([3]) * 32)
 
 
 class Inbox:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.web_server import serving
 from tests.webserver.client import Client
+from tests.webserver.serving import serving
 from webserver.charges import ClientOf, peer
 from webserver.limits import Limits
 from webserver.requests import CONTINUE, KNOWN, SENT, UPGRADE, Request

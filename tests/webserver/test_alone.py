@@ -87,15 +87,30 @@ def readme_script() -> str:
     return found[1]
 
 
-def test_it_imports_nothing_of_ours() -> None:
-    roots = set()
-    for file in PACKAGE.rglob("*.py"):
+def imported(folder: Path) -> set[str]:
+    """The modules that files of the folder import."""
+    found = set()
+    for file in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
-                roots |= {alias.name.partition(".")[0] for alias in node.names}
+                found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                roots.add((node.module or "").partition(".")[0])
+                found.add(node.module or "")
+    return found
+
+
+def test_it_imports_nothing_of_ours() -> None:
+    roots = {name.partition(".")[0] for name in imported(PACKAGE)}
     assert roots - sys.stdlib_module_names == FOREIGN
+
+
+def test_its_tests_take_two_numbers_from_other_tests() -> None:
+    names = imported(Path(__file__).parent)
+    of_tests = {name for name in names if name.partition(".")[0] == "tests"}
+    assert {each for each in of_tests if not each.startswith("tests.webserver.")} == {
+        "tests.examples",
+        "tests.patience",
+    }
 
 
 def test_the_application_of_the_readme_is_served(tmp_path: Path) -> None:

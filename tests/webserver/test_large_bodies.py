@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
-from tests.web_server import serving
 from tests.webserver.application import Application, Served
 from tests.webserver.client import chunked, get, post
+from tests.webserver.serving import serving
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.limits import Limits

@@ -13,7 +13,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import forked_commands
 from tests.patience import PATIENCE_SECONDS
 from tests.webserver.application import served
 from tests.webserver.client import Client, get, post
@@ -159,13 +158,6 @@ def test_workers_do_not_outlive_their_master(running: Running) -> None:
     running.process.kill()
     _, left = psutil.wait_procs(workers, timeout=60)
     assert not left
-
-
-def test_a_port_that_is_in_use_is_named() -> None:
-    with served() as server:
-        done = forked_commands.run(["serve", "--port", str(server.port)], environment=os.environ)
-    assert done.returncode == 1
-    assert f"127.0.0.1:{server.port} cannot be listened on: Address already in use" in done.stderr
 
 
 def test_a_server_that_stops_closes_idle_connections_and_answers_the_rest() -> None:

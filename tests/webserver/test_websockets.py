@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.subscriptions.raw_socket import Raw, frame
 from tests.webserver.application import Served, served
 from tests.webserver.echo import echo
+from tests.webserver.raw_socket import Raw, frame
 
 _FIN, _TEXT, _BINARY, _PING, _CLOSE = 0x80, 0x01, 0x02, 0x89, frame(0x88, b"\x03\xe8")
 _CUTS = st.lists(st.integers(0, 5_000), max_size=6)

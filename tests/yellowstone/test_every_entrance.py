@@ -19,7 +19,8 @@ from access.services import keys
 from gateway import addresses
 from gateway.known_heads import KnownHead
 from tests.patience import PATIENCE_SECONDS
-from tests.web_server import service_worker, serving
+from tests.web_server import service_worker
+from tests.webserver.serving import serving
 from tests.yellowstone.conftest import serving_geyser
 from upstream.protobuf import geyser_pb2 as schema
 

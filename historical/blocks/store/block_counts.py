@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from columns import clusters
 from columns.raw_queries import raw_connection
+from columns.slot_cells import RUN_SLOTS
 
-RUN_SLOTS = 1_000
 # A link that says more than this is of a made-up block: the sum of a run still fits its column.
 _MOST_SKIPPED = 2**50
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from columns.raw_queries import fetch_all, fetch_together
-from historical.blocks.store.block_counts import RUN_SLOTS
+from columns.slot_cells import RUN_SLOTS, whole_runs
 from historical.sealed.entries import ENTRY_BYTES
 
 
@@ -85,7 +85,7 @@ def wrong_counts(first: int, last: int) -> list[int]:
             f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
             " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
             " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
-            _whole_runs(first, last),
+            whole_runs(first, last),
         )
         return [run for (run,) in cursor.fetchall()]
 
@@ -106,15 +106,8 @@ def recount(runs: Sequence[int]) -> None:
                 f"UPDATE historical_blocktally SET (blocks, skipped) = (SELECT"
                 f" coalesce(sum(blocks), 0), coalesce(sum(skipped), 0) FROM ({_TRUTH}) AS truth)"
                 " WHERE run = %(run)s",
-                {**_whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
+                {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
             )
         cursor.execute(
             "DELETE FROM historical_blocktally WHERE run = ANY(%s) AND blocks = 0", [list(runs)]
         )
-
-
-def _whole_runs(first: int, last: int) -> dict[str, int]:
-    return {
-        "first": first // RUN_SLOTS * RUN_SLOTS,
-        "last": last // RUN_SLOTS * RUN_SLOTS + RUN_SLOTS - 1,
-    }

@@ -9,6 +9,7 @@ from solders.hash import Hash
 from chain import block_json
 from chain.blocks import SlotRecord
 from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
+from chain.record_json import whole_text_of
 from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import UnixTimestamp
@@ -17,7 +18,6 @@ from historical.blocks.services.text_caches import recent_texts
 from historical.blocks.store import blocks as store
 from historical.errors import NotSigned, RemoteHistoryDamaged, UnsupportedTransactionVersion
 from historical.remote.services.remote_history import RemoteReads, missing_ranges, why_neither
-from historical.transactions.texts import whole_text_of
 from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
 from upstream.old_faithful.errors import Damaged

@@ -2,15 +2,13 @@
 
 from django.conf import settings
 
-from chain.block_json import is_supported, transaction_text, with_place
-from chain.blocks import CURRENT_FORM
 from chain.commitment import BlockForm, TransactionEncoding
+from chain.record_json import UnsupportedVersion, transaction_text
 from chain.signed import is_signed
 from eventloop.faces import in_thread
 from historical.blocks.services.text_caches import recent_answers
 from historical.errors import UnsupportedTransactionVersion
 from historical.remote.services.remote_history import RemoteReads, is_configured
-from historical.transactions.texts import whole_text_of
 from jsonrpc.wire import Encoded
 from upstream.old_faithful.errors import Damaged
 from upstream.old_faithful.history import FoundTransaction, History
@@ -52,18 +50,17 @@ def _written(
     max_version: int | None,
     wanted: BlockForm,
 ) -> bytes:
-    wire = found.record.decoded
-    if not is_signed(wire):
+    if not is_signed(found.record.decoded):
         raise Damaged(f"slot {found.slot}", f"transaction {found.index} is not what was signed")
-    version = wire.version_number
-    if not is_supported(version, max_version):
-        raise UnsupportedTransactionVersion(version)
-    text = transaction_text(
-        whole_text_of(found.record, CURRENT_FORM),
-        CURRENT_FORM,
-        encoding=encoding,
-        versions=max_version is not None,
-        wanted=wanted,
-    )
-    pieces = with_place(text, slot=found.slot, index=found.index, block_time=found.block_time)
-    return b"".join(pieces)
+    try:
+        return transaction_text(
+            found.record,
+            slot=found.slot,
+            index=found.index,
+            block_time=found.block_time,
+            encoding=encoding,
+            max_version=max_version,
+            wanted=wanted,
+        )
+    except UnsupportedVersion as error:
+        raise UnsupportedTransactionVersion(error.version) from None

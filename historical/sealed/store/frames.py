@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from django.conf import settings
 
+from columns.byte_cache import ByteCache
 from columns.raw_queries import afetch_one
-from historical.blocks.body_cache import BodyCache
 
-recent_frames: BodyCache[bytes] = BodyCache(settings.LEDGER_CACHE_BYTES // 4)
+recent_frames: ByteCache[bytes] = ByteCache(settings.LEDGER_CACHE_BYTES // 4)
 
 
 async def aframe(slot: int, recording: int, number: int) -> bytes | None:

@@ -5,9 +5,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from columns.byte_cache import ByteCache
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
-from historical.blocks.body_cache import BodyCache
 from historical.errors import SealedDataDamaged
 from historical.sealed.dictionary import DamagedDictionary, SegmentDictionary, opened
 from historical.sealed.entries import (
@@ -23,7 +23,7 @@ from shared_state import damage_reports
 log = logging.getLogger(__name__)
 
 # Up to 2 MB each, by the number of the range, which no other range gets.
-recent_dictionaries: BodyCache[SegmentDictionary] = BodyCache(16_000_000)
+recent_dictionaries: ByteCache[SegmentDictionary] = ByteCache(16_000_000)
 # Of an entry and its block: PostgreSQL opens no list of errors for one that has none.
 ERR = "{block}.errs[nullif(get_byte({entry}, 64) * 256 + get_byte({entry}, 65), 0)]"
 # An entry, its error and its memo, of the place `w` in a LATERAL query; no row unless it is sealed.

@@ -1,6 +1,7 @@
 """Formatting of a key: state, limits, month, links and history."""
 
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -30,6 +31,14 @@ _EFFECTS = {
     KeyState.EXPIRED: "Calls with it are answered 401",
     KeyState.REVOKED: "Calls with it are answered 401, for good",
 }
+
+
+def last_use(key: Any) -> SafeString | str:
+    """When a key was used last, and from where."""
+    when = ago(key.last_used_at)
+    if key.last_used_address is None:
+        return when
+    return format_html("{} from {}", when, key.last_used_address)
 
 
 def key_badge(key: ApiKey, now: datetime) -> SafeString:

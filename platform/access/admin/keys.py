@@ -21,7 +21,7 @@ from access.admin.key_filters import (
     StateFilter,
     UseFilter,
 )
-from access.admin.key_formatting import key_badge, scopes_of
+from access.admin.key_formatting import key_badge, last_use, scopes_of
 from access.admin.key_forms import EditKeyForm, IssueKeyForm
 from access.models import ApiKey
 from access.services import parked_secrets
@@ -136,12 +136,7 @@ class ApiKeyAdmin(ActionsAdmin):
     expires = column("expires", lambda row: ago(row.expires_at), "expires_at")
     used_at = column("last used", lambda row: ago(row.last_used_at), "last_used_at")
 
-    @admin.display(description="last used")
-    def used(self, key: ApiKey) -> SafeString | str:
-        when = ago(key.last_used_at)
-        if key.last_used_address is None:
-            return when
-        return format_html("{} from {}", when, key.last_used_address)
+    used = column("last used", last_use)
 
     issued_at = column("issued", lambda row: utc(row.created_at))
 

@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                     "tip_fetches_daily_cap",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="tip-address fetches a UTC day; empty is no cap",
+                        help_text="tip-address fetches a UTC day; empty is unlimited",
                         null=True,
                     ),
                 ),
@@ -189,7 +189,7 @@ class Migration(migrations.Migration):
                     "calls_per_month",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="calls that one key may make in a calendar month (UTC); empty is no limit",
+                        help_text="calls that one key may make in a calendar month (UTC); empty is unlimited",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="calls per month",
@@ -210,7 +210,7 @@ class Migration(migrations.Migration):
                     "stream_bytes_per_month",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="bytes of notifications to one key in a calendar month (UTC); empty is no limit",
+                        help_text="bytes of notifications to one key in a calendar month (UTC); empty is unlimited",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                     ),

@@ -1,10 +1,8 @@
 """Stores slots: ledger and archive in one transaction."""
 
-import contextlib
-import gc
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,6 +15,7 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import SlotRange, runs, subtract
 from columns.advisory_locks import AdvisoryLock, exclusive
+from columns.collector import without_collector
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
@@ -69,26 +68,12 @@ def ingest_waiting(*, now: Callable[[], datetime], seconds: float) -> Ingested:
     """
     result = Ingested()
     until = time.monotonic() + seconds
-    with _without_collector():
+    with without_collector():
         while _ingest_run(result, now()) and time.monotonic() < until:
             pass
     if result.stored:
         publish_pace()
     return result
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Disables garbage collection: a run makes a hundred thousand objects without a cycle, and
-    looking for cycles took two fifths of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _ingest_run(result: Ingested, now: datetime) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
+from columns.slot_cells import RUN_SLOTS
 from historical.blocks.services.stored_content import changed_balances, differing
-from historical.blocks.store.block_counts import RUN_SLOTS
 from historical.coverage.services import checking as ledger_checking
 from historical.coverage.services.checking import Fault
 from historical.coverage.store import checking as ledger_store

@@ -6,17 +6,18 @@ import msgspec
 
 from chain.blocks import SlotRecord
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.record_json import UnsupportedVersion, block_text
 from chain.units import Slot
 from jsonrpc.node_params import NodeWord
 from jsonrpc.params import U8, U64, USIZE, Config
 from localnet.bank import Bank
-from localnet.block_json import block_json
 from localnet.errors import (
     BadParams,
     BlockCleanedUp,
     BlockNotAvailable,
     BlockStatusNotAvailableYet,
     SlotSkipped,
+    UnsupportedTransactionVersion,
 )
 from localnet.methods.table import ContextConfig, Node, bank_for, methods, require_readable
 from localnet.opening import GENESIS_TIME
@@ -46,13 +47,18 @@ def get_block(
     if isinstance(config, TransactionEncoding):
         config = BlockConfig(encoding=config)
     require_readable(config.encoding, config.max_supported_transaction_version)
-    return block_json(
-        _record(call, Slot(slot), at_least_confirmed(config)),
-        encoding=config.encoding or TransactionEncoding.JSON,
-        details=config.transaction_details or TransactionDetails.FULL,
-        rewards=config.rewards is not False,
-        max_version=config.max_supported_transaction_version,
-    )
+    record = _record(call, Slot(slot), at_least_confirmed(config))
+    try:
+        text = block_text(
+            record,
+            encoding=config.encoding or TransactionEncoding.JSON,
+            details=config.transaction_details or TransactionDetails.FULL,
+            rewards=config.rewards is not False,
+            max_version=config.max_supported_transaction_version,
+        )
+    except UnsupportedVersion as error:
+        raise UnsupportedTransactionVersion(error.version) from None
+    return msgspec.Raw(text)
 
 
 @methods.add("getBlocks")

@@ -9,6 +9,7 @@ from solders.signature import Signature
 from chain.encodings import b64encode
 from chain.units import Slot
 from jsonrpc.params import U64, Config
+from jsonrpc.wire import to_camel
 from localnet.errors import BadParams, BlockNotAvailable
 from localnet.faults import Faults
 from localnet.methods.table import Node, methods
@@ -46,15 +47,10 @@ class SnapshotConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     base_slot: U64 | None = None
 
 
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
-
-
 @methods.add("getFaults")
 def get_faults(call: Node) -> dict[str, Any]:
     """What localnet does wrong at the moment."""
-    return {_camel(field.name): getattr(call.faults, field.name) for field in fields(Faults)}
+    return {to_camel(field.name): getattr(call.faults, field.name) for field in fields(Faults)}
 
 
 @methods.add("setFaults")
@@ -67,7 +63,7 @@ def set_faults(call: Node, config: FaultsConfig) -> dict[str, Any]:
     }
     for name, value in wanted.items():
         if name.endswith("_percent") and not 0 <= value <= 100:
-            raise BadParams(f"{_camel(name)}: expected 0 to 100, found {value}")
+            raise BadParams(f"{to_camel(name)}: expected 0 to 100, found {value}")
         if name == "tpu_delay_seconds" and not 0 <= value <= 60:
             raise BadParams(f"tpuDelaySeconds: expected 0 to 60, found {value}")
     for name, value in wanted.items():

@@ -5,18 +5,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
+import msgspec
 from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
+from chain.record_json import UnsupportedVersion, block_text
 from chain.transactions import decode_wire
 from chain.units import U64_MAX
 from jsonrpc.params import U8, U64, Config
 from localnet.bank import Bank, Ran
-from localnet.block_json import block_json
-from localnet.errors import BadParams, UnsupportedTransactionVersion
+from localnet.errors import BadParams
 from localnet.methods.accounts import DataSlice, Filter, filter_test
 from localnet.methods.table import require_readable
 from localnet.notifications import Listener, Subscription, subscriptions
@@ -236,19 +237,19 @@ def block_subscribe(
         record = replace(bank.record(), transactions=transactions)
         if mention is not None and not record.transactions:
             return []
-        block = block_json(
+        block = block_text(
             record,
             encoding=config.encoding or TransactionEncoding.BASE64,
             details=config.transaction_details or TransactionDetails.FULL,
             rewards=config.show_rewards is not False,
             max_version=config.max_supported_transaction_version,
         )
-        return [_at(bank.slot, {"block": block, "err": None, "slot": bank.slot})]
+        return [_at(bank.slot, {"block": msgspec.Raw(block), "err": None, "slot": bank.slot})]
 
     def reached_or_error(bank: Bank, commitment: Commitment) -> list[Any]:
         try:
             return reached(bank, commitment)
-        except UnsupportedTransactionVersion as error:
+        except UnsupportedVersion as error:
             wrong = {"UnsupportedTransactionVersion": error.version}
             return [_at(bank.slot, {"block": None, "err": wrong, "slot": bank.slot})]
 

@@ -8,12 +8,12 @@ from solders.signature import Signature
 
 from chain.blocks import TransactionRecord
 from chain.commitment import Commitment, TransactionEncoding
+from chain.record_json import UnsupportedVersion, transaction_text
 from chain.units import Slot
 from jsonrpc.node_params import NodeWord
 from jsonrpc.params import U8, USIZE
 from localnet.bank import Bank
-from localnet.block_json import transaction_json
-from localnet.errors import BadParams
+from localnet.errors import BadParams, UnsupportedTransactionVersion
 from localnet.methods.blocks import at_least_confirmed
 from localnet.methods.table import (
     ContextConfig,
@@ -68,14 +68,18 @@ def get_transaction(
     if found is None:
         return None
     slot, index, block_time, record = found
-    return transaction_json(
-        record,
-        slot=slot,
-        index=index,
-        block_time=block_time,
-        encoding=config.encoding or TransactionEncoding.JSON,
-        max_version=config.max_supported_transaction_version,
-    )
+    try:
+        text = transaction_text(
+            record,
+            slot=slot,
+            index=index,
+            block_time=block_time,
+            encoding=config.encoding or TransactionEncoding.JSON,
+            max_version=config.max_supported_transaction_version,
+        )
+    except UnsupportedVersion as error:
+        raise UnsupportedTransactionVersion(error.version) from None
+    return msgspec.Raw(text)
 
 
 @methods.add("getSignatureStatuses")

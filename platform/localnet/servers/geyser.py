@@ -16,8 +16,9 @@ from grpcserver.call import Call
 from grpcserver.serving import serving
 from localnet.faults import Faults
 from localnet.feed import Feed
-from localnet.servers.geyser_streams import Broadcast, Stream, created_now
+from localnet.servers.geyser_streams import Broadcast, Stream
 from upstream.geyser import SERVICE
+from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.grpc.status import (
     INTERNAL,

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import random
 import sys
-import time
 from collections import deque
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -16,9 +15,9 @@ from localnet.feed import ChainEvent, Feed
 from localnet.servers.geyser_filters import updates
 from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
 from localnet.servers.geyser_order import Order, last_writes, replayed
+from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import Filters
 from upstream.grpc.status import INTERNAL, OUT_OF_RANGE, UNAVAILABLE, GrpcStatus
-from upstream.protobuf import geyser_pb2 as schema
 
 log = logging.getLogger(__name__)
 
@@ -259,10 +258,3 @@ class Broadcast:
                             stream.end(INTERNAL, "an update cannot be sent")
         for stream in self._streams:
             stream.push()
-
-
-def created_now() -> bytes:
-    """The `created_at` of an update that is made now."""
-    seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
-    stamp = {"seconds": seconds, "nanos": nanos}
-    return bytes(schema.SubscribeUpdate(created_at=stamp).SerializeToString())

@@ -15,7 +15,7 @@ _FIELDS = tuple(each.name for each in Tier._meta.fields if not each.primary_key)
 
 
 class TierSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
-    """A class of service; a limit of null is none."""
+    """A class of service. A limit of null means unlimited."""
 
     class Meta:
         model = Tier

@@ -23,15 +23,9 @@ from portal.services.key_rights import LONGEST_OVERLAP, given
 _MOST_NETWORKS = 100
 
 
-class KeyForm(forms.Form):
-    """The settings of a key that customers may change."""
+class RestrictedForm(forms.Form):
+    """From where and until when a secret is valid."""
 
-    name = forms.CharField(max_length=100, help_text=NAME_HELP)
-    environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
-    scopes = ScopesField(
-        widget=forms.CheckboxSelectMultiple,
-        help_text="What the key may be used for; fewer are safer",
-    )
     networks = NetworksField(
         most=_MOST_NETWORKS,
         widget=forms.Textarea(
@@ -44,6 +38,18 @@ class KeyForm(forms.Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         help_text="UTC; empty: never",
     )
+
+
+class KeyForm(RestrictedForm):
+    """The settings of a key that customers may change."""
+
+    name = forms.CharField(max_length=100, help_text=NAME_HELP)
+    environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
+    scopes = ScopesField(
+        widget=forms.CheckboxSelectMultiple,
+        help_text="What the key may be used for; fewer are safer",
+    )
+    field_order: Sequence[str] = ("name", "environment", "scopes", "networks", "expires_at")
 
     def __init__(self, *args: Any, scopes: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -89,13 +89,6 @@ class Manifest(NamedTuple):
         return self.blockhashes.get(0)
 
 
-class _Tail(NamedTuple):
-    delta_hash: bytes = bytes(_HASH)
-    epoch_stakes: tuple[EpochStakes, ...] = ()
-    lattice: bytes | None = None
-    fault: str | None = None
-
-
 def read_manifest(manifest: Source, size: int, slot: Slot) -> Manifest:
     """Raises Misfit when the manifest, `size` bytes, is not of the form that is known, or is of
     another slot; what is behind the accounts database may be of any.

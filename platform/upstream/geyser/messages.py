@@ -1,5 +1,6 @@
 """Parts of a slot as the stream's messages, and back."""
 
+import time
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -14,6 +15,13 @@ from upstream.protobuf import geyser_pb2 as schema
 
 _VOTE_PROGRAM = bytes(Pubkey.from_string("Vote111111111111111111111111111111111111111"))
 _MOST_VOTE_SIGNATURES = 2
+
+
+def created_now() -> bytes:
+    """The `created_at` of an update that is made now."""
+    seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
+    stamp = {"seconds": seconds, "nanos": nanos}
+    return bytes(schema.SubscribeUpdate(created_at=stamp).SerializeToString())
 
 
 def account_info(write: AccountWrite) -> Any:

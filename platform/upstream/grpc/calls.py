@@ -3,7 +3,7 @@
 import re
 import ssl
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from h2.config import H2Configuration
 from h2.connection import (
@@ -34,6 +34,7 @@ from upstream.grpc.status import (
     UNKNOWN,
     GrpcStatus,
 )
+from upstream.http.requests import Address
 
 # A 502 from a proxy in front has no gRPC status; these are the ones that the protocol gives them.
 _OF_HTTP = {400: INTERNAL, 401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 404: UNIMPLEMENTED}
@@ -82,12 +83,12 @@ class Http2(H2Connection):
 
 
 class ClientCall:
-    """A call to `path` of the server at `url`, on a connection: what is sent, what came, and how it
-    ended. Each message has `largest` bytes at most.
+    """A call to `path` of the server, on a connection: what is sent, what came, and how it ended.
+    Each message has `largest` bytes at most.
     """
 
     def __init__(
-        self, http: Http2, url: str, path: str, metadata: Mapping[str, str], *, largest: int
+        self, http: Http2, server: Address, path: str, metadata: Mapping[str, str], *, largest: int
     ) -> None:
         self.status: GrpcStatus | None = None
         # The server says that it has done nothing for it.
@@ -101,12 +102,11 @@ class ClientCall:
         # Why the server goes away, once it has said so; its calls go on until it ends them.
         self._leaving: str | None = None
         self.number = http.get_next_available_stream_id()
-        parts = urlsplit(url)
         headers = [
             (":method", "POST"),
-            (":scheme", parts.scheme),
-            (":path", parts.path.rstrip("/") + path),
-            (":authority", parts.netloc.rpartition("@")[2]),
+            (":scheme", "https" if server.tls else "http"),
+            (":path", server.path.rstrip("/") + path),
+            (":authority", server.authority),
             ("content-type", "application/grpc"),
             ("te", "trailers"),
             ("user-agent", "tidemark"),
@@ -214,13 +214,6 @@ class ClientCall:
             self.end(GrpcStatus(code, f"HTTP {http}"))
         elif headers.get(b"grpc-encoding", b"identity") != b"identity":
             self.end(GrpcStatus(INTERNAL, "the server compresses, which was not requested"))
-
-
-def address_of(url: str) -> tuple[str, int, bool]:
-    """Host, port and whether by TLS, of an http or https URL."""
-    parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    return parts.hostname or "", parts.port or (443 if secure else 80), secure
 
 
 def tls_context() -> ssl.SSLContext:

@@ -12,7 +12,7 @@ from h2.events import ConnectionTerminated
 from h2.exceptions import H2Error
 
 from upstream.foreign_text import fit
-from upstream.grpc.calls import ClientCall, Http2, address_of, tls_context
+from upstream.grpc.calls import ClientCall, Http2, tls_context
 from upstream.grpc.status import (
     DEADLINE_EXCEEDED,
     INTERNAL,
@@ -20,6 +20,7 @@ from upstream.grpc.status import (
     UNAVAILABLE,
     GrpcStatus,
 )
+from upstream.http.requests import Address, read_url
 
 # While calls wait and nothing comes, the server is asked whether it is there, and given up.
 _PING_SECONDS = 20.0
@@ -32,10 +33,12 @@ class _NotTaken(GrpcStatus):
 
 
 class Channel:
-    """Calls to the server at `url` (http or https). It connects when something is called."""
+    """Calls to the server at `url` (http or https): BadAddress. It connects when something is
+    called.
+    """
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._server = read_url(url)
         self._connection: _Connection | None = None
         self._connecting = asyncio.Lock()
         self._context: ssl.SSLContext | None = None
@@ -89,7 +92,7 @@ class Channel:
         self, path: str, request: bytes, metadata: Mapping[str, str]
     ) -> AsyncIterator[tuple["_Connection", ClientCall]]:
         connection = await self._connected()
-        call = connection.begin(self._url, path, metadata, request)
+        call = connection.begin(self._server, path, metadata, request)
         try:
             yield connection, call
         finally:
@@ -104,12 +107,11 @@ class Channel:
             return self._connection
 
     async def _connect(self) -> "_Connection":
-        host, port, secure = address_of(self._url)
-        if secure and self._context is None:
+        if self._server.tls and self._context is None:
             self._context = tls_context()
         try:
             _, made = await asyncio.get_running_loop().create_connection(
-                _Connection, host, port, ssl=self._context
+                _Connection, self._server.host, self._server.port, ssl=self._context
             )
         except OSError as error:
             raise GrpcStatus(UNAVAILABLE, fit(error.strerror or str(error), 200)) from None
@@ -128,10 +130,12 @@ class _Connection(asyncio.Protocol):
 
     # --- for the channel --------------------------------------------------------------------------
 
-    def begin(self, url: str, path: str, metadata: Mapping[str, str], request: bytes) -> ClientCall:
+    def begin(
+        self, server: Address, path: str, metadata: Mapping[str, str], request: bytes
+    ) -> ClientCall:
         """Raises GrpcStatus where the server takes no further call."""
         try:
-            call = ClientCall(self._http, url, path, metadata, largest=_LARGEST_MESSAGE)
+            call = ClientCall(self._http, server, path, metadata, largest=_LARGEST_MESSAGE)
             call.send(request, last=True)
         except H2Error as error:
             raise GrpcStatus(UNAVAILABLE, f"no further call: {fit(str(error), 200)}") from None

@@ -17,8 +17,10 @@ from typing import Self
 from h2.exceptions import H2Error
 
 from upstream.foreign_text import fit
-from upstream.grpc.calls import ClientCall, Http2, address_of, tls_context
+from upstream.grpc.calls import ClientCall, Http2, tls_context
 from upstream.grpc.status import CANCELLED, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, GrpcStatus
+from upstream.http.errors import BadAddress
+from upstream.http.requests import Address, read_url
 
 _READ = 262_144
 _TURN_SECONDS = 1.0
@@ -49,9 +51,13 @@ class GrpcStream:
         self._whole = whole_seconds
         self._deadline = time.monotonic() + whole_seconds
         self._closed = False
-        self._socket = _connect(url, connect_seconds)
+        try:
+            server = read_url(url)
+        except BadAddress as error:
+            raise GrpcStatus(UNAVAILABLE, str(error)) from None
+        self._socket = _connect(server, connect_seconds)
         self._http = Http2()
-        self._call = ClientCall(self._http, url, path, metadata or {}, largest=LARGEST_MESSAGE)
+        self._call = ClientCall(self._http, server, path, metadata or {}, largest=LARGEST_MESSAGE)
         self._flush()
 
     def __enter__(self) -> Self:
@@ -137,11 +143,12 @@ class GrpcStream:
         return self._call.status or self._call.gone() or GrpcStatus(UNAVAILABLE, reason)
 
 
-def _connect(url: str, seconds: float) -> socket.socket:
-    host, port, secure = address_of(url)
+def _connect(server: Address, seconds: float) -> socket.socket:
     try:
-        plain = socket.create_connection((host, port), timeout=seconds)
+        plain = socket.create_connection((server.host, server.port), timeout=seconds)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return tls_context().wrap_socket(plain, server_hostname=host) if secure else plain
+        if not server.tls:
+            return plain
+        return tls_context().wrap_socket(plain, server_hostname=server.host)
     except OSError as error:
         raise GrpcStatus(UNAVAILABLE, error.strerror or str(error)) from None

@@ -18,7 +18,6 @@ LARGEST_BLOCK = 256 * 1_048_576
 # Bytes before the parent's Block node that are read with it: its last Entry stands there, unless
 # the rewards at an epoch's start come between them.
 _TAIL = 16_384
-_HASH_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,6 @@ class History:
         self._unfiltered: dict[int, float] = {}
         self._lock = Lock()
 
-    def cached_block(self, slot: int) -> CarBlock | None:
-        """A block that is in the cache; reads nothing."""
-        packed = self.archive.cache.find(("block", slot))
-        return None if packed is None else CarBlock.unpacked(Slot(slot), packed)
-
     def has_epoch(self, slot: int) -> bool:
         """Whether the archive has the slot's epoch."""
         return self._read(lambda reading: self._files(layout.epoch_of(slot), reading) is not None)

@@ -6,7 +6,6 @@ import binascii
 from chain.units import SLOTS_PER_EPOCH
 from upstream.archives.car_nodes import CID_SIZE, CID_START
 
-NETWORKS = ("mainnet", "testnet", "devnet")
 SLOT_TO_CID = "slot-to-cid"
 CID_TO_OFFSET_AND_SIZE = "cid-to-offset-and-size"
 SIGNATURE_TO_CID = "sig-to-cid"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from columns.byte_cache import ENTRY_BYTES, ByteCache
 from upstream.old_faithful.errors import Damaged, Unreachable
-from upstream.old_faithful.range_cache import RangeCache
 
 # A refused or broken connection and a 5xx are tried again so often, within the time limit.
 _RETRIES = 2
@@ -31,7 +31,7 @@ class Archive:
         from obstore.store import from_url
 
         self.timeout_seconds = timeout_seconds
-        self.cache = RangeCache(cache_bytes)
+        self.cache: ByteCache[bytes] = ByteCache(cache_bytes, entry_bytes=ENTRY_BYTES)
         self.bytes_read = 0
         self.requests = 0
         self._away_until = 0.0

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
+from columns.slot_cells import RUN_SLOTS, whole_runs
 from rewind.accounts.store import slot_lookup
 from rewind.positions import Position
 from rewind.recording.store import partition_cache, partitions, slots
 from rewind.recording.store.partition_cache import Sealed
-from rewind.recording.store.slots import RUN_SLOTS
 from rewind.sealed.store import change_source, sealed_reads, sealing
 
 # A partition is read through for its writes when it has no more: some tenths of a second.
@@ -159,7 +159,7 @@ def wrong_counts(first: int, last: int) -> list[int]:
             " IS DISTINCT FROM (stored.slots::bigint, stored.coarse_slots::bigint, stored.changes)"
             f" AND run > coalesce((SELECT first_kept_slot / {RUN_SLOTS}"
             " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
-            _whole_runs(first, last),
+            whole_runs(first, last),
         )
         return [run for (run,) in cursor.fetchall()]
 
@@ -180,12 +180,5 @@ def recount(runs: Sequence[int]) -> None:
                 "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
                 " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
                 f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
-                {**_whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
+                {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
             )
-
-
-def _whole_runs(first: int, last: int) -> dict[str, int]:
-    return {
-        "first": first // RUN_SLOTS * RUN_SLOTS,
-        "last": last // RUN_SLOTS * RUN_SLOTS + RUN_SLOTS - 1,
-    }

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from rewind.recording.store.slots import RUN_SLOTS
+from columns.slot_cells import RUN_SLOTS
 
 
 class Summary(NamedTuple):

@@ -11,6 +11,7 @@ from chain.slot_ranges import SlotRange
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, exclusive, shared, wait_for
 from columns.raw_queries import fetch_all, fetch_one
+from columns.slot_cells import RUN_SLOTS
 from historical.models import Block
 from rewind.models import ArchivedSlot, ArchiveState
 from rewind.sealed.store import slot_owners
@@ -18,7 +19,6 @@ from rewind.sealed.store import slot_owners
 # Locks are few and large: their table in PostgreSQL is small.
 _SLOT_LOCKS = 256
 _LONGEST_WAIT_MS = 1_000
-RUN_SLOTS = 1_000
 
 
 class Stored(NamedTuple):

@@ -4,10 +4,8 @@ Each call of `seal_step` is a transaction or two and may be the last: what was p
 how far it goes. Readers change over in one transaction, and only to what was read back.
 """
 
-import gc
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,6 +13,7 @@ from itertools import islice
 
 from django.db import transaction
 
+from columns.collector import without_collector
 from columns.timeouts import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.recording.store import partition_cache, partitions
@@ -116,7 +115,7 @@ def _step(policy: Policy, now: datetime) -> bool:
         if not sealing.sources_are_there(segment):
             sealing.abandon(segment)
             return True
-        with _uncollected():
+        with without_collector():
             if _pack(segment):
                 return True
     with transaction.atomic():
@@ -224,20 +223,6 @@ def _of(first: int, last: int, pieces: Sequence[Piece], finished: Sequence[Parti
 
 def _terms(job: Job) -> tuple[int, int, tuple[Partition, ...], tuple[int, ...]]:
     return job.first_slot, job.last_slot, job.tables, job.segments
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the garbage collector: it would walk over all changes that are held again and again,
-    a fourth of what a step takes, and none of them is in a cycle.
-    """
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
 
 
 def _pack(segment: SealedSegment) -> bool:

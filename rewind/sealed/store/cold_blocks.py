@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chain.units import Slot
+from columns.byte_cache import ENTRY_BYTES, ByteCache
 from columns.raw_queries import fetch_together
 from rewind.errors import ArchiveDamaged, ArchiveStoreUnavailable
 from rewind.sealed.store import cold_store
 from rewind.sealed.store.cold_store import Range
-from upstream.old_faithful.range_cache import RangeCache
 
 # Adjacent blocks come in one fetch of at most so many bytes.
 _MOST_AT_ONCE = 4 << 20
@@ -20,7 +20,7 @@ _NAMES = (
     "SELECT id, cold_name, first_slot, last_slot FROM rewind_sealedsegment WHERE cold_name <> ''"
 )
 
-_cache: RangeCache | None = None
+_cache: ByteCache[bytes] | None = None
 
 
 class _Moved(NamedTuple):
@@ -111,11 +111,11 @@ def forget() -> None:
     _cache = None
 
 
-def _opened() -> RangeCache:
+def _opened() -> ByteCache[bytes]:
     global _cache
     cache = _cache
     if cache is None:
-        cache = _cache = RangeCache(cold_store.terms().cache_bytes)
+        cache = _cache = ByteCache(cold_store.terms().cache_bytes, entry_bytes=ENTRY_BYTES)
     return cache
 
 
@@ -139,7 +139,9 @@ def _range_of(run: Sequence[Place]) -> Range:
     return Range(run[0].object, run[0].at, run[-1].at + run[-1].size - run[0].at)
 
 
-def _cut(run: Sequence[Place], part: bytes | None, cache: RangeCache | None) -> dict[int, bytes]:
+def _cut(
+    run: Sequence[Place], part: bytes | None, cache: ByteCache[bytes] | None
+) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     for place in run:
         if part is None:
@@ -152,5 +154,5 @@ def _cut(run: Sequence[Place], part: bytes | None, cache: RangeCache | None) -> 
     return found
 
 
-def _kept(cache: RangeCache, place: Place, body: bytes) -> bytes:
+def _kept(cache: ByteCache[bytes], place: Place, body: bytes) -> bytes:
     return cache.get(place.key, lambda: body)

@@ -310,14 +310,14 @@ class Submission(Resource):
 
 
 class Tier(Resource):
-    """A class of service; a limit of null is none."""
+    """A class of service. A limit of null means unlimited."""
 
     bundles_burst: int
     """bundles that may come at once after a pause"""
     bundles_per_second: float | None
     """bundles per second; empty is unlimited"""
     calls_per_month: int | None
-    """calls that one key may make in a calendar month (UTC); empty is no limit"""
+    """calls that one key may make in a calendar month (UTC); empty is unlimited"""
     id: int
     landing_weight: int
     """share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1"""
@@ -333,7 +333,7 @@ class Tier(Resource):
     simulations_per_job: int
     """simulations that one batch job may ask for"""
     stream_bytes_per_month: int | None
-    """bytes of notifications to one key in a calendar month (UTC); empty is no limit"""
+    """bytes of notifications to one key in a calendar month (UTC); empty is unlimited"""
     stream_connections: int
     """WebSockets that one key (or address without a key) may have open; 0 is none"""
     stream_notifications_per_second: int | None
@@ -343,7 +343,7 @@ class Tier(Resource):
     tip_fetches_burst: int
     """tip-address fetches that may come at once after a pause"""
     tip_fetches_daily_cap: int | None
-    """tip-address fetches a UTC day; empty is no cap"""
+    """tip-address fetches a UTC day; empty is unlimited"""
     tip_fetches_per_second: float | None
     """tip-address fetches per second; empty is unlimited"""
 

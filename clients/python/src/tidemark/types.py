@@ -186,7 +186,7 @@ class BlocksConfig(Record):
 
 
 class Bucket(Record):
-    """A limit of a rate, as a bucket of tokens. Null is no limit."""
+    """A limit of a rate, as a bucket of tokens. Null means unlimited."""
 
     burst: int | None
     """how many it holds"""
@@ -610,7 +610,7 @@ class FetchQuota(Record):
     fetch_burst: int
     """fetches at once after a pause"""
     fetch_daily_cap: int | None
-    """fetches a UTC day; null is no cap"""
+    """fetches a UTC day; null if unlimited"""
     fetch_rate_per_second: float
     """fetches a second"""
 
@@ -887,9 +887,9 @@ class Monthly(Record):
     """Calls of this calendar month (UTC) that count, up to the last minute but one: of the key with those that it was rotated from or into."""
 
     limit: int | None
-    """how many there may be; null is no limit"""
+    """how many there may be; null if unlimited"""
     remaining: int | None
-    """how many are left; null is no limit"""
+    """how many are left; null if unlimited"""
     resets_at: int
     """when the next month begins, in Unix seconds"""
     used: int
@@ -1894,13 +1894,13 @@ class TipFetches(Record):
     burst: int | None
     """how many it holds"""
     daily_cap: int | None
-    """how many fetches a UTC day; null is no cap"""
+    """how many fetches a UTC day; null if unlimited"""
     per_second: float | None
     """how many tokens come into it a second"""
     remaining: int | None
     """how many are in it, or somewhat fewer, since processes prefetch some; null also while that is unknown"""
     remaining_today: int | None
-    """how many of them are left; null is no cap"""
+    """how many of them are left; null if unlimited"""
     reset_seconds: int | None
     """until it is full again"""
 

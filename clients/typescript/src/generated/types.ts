@@ -445,7 +445,7 @@ export interface components {
         };
         /**
          * Bucket
-         * @description A limit of a rate, as a bucket of tokens. Null is no limit.
+         * @description A limit of a rate, as a bucket of tokens. Null means unlimited.
          */
         Bucket: {
             /** @description how many it holds */
@@ -1628,9 +1628,9 @@ export interface components {
          * @description Calls of this calendar month (UTC) that count, up to the last minute but one: of the key with those that it was rotated from or into.
          */
         Monthly: {
-            /** @description how many there may be; null is no limit */
+            /** @description how many there may be; null if unlimited */
             limit: (bigint) | null;
-            /** @description how many are left; null is no limit */
+            /** @description how many are left; null if unlimited */
             remaining: (bigint) | null;
             /** @description when the next month begins, in Unix seconds */
             resetsAt: bigint;
@@ -2452,13 +2452,13 @@ export interface components {
         TipFetches: {
             /** @description how many it holds */
             burst: (bigint) | null;
-            /** @description how many fetches a UTC day; null is no cap */
+            /** @description how many fetches a UTC day; null if unlimited */
             dailyCap: (bigint) | null;
             /** @description how many tokens come into it a second */
             perSecond: number | null;
             /** @description how many are in it, or somewhat fewer, since processes prefetch some; null also while that is unknown */
             remaining: (bigint) | null;
-            /** @description how many of them are left; null is no cap */
+            /** @description how many of them are left; null if unlimited */
             remainingToday: (bigint) | null;
             /** @description until it is full again */
             resetSeconds: (bigint) | null;
@@ -2796,7 +2796,7 @@ export interface components {
         FetchQuota: {
             /** @description fetches at once after a pause */
             fetch_burst: bigint;
-            /** @description fetches a UTC day; null is no cap */
+            /** @description fetches a UTC day; null if unlimited */
             fetch_daily_cap: (bigint) | null;
             /** @description fetches a second */
             fetch_rate_per_second: number;
@@ -3210,7 +3210,7 @@ export interface components {
             readonly transactionIndex: bigint | null;
             readonly tries: bigint;
         };
-        /** @description A class of service; a limit of null is none. */
+        /** @description A class of service. A limit of null means unlimited. */
         ManagedTier: {
             /** @description bundles that may come at once after a pause */
             readonly bundlesBurst: bigint;
@@ -3219,7 +3219,7 @@ export interface components {
              * @description bundles per second; empty is unlimited
              */
             readonly bundlesPerSecond: number | null;
-            /** @description calls that one key may make in a calendar month (UTC); empty is no limit */
+            /** @description calls that one key may make in a calendar month (UTC); empty is unlimited */
             readonly callsPerMonth: bigint | null;
             readonly id: bigint;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3238,7 +3238,7 @@ export interface components {
             readonly simulationJobs: bigint;
             /** @description simulations that one batch job may ask for */
             readonly simulationsPerJob: bigint;
-            /** @description bytes of notifications to one key in a calendar month (UTC); empty is no limit */
+            /** @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited */
             readonly streamBytesPerMonth: bigint | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             readonly streamConnections: bigint;
@@ -3248,7 +3248,7 @@ export interface components {
             readonly streamSubscriptions: bigint;
             /** @description tip-address fetches that may come at once after a pause */
             readonly tipFetchesBurst: bigint;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             readonly tipFetchesDailyCap: bigint | null;
             /**
              * Format: double
@@ -3267,7 +3267,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is no limit
+             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3288,7 +3288,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3299,7 +3299,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
@@ -3735,7 +3735,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is no limit
+             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3756,7 +3756,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3767,7 +3767,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double

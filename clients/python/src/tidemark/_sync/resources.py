@@ -854,8 +854,8 @@ class Tiers:
         rank: opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40
         bundles_burst: bundles that may come at once after a pause
         bundles_per_second: bundles per second; empty is unlimited
-        calls_per_month: calls that one key may make in a calendar month (UTC); empty is no
-          limit
+        calls_per_month: calls that one key may make in a calendar month (UTC); empty is
+          unlimited
         landing_weight: share of the landers' work while submissions wait: with 4, four of this
           tier are sent for one of a tier with 1
         requests_burst: calls that may come at once after a pause
@@ -863,14 +863,14 @@ class Tiers:
         simulation_jobs: batch simulation jobs of one key that may be open at once; 0 is none
         simulations_per_job: simulations that one batch job may ask for
         stream_bytes_per_month: bytes of notifications to one key in a calendar month (UTC);
-          empty is no limit
+          empty is unlimited
         stream_connections: WebSockets that one key (or address without a key) may have open; 0
           is none
         stream_notifications_per_second: notifications per second to one key, over ten seconds;
           empty is unlimited
         stream_subscriptions: subscriptions of one WebSocket
         tip_fetches_burst: tip-address fetches that may come at once after a pause
-        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is no cap
+        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is unlimited
         tip_fetches_per_second: tip-address fetches per second; empty is unlimited
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
@@ -941,8 +941,8 @@ class Tiers:
 
         bundles_burst: bundles that may come at once after a pause
         bundles_per_second: bundles per second; empty is unlimited
-        calls_per_month: calls that one key may make in a calendar month (UTC); empty is no
-          limit
+        calls_per_month: calls that one key may make in a calendar month (UTC); empty is
+          unlimited
         landing_weight: share of the landers' work while submissions wait: with 4, four of this
           tier are sent for one of a tier with 1
         rank: opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40
@@ -951,14 +951,14 @@ class Tiers:
         simulation_jobs: batch simulation jobs of one key that may be open at once; 0 is none
         simulations_per_job: simulations that one batch job may ask for
         stream_bytes_per_month: bytes of notifications to one key in a calendar month (UTC);
-          empty is no limit
+          empty is unlimited
         stream_connections: WebSockets that one key (or address without a key) may have open; 0
           is none
         stream_notifications_per_second: notifications per second to one key, over ten seconds;
           empty is unlimited
         stream_subscriptions: subscriptions of one WebSocket
         tip_fetches_burst: tip-address fetches that may come at once after a pause
-        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is no cap
+        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is unlimited
         tip_fetches_per_second: tip-address fetches per second; empty is unlimited
         version: the `version` of what was read; `*` changes any
         """

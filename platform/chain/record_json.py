@@ -1,13 +1,13 @@
-"""A block with its transactions as getBlock and blockSubscribe give it, from its record."""
+"""Blocks and transactions as getBlock, getTransaction and blockSubscribe show their records."""
 
 from chain import block_json
-from chain.blocks import CURRENT_FORM, SlotRecord, TransactionRecord
-from chain.commitment import BINARY_ENCODINGS, TransactionDetails, TransactionEncoding
+from chain.blocks import CURRENT_FORM, Form, SlotRecord, TransactionRecord
+from chain.commitment import BINARY_ENCODINGS, BlockForm, TransactionDetails, TransactionEncoding
 from chain.encodings import b58encode
 
 
 class UnsupportedVersion(Exception):
-    """A transaction has a version that the subscriber did not say it can read."""
+    """A transaction has a version that the caller did not say it can read."""
 
     def __init__(self, version: int) -> None:
         super().__init__(version)
@@ -49,6 +49,36 @@ def block_text(
     return b"".join(block_json.with_transactions(header, rendered))
 
 
+def transaction_text(
+    record: TransactionRecord,
+    *,
+    slot: int,
+    index: int,
+    block_time: int | None,
+    encoding: TransactionEncoding,
+    max_version: int | None,
+    wanted: BlockForm = BlockForm.CURRENT,
+) -> bytes:
+    """getTransaction's result as JSON. Raises UnsupportedVersion."""
+    text = block_json.transaction_text(
+        _text(record, max_version, encoding if encoding in BINARY_ENCODINGS else None),
+        CURRENT_FORM,
+        encoding=encoding,
+        versions=max_version is not None,
+        wanted=wanted,
+    )
+    placed = block_json.with_place(text, slot=slot, index=index, block_time=block_time)
+    return b"".join(placed)
+
+
+def whole_text_of(record: TransactionRecord, form: Form) -> bytes:
+    """The text of encoding `json` with all signatures."""
+    wire = record.decoded
+    keys = [b58encode(key) for key in wire.account_keys]
+    signatures = [b58encode(each) for each in wire.signatures]
+    return block_json.json_text(wire, keys, signatures, record.meta, form)
+
+
 def _text(
     record: TransactionRecord, max_version: int | None, binary: TransactionEncoding | None
 ) -> bytes:
@@ -57,6 +87,4 @@ def _text(
         raise UnsupportedVersion(wire.version_number)
     if binary is not None:
         return block_json.binary_text(record.wire, wire.version, record.meta, binary)
-    keys = [b58encode(key) for key in wire.account_keys]
-    signatures = [b58encode(each) for each in wire.signatures]
-    return block_json.json_text(wire, keys, signatures, record.meta, CURRENT_FORM)
+    return whole_text_of(record, CURRENT_FORM)
