@@ -35,12 +35,10 @@ def record(db: None) -> Callable[..., Any]:
 
 def empty_archive() -> None:
     """Nothing is archived, and nothing committed by others is left."""
-    from django.db import connection
-
     from rewind.recording.store import partitions
+    from tests import emptying
 
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")
+    emptying.truncate_filled([f"rewind_{name}" for name in TABLES])
     for partition in partitions.existing():
         partitions.drop(partition)
 
