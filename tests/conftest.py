@@ -189,6 +189,7 @@ def pytest_runtest_teardown(
         shared.keep(spreading.rest_of_group(item.session.items, nextitem))
         if resident_bytes() > _collected_at[0] + _WORTH_COLLECTING:
             gc.collect()
+            gc.freeze()  # what is kept, as caches are: the next collection need not look at it
             give_back_memory()
             _collected_at[0] = resident_bytes()
 
