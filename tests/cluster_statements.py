@@ -38,7 +38,8 @@ _REFUSED = (
     (re.compile(r"\bcreate\s+(or\s+replace\s+)?trigger\b", re.I), "a trigger"),
 )
 _VOLATILE = re.compile(r"\b(clock_timestamp|random|nextval|gen_random_uuid)\s*\(", re.I)
-_UNNEST = re.compile(r"\bfrom\s+unnest\b|\bjoin\s+unnest\b|,\s*unnest\b", re.I)
+# The elements of a row's own array lie with it: they are no other table.
+_UNNEST = re.compile(r"\b(?:from|join)\s+unnest\b|,\s*unnest\b(?!\(\w+\.\w+\))", re.I)
 
 
 def faults(sql: str) -> list[str]:

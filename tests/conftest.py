@@ -76,13 +76,13 @@ sys.dont_write_bytecode = False
 gc.set_threshold(50_000)
 
 # The ledger's blocks, sealed or not, with all that leads to them.
-LEDGER_TABLES = ", ".join(
+LEDGER_TABLES = [
     f"historical_{name}"
     for name in (
         *("block", "transaction", "addressentries", "blocktally", "sealedrange", "sealedblock"),
         *("packedtexts", "indexrun", "packedindex", "sealversion"),
     )
-)
+]
 SOAK = Path(__file__).parent / "soak"
 STACKS = Path(__file__).parent / "clients" / "stacks"
 REAL = Path(__file__).parent / "real"
@@ -189,6 +189,7 @@ def pytest_runtest_teardown(
         shared.keep(spreading.rest_of_group(item.session.items, nextitem))
         if resident_bytes() > _collected_at[0] + _WORTH_COLLECTING:
             gc.collect()
+            gc.freeze()  # what is kept, as caches are: the next collection need not look at it
             give_back_memory()
             _collected_at[0] = resident_bytes()
 
@@ -256,15 +257,11 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
     if marker is None or not marker.kwargs.get("transaction"):
         return
     request.getfixturevalue("transactional_db")
-    from django.db import connection
-
     from columns import generations
+    from tests import emptying
 
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM historical_block)")
-        if cursor.fetchone()[0]:
-            cursor.execute(f"TRUNCATE {LEDGER_TABLES}")
-            generations.move_all()
+    if emptying.truncate_filled(LEDGER_TABLES):
+        generations.move_all()
 
 
 @pytest.fixture(autouse=True)
@@ -317,10 +314,9 @@ def own_redis(tmp_path_factory: pytest.TempPathFactory, settings: Any) -> Iterat
 @pytest.fixture
 def empty_ledger(db: None) -> None:
     """No blocks of other tests, whose slots may be ours: within the test's own transaction."""
-    from django.db import connection
+    from tests import emptying
 
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {LEDGER_TABLES}")
+    emptying.truncate_filled(LEDGER_TABLES)
 
 
 @pytest.fixture

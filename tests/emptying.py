@@ -4,6 +4,7 @@ Django truncates every table and then makes all content types, permissions and g
 takes longer than most of these tests.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,19 @@ def empty_tables() -> None:
         if written:
             cursor.execute(f"TRUNCATE {', '.join(written)} CASCADE")
     generations.move_all()
+
+
+def truncate_filled(tables: Sequence[str]) -> bool:
+    """Truncates the tables if one of them has a row, and returns whether one had: to truncate ten,
+    which makes files for each of them and their indexes, takes PostgreSQL 10 ms, to read them 0.3.
+    """
+    with connection.cursor() as cursor:
+        for name in tables:
+            cursor.execute(f"SELECT 1 FROM {name} LIMIT 1")
+            if cursor.fetchone():
+                cursor.execute(f"TRUNCATE {', '.join(tables)}")
+                return True
+    return False
 
 
 def teardown(test_case: Any) -> None:

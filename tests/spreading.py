@@ -1,6 +1,7 @@
 """How the tests are ordered, and how they are spread over worker processes."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,11 @@ def _phase(item: pytest.Item) -> int:
 
 
 def _group(nodeid: str) -> str:
-    file = nodeid.partition("::")[0]
+    return _group_of(nodeid.partition("::")[0])
+
+
+@cache
+def _group_of(file: str) -> str:
     for group, starts in _TOGETHER.items():
         if file.startswith(tuple(starts)):
             return group

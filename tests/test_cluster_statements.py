@@ -24,6 +24,8 @@ from tests.cluster_statements import faults
         "WITH late AS MATERIALIZED (SELECT pubkey FROM rewind_laterow) INSERT INTO rewind_late_kept"
         " SELECT change.* FROM late JOIN rewind_changes_0_35999 AS change USING (pubkey)",
         "INSERT INTO rewind_accountsegments SELECT * FROM unnest(%s::bytea[], %s::int[])",
+        "SELECT last.slot FROM rewind_accountsegments AS s, unnest(s.last_slots) AS last (slot)"
+        " WHERE s.pubkey = $1 AND last.slot < $2",
         "COPY historical_transaction (slot) FROM STDIN (FORMAT BINARY)",
     ],
 )
@@ -65,6 +67,11 @@ def test_a_statement_with_one_spread_table_is_taken(sql: str) -> None:
         (
             "SELECT change.lamports FROM unnest(%s::bytea[]) AS k (pubkey)"
             " LEFT JOIN rewind_accountchange AS change ON change.pubkey = k.pubkey",
+            "unnest",
+        ),
+        (
+            "SELECT s.run FROM rewind_accountsegments AS s, unnest($1) AS k (pubkey)"
+            " WHERE s.pubkey = k.pubkey",
             "unnest",
         ),
         (

@@ -57,11 +57,18 @@ def open_chain(
     """
     begins = storage.state() is None
     if begins:
-        _begin(storage, epoch_slots, validator_count, given or {}, now, token_2022_mint)
-    state = storage.state()
+        storage.keep_fact("genesis_hash", sha256(os.urandom(32)).digest())
+        storage.keep_number("epoch_slots", epoch_slots)
+        storage.keep_number("validators", validator_count)
+        storage.keep_number(GENESIS_TIME, now)
     genesis_hash = storage.fact("genesis_hash")
-    assert state is not None and genesis_hash is not None
-    ground = _ground(storage, genesis_hash, FinalizedAccounts(storage.accounts()))
+    assert genesis_hash is not None
+    schedule = _schedule(storage, genesis_hash)
+    if begins:
+        _begin(storage, schedule, given or {}, now, token_2022_mint)
+    state = storage.state()
+    assert state is not None
+    ground = _ground(storage, schedule, FinalizedAccounts(storage.accounts()))
     if not state.accounts_lattice:  # of a chain from before it was kept
         state = replace(state, accounts_lattice=_lattice(ground.accounts.items()))
     root = Bank(state, None, ground)
@@ -73,12 +80,12 @@ def open_chain(
             loading[mint] = account
     missed = 0
     if state.slot:
-        epoch = ground.schedule.epoch_slots
+        epoch = schedule.epoch_slots
         missed = min(int(max(now - state.block_time, 0) / slot_seconds), epoch)
     return Opened(
         root=root,
         genesis_hash=Hash(genesis_hash),
-        schedule=ground.schedule,
+        schedule=schedule,
         accounts=ground.accounts,
         first_free_slot=Slot(max(state.slot + missed, storage.number("last_slot")) + 1),
         accounts_to_load={} if begins else loading,
@@ -87,17 +94,12 @@ def open_chain(
 
 def _begin(
     storage: Storage,
-    epoch_slots: int,
-    validator_count: int,
+    schedule: Schedule,
     given: Mapping[Pubkey, Account],
     now: UnixTimestamp,
     token_2022_mint: bool,
 ) -> None:
-    genesis_hash = sha256(os.urandom(32)).digest()
-    storage.keep_fact("genesis_hash", genesis_hash)
-    storage.keep_number("epoch_slots", epoch_slots)
-    storage.keep_number("validators", validator_count)
-    storage.keep_number(GENESIS_TIME, now)
+    genesis_hash = schedule.seed
     state = BankState(
         slot=Slot(0),
         parent_slot=Slot(0),
@@ -110,10 +112,13 @@ def _begin(
         bank_hash=bytes(32),
         accounts_lattice=b"",
     )
-    leading = validators(validator_count)
     accounts = {
         **genesis_accounts(
-            epoch_slots, Hash(genesis_hash), now, leading, token_2022_mint=token_2022_mint
+            schedule.epoch_slots,
+            Hash(genesis_hash),
+            now,
+            schedule.validators,
+            token_2022_mint=token_2022_mint,
         ),
         **given,
         **stake_config(),
@@ -125,7 +130,7 @@ def _begin(
         bank_hash=bank_hash(bytes(32), 0, genesis_hash, lattice),
     )
     # As a validator does: what the chain starts with are writes of slot 0, outside transactions.
-    bank = Bank(state, None, _ground(storage, genesis_hash, FinalizedAccounts()))
+    bank = Bank(state, None, _ground(storage, schedule, FinalizedAccounts()))
     for key, account in accounts.items():
         if account.lamports:
             bank.write(key, account)
@@ -140,15 +145,19 @@ def _lattice(accounts: Iterable[tuple[Pubkey, Account]]) -> bytes:
     return bytes(total)
 
 
-def _ground(storage: Storage, genesis_hash: bytes, accounts: FinalizedAccounts) -> Ground:
+def _schedule(storage: Storage, genesis_hash: bytes) -> Schedule:
     # The first run's: epochs do not change their length, nor do validators join or leave. Chains
     # of before there was a choice have four.
     leading = validators(storage.number("validators") or VALIDATOR_COUNT)
+    return Schedule(storage.number("epoch_slots"), genesis_hash, leading)
+
+
+def _ground(storage: Storage, schedule: Schedule, accounts: FinalizedAccounts) -> Ground:
     return Ground(
         accounts=accounts,
-        schedule=Schedule(storage.number("epoch_slots"), genesis_hash, leading),
+        schedule=schedule,
         next_write_version=write_versions(storage),
-        staked=STAKE_LAMPORTS * len(leading),
+        staked=STAKE_LAMPORTS * len(schedule.validators),
     )
 
 

@@ -123,7 +123,7 @@ def left() -> list[str]:
     """Tables with rows."""
     found = []
     with connection.cursor() as cursor:
-        for name in LEDGER_TABLES.split(", "):
+        for name in LEDGER_TABLES:
             cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {name})")
             if cursor.fetchone()[0] and name != "historical_sealversion":
                 found.append(name)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import zstandard
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 from solders.hash import Hash
 
@@ -17,6 +16,7 @@ from historical.models import AddressEntries, Block, Import, Transaction
 from ingest import chain_identity
 from ingest.errors import OtherChain
 from rewind.models import ArchiveState
+from tests import emptying
 from tests.upstream import sample_blocks as sample
 from tests.upstream.test_car import car_of, chain
 from upstream.archives.block_files import open_block_file
@@ -36,9 +36,8 @@ V0 = {"maxSupportedTransactionVersion": 0}
 @pytest.fixture(autouse=True)
 def empty_ledger(db: None) -> None:
     """No block in sight, whatever the session holds; rolled back with the test."""
-    with connection.cursor() as cursor:
-        tables = [model._meta.db_table for model in (Block, Transaction, AddressEntries, Import)]
-        cursor.execute(f"TRUNCATE {', '.join(tables)}, ingest_storedchain, rewind_archivestate")
+    tables = [model._meta.db_table for model in (Block, Transaction, AddressEntries, Import)]
+    emptying.truncate_filled([*tables, "ingest_storedchain", "rewind_archivestate"])
 
 
 def run(*arguments: Any, command: str = "import_blocks") -> tuple[str, str]:

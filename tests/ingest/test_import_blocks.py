@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from chain.encodings import b58encode
 from gaps.slot_gap import GapStatus
 from historical.coverage.services.gaps import ledger_gaps
 from historical.models import AddressEntries, Block, Gap, Import, Transaction
+from tests import emptying
 from tests.upstream import sample_blocks as sample
 
 HISTORICAL = "/historical"
@@ -24,11 +24,8 @@ NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def empty_ledger(db: None) -> None:
     """No block in sight, whatever the session holds; rolled back with the test."""
-    with connection.cursor() as cursor:
-        tables = [
-            model._meta.db_table for model in (Block, Transaction, AddressEntries, Import, Gap)
-        ]
-        cursor.execute(f"TRUNCATE {', '.join(tables)}")
+    models = (Block, Transaction, AddressEntries, Import, Gap)
+    emptying.truncate_filled([model._meta.db_table for model in models])
 
 
 def given(arguments: tuple[Any, ...]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 from solders.hash import Hash
 
@@ -15,6 +14,7 @@ from gaps.slot_gap import GapStatus
 from historical.coverage.services.gaps import ledger_gaps
 from historical.models import AddressEntries, Block, Import, Transaction
 from ingest.services import epochs
+from tests import emptying
 from tests.upstream import car_files
 from tests.upstream import sample_blocks as sample
 from tests.upstream.test_car import MESSAGE, RECORD, car_of, chain
@@ -23,9 +23,8 @@ from tests.upstream.test_car import MESSAGE, RECORD, car_of, chain
 @pytest.fixture(autouse=True)
 def empty_ledger(db: None) -> None:
     """No block in sight, whatever the session holds; rolled back with the test."""
-    with connection.cursor() as cursor:
-        tables = [model._meta.db_table for model in (Block, Transaction, AddressEntries, Import)]
-        cursor.execute(f"TRUNCATE {', '.join(tables)}")
+    models = (Block, Transaction, AddressEntries, Import)
+    emptying.truncate_filled([model._meta.db_table for model in models])
 
 
 def given(arguments: tuple[Any, ...]) -> list[str]:

@@ -122,12 +122,19 @@ def test_a_key_ends(
 
 
 def test_a_key_is_bound_to_its_networks_and_its_limit(root: Callable[..., Api]) -> None:
+    from access import windows
+    from access.callers import Quota
+    from management.models import ManagementKey
+
     assert root("keys:read", networks=["192.0.2.0/24"]).get("keys").data["error"] == (
         "address_not_allowed"
     )
     api = root("keys:read", networks=["127.0.0.1"])
-    statuses = [api.get("keys").status_code for _ in range(501)]
-    assert set(statuses[:500]) == {200} and statuses[500] == 429
+    assert api.get("keys").status_code == 200
+    # A busy machine makes 500 calls in more time than Redis keeps the window of 10 s.
+    key, limit = ManagementKey.objects.latest("pk"), Quota(rate=50, burst=500)
+    assert windows.take("management", f"management key {key.pk}", limit, 498).remaining == 1
+    assert [api.get("keys").status_code for _ in range(2)] == [200, 429]
     refused = api.get("keys")
     assert refused.data["error"] == "rate_limited" and int(refused.headers["Retry-After"]) >= 1
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,20 +36,28 @@ PROGRAM, TARGET = (Pubkey(bytes([number]) * 32) for number in (80, 77))
 POOR = Keypair.from_seed(bytes([90]) * 32)
 
 
-@pytest.fixture
-def chain(tmp_path: Path) -> Iterator[LittleChain]:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LittleChain]:
     """Slot 1: POOR gets 2 SOL. Slot 2: it pays 5 SOL and fails. Slot 3: PROGRAM fails with 7.
     Slot 4, a bundle: the first payer gives POOR 5 SOL more, POOR pays 6 SOL.
     """
-    made = LittleChain(tmp_path, given=upgradeable(PROGRAM, fails_with(7), slot=0))
+    made = LittleChain(
+        tmp_path_factory.mktemp("chain"), given=upgradeable(PROGRAM, fails_with(7), slot=0)
+    )
     made.block(made.payment(POOR.pubkey(), 2 * SOL))
     made.block(made.signed([set_compute_unit_limit(90_000), pay(POOR, TARGET, 5 * SOL)], POOR))
     made.block(made.signed([call(PROGRAM)], made.payers[0]))
     gives = made.payment(POOR.pubkey(), 5 * SOL)
     made.block(gives, made.signed([pay(POOR, TARGET, 6 * SOL)], POOR))
-    stored(made.records)
     yield made
     made.close()
+
+
+@pytest.fixture
+def chain(played: LittleChain, db: None) -> LittleChain:
+    """In the archive."""
+    stored(played.records)
+    return played
 
 
 def failed(chain: LittleChain) -> str:

@@ -22,6 +22,22 @@ def no_node(settings: Any) -> None:
     settings.UPSTREAM_RPC_URL = ""
 
 
+@pytest.fixture(autouse=True)
+def few_slices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accounts are indexed, and carried over a window's edge, in 4 transactions instead of 256,
+    which take half a second.
+    """
+    from rewind.sealed.store import segments
+
+    if "all_slices" not in request.fixturenames:
+        monkeypatch.setattr(segments, "SLICES", 4)
+
+
+@pytest.fixture
+def all_slices() -> None:
+    """In 256, for tests of what happens between two of them."""
+
+
 @pytest.fixture
 def record(db: None) -> Callable[..., Any]:
     """`record(slot, …)` puts records into the archive, in one transaction."""
@@ -35,12 +51,10 @@ def record(db: None) -> Callable[..., Any]:
 
 def empty_archive() -> None:
     """Nothing is archived, and nothing committed by others is left."""
-    from django.db import connection
-
     from rewind.recording.store import partitions
+    from tests import emptying
 
-    with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(f'rewind_{name}' for name in TABLES)}")
+    emptying.truncate_filled([f"rewind_{name}" for name in TABLES])
     for partition in partitions.existing():
         partitions.drop(partition)
 

@@ -24,7 +24,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Partitions of 8 slots, segments of 3 partitions."""
     monkeypatch.setattr(partitions, "PARTITION_SLOTS", 8)
     monkeypatch.setattr(partition_cache, "SEGMENT_SLOTS", 24)
-    monkeypatch.setattr(store, "SLICES", 4)
     partition_cache.forget()
     yield
     partition_cache.forget()

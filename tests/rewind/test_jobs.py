@@ -5,7 +5,6 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,10 +31,10 @@ Ask = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("nothing_remembered")
 
 
-@pytest.fixture
-def chain(tmp_path: Path) -> Iterator[LittleChain]:
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LittleChain]:
     """Slots 0, 1, 2, 4 of two payments each, in ledger and archive."""
-    made = LittleChain(tmp_path)
+    made = LittleChain(tmp_path_factory.mktemp("chain"))
     for slot, skip in ((1, 0), (2, 0), (4, 1)):
         made.block(
             *(made.payment(KEYS[payer], SOL + slot, payer=payer) for payer in (0, 1)), skip=skip

@@ -1,7 +1,6 @@
 """Overrides: which data they may have and how it is written, and which of them have no effect."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,14 +34,20 @@ PEEK = elf(
 )
 
 
-@pytest.fixture
-def chain(tmp_path: Path) -> Iterator[LittleChain]:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LittleChain]:
     given = {**upgradeable(PROGRAM, fails_with(7), slot=0), **upgradeable(PEEKS, PEEK, slot=0)}
-    made = LittleChain(tmp_path, given=given)
+    made = LittleChain(tmp_path_factory.mktemp("chain"), given=given)
     made.block(made.payment(TARGET, SOL))
-    stored(made.records)
     yield made
     made.close()
+
+
+@pytest.fixture
+def chain(played: LittleChain, db: None) -> LittleChain:
+    """In the archive."""
+    stored(played.records)
+    return played
 
 
 def zstd(data: bytes) -> list[str]:

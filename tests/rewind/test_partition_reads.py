@@ -91,10 +91,7 @@ def test_a_read_uses_each_partitions_index_and_ends_with_the_first_that_has_a_ro
 
 
 @one_machine
-def test_an_account_far_below_takes_three_statements(
-    record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "SLICES", 4)
+def test_an_account_far_below_takes_three_statements(record: Callable[..., Any]) -> None:
     for number in range(6):
         first = number * SEGMENT_SLOTS
         record(block(first + 9, parent=first + 8, writes=[write(50 + number)]))
@@ -123,10 +120,7 @@ def _executions(cursor: Any) -> int:
     return int(cursor.fetchone()[0] or 0)
 
 
-def test_what_comes_late_to_an_indexed_segment_is_found(
-    record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "SLICES", 4)
+def test_what_comes_late_to_an_indexed_segment_is_found(record: Callable[..., Any]) -> None:
     top = 2 * SEGMENT_SLOTS + 5
     record(block(10, writes=[write(1, lamports=1)]), block(11))
     record(block(top, parent=top - 1, writes=[write(9)]))
@@ -158,10 +152,8 @@ def test_an_account_has_one_row_for_many_segments(record: Callable[..., Any]) ->
     assert AccountSegments.objects.get(pubkey=key(1), run=0).last_slots[2] == places[2] + 1
 
 
-def test_what_fell_out_of_the_window_leaves_the_index(
-    record: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "SLICES", 4)
+@pytest.mark.usefixtures("all_slices")
+def test_what_fell_out_of_the_window_leaves_the_index(record: Callable[..., Any]) -> None:
     top = 2 * SEGMENT_SLOTS
     below = SEGMENT_SLOTS - 9
     record(block(below, parent=below - 1, writes=[write(1, lamports=1)]))
@@ -224,9 +216,8 @@ def test_inside_a_transaction_a_fallen_partition_is_an_error_once(two_partitions
 
 
 def test_an_index_is_begun_when_no_writer_is_at_work_and_writers_see_to_theirs(
-    committed: None, monkeypatch: pytest.MonkeyPatch
+    committed: None,
 ) -> None:
-    monkeypatch.setattr(store, "SLICES", 4)
     top = 2 * SEGMENT_SLOTS
     record_slots([block(10, writes=[write(1, lamports=1)])], source="s", now=NOW)
     record_slots([block(top, parent=top - 1, writes=[write(9)])], source="s", now=NOW)
@@ -247,10 +238,7 @@ def test_an_index_is_begun_when_no_writer_is_at_work_and_writers_see_to_theirs(
     assert [lamports_at(n, top) for n in (1, 2, 3)] == [1, 2, 3]
 
 
-def test_two_who_index_at_once_do_each_slice_once(
-    committed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "SLICES", 4)
+def test_two_who_index_at_once_do_each_slice_once(committed: None) -> None:
     top = 2 * SEGMENT_SLOTS
     writes = [write(n, signature(10, n % 4)) for n in range(50)]
     record_slots([block(10, writes=writes)], source="s", now=NOW)

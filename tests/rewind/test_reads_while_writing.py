@@ -15,7 +15,6 @@ from rewind.recording.services.recording import record_slots
 from rewind.recording.store import partition_cache
 from rewind.recording.store.partitions import partition_of
 from rewind.sealed.services import segments
-from rewind.sealed.store import segments as segment_store
 from tests.ingest.following import wait
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
@@ -30,7 +29,6 @@ def test_a_read_sees_all_that_was_committed_before_it_began(
     rpc: Any, committed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Account 1 is written in each slot, 2 in each tenth, and a filter of 3 comes and goes."""
-    monkeypatch.setattr(segment_store, "SLICES", 4)
     account_reads.forget()
     done: list[tuple[int, bool]] = []  # committed: the newest slot, and whether 3 is filtered
     faults: list[BaseException] = []

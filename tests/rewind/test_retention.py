@@ -99,7 +99,7 @@ def test_a_baseline_is_carried_too_and_again_at_the_next_edge(record):
     assert {row[2] for row in rows() if row[1] <= EDGE * 2} == {CARRIED}
 
 
-def test_a_run_that_was_stopped_goes_on(committed):
+def test_a_run_that_was_stopped_goes_on(committed, all_slices):
     from rewind.recording.store import carry_over, slots
     from rewind.sealed.store import unsealing
 
@@ -115,7 +115,7 @@ def test_a_run_that_was_stopped_goes_on(committed):
     assert all(state(n, EDGE) == 1_000 for n in range(200))
 
 
-def test_writers_and_a_prune_at_once_lose_nothing(committed):
+def test_writers_and_a_prune_at_once_lose_nothing(committed, all_slices):
     record_slots([block(EDGE - 1, writes=[write(n) for n in range(50)])], source="s", now=NOW)
 
     def follow():

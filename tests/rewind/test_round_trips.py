@@ -13,7 +13,6 @@ from rewind.recording.store import partition_cache
 from rewind.recording.store.partition_cache import SEGMENT_SLOTS
 from rewind.recording.store.partitions import PARTITION_SLOTS
 from rewind.sealed.services import segments
-from rewind.sealed.store import segments as segment_store
 from tests.cluster import one_machine
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import signed, text
@@ -46,11 +45,6 @@ def fill(record: Callable[..., Any], *, with_gaps: bool = False) -> None:
     while segments.index_next() is None:
         pass
     partition_cache.forget()
-
-
-@pytest.fixture(autouse=True)
-def few_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segment_store, "SLICES", 4)
 
 
 @pytest.fixture

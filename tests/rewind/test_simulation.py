@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +26,12 @@ OTHER = Pubkey(bytes([78]) * 32)
 SYSTEM = "11111111111111111111111111111111"
 
 
-@pytest.fixture
-def chain(tmp_path: Path) -> Iterator[LittleChain]:
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LittleChain]:
     """Slots 0 to 5: TARGET has 1 SOL after slot 1, 2 after the first payment of slot 2, 3 after
     the second, nothing after slot 4, and slot 3 was skipped.
     """
-    made = LittleChain(tmp_path)
+    made = LittleChain(tmp_path_factory.mktemp("chain"))
     target = TARGET.pubkey()
     made.block(made.payment(target, SOL))
     made.block(made.payment(target, SOL), made.payment(target, SOL, payer=1))
