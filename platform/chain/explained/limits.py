@@ -29,9 +29,10 @@ def settings_of_entry(entry: Entry) -> Settings | None:
         return None
 
 
-def settings_in_words(settings: Settings) -> tuple[tuple[str, str], ...]:
+def settings_in_words(settings: Settings, priority: int | None) -> tuple[tuple[str, str], ...]:
     """What the transaction asked for beside a compute unit limit: names and values, without what
-    it did not ask for. Of version 1 also that it asked for no limit, and so has none.
+    it did not ask for. Of version 1 also that it asked for no limit, and so has none. `priority` is
+    the fee in lamports that it paid, where that is known: older rules made another one.
     """
     asked = settings.asked
     is_new = asked.version == 1
@@ -39,8 +40,8 @@ def settings_in_words(settings: Settings) -> tuple[tuple[str, str], ...]:
     price = asked.unit_price
     found = (
         ("Compute unit limit", "" if asked.compute_unit_limit is not None else no_default),
-        ("Compute unit price", "" if price is None else f"{price:,} micro-lamports"),
-        ("Priority fee", _fee(settings.priority_fee)),
+        ("Compute unit price", "" if price is None else _counted(price, "micro-lamport")),
+        ("Priority fee", _fee(settings.priority_fee if priority is None else priority)),
         ("Loaded data limit", _bytes(asked.loaded_accounts_data_size_limit) or no_default),
         ("Heap size", _bytes(asked.heap_size)),
     )
@@ -100,4 +101,8 @@ def _bytes(value: int | None) -> str:
 
 
 def _fee(lamports: int) -> str:
-    return f"{lamports:,} lamports ({sol(lamports)} SOL)" if lamports else ""
+    return f"{_counted(lamports, 'lamport')} ({sol(lamports)} SOL)" if lamports else ""
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
