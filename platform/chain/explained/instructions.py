@@ -203,7 +203,7 @@ def _nested(calls: list[Call]) -> Call:
             end += 1
         inner.append(_nested(rest[at:end]))
         at = end
-    return replace(first, inner=tuple(inner))
+    return replace(first, inner=tuple(inner)) if inner else first
 
 
 def _members(before: str, info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

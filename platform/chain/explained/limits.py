@@ -1,6 +1,7 @@
 """The settings of an explained transaction, and failures for want of them."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from chain.encodings import b58decode
@@ -84,7 +85,13 @@ def _calls(entry: Entry) -> Iterator[tuple[bytes, bytes]]:
         if program == programs.COMPUTE_BUDGET:
             yield COMPUTE_BUDGET, b58decode(each["data"])
         else:
-            yield b58decode(program), b""
+            yield _program_bytes(program), b""
+
+
+@lru_cache(maxsize=4_096)
+def _program_bytes(program: str) -> bytes:
+    """Transactions call the same programs over and over."""
+    return b58decode(program)
 
 
 def _in_line(config: Entry) -> Config:

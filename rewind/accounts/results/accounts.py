@@ -9,6 +9,7 @@ from gaps.coverage import GapEntry
 from gateway.node_json import EncodedBytes, ParsedData
 from jsonrpc.wire import As, Encoded, Result
 from rewind.accounts.results.completeness import Completeness
+from rewind.explained.results import IdlData
 from rewind.proof.results import Standing
 
 
@@ -24,6 +25,8 @@ class Context(Result, frozen=True, kw_only=True):
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
         left out where it was not asked for
+    idl: what an IDL of the account's owner says of its data; null if none reads it; left out where
+        it was not asked for
     """
 
     api_version: str
@@ -32,6 +35,7 @@ class Context(Result, frozen=True, kw_only=True):
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
     proof: Standing | UnsetType = UNSET
+    idl: IdlData | UnsetType | None = UNSET
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
