@@ -1,5 +1,7 @@
 """Instructions of the node's own programs that jsonParsed does not show, in its form."""
 
+from collections.abc import Callable
+
 from chain.encodings import b58encode, b64encode
 from chain.explained import programs
 from chain.parsed.cursor import Cursor, UnreadableError
@@ -147,7 +149,7 @@ _ZK_PROOFS: dict[int, Parser] = {
 _STAKE: dict[int, Parser] = {13: Layout("getMinimumDelegation", ())}
 
 # Program → its instructions by number, and how that is read.
-_PROGRAMS = {
+_PROGRAMS: dict[str, tuple[dict[int, Parser], Callable[[Cursor], int]]] = {
     programs.STAKE: (_STAKE, Cursor.u32),
     programs.COMPUTE_BUDGET: (_BUDGET, Cursor.u8),
     programs.CONFIG: ({0: _store}, _untagged),

@@ -11,9 +11,9 @@ from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.accounts.methods.positions import Anchor, PositionConfig, asked
 from rewind.accounts.results.accounts import (
+    AccountContext,
     AccountDiff,
     AccountInfo,
-    Context,
     DiffContext,
     DiffGap,
     DiffProof,
@@ -130,7 +130,7 @@ def get_account_info(call: Call, pubkey: Pubkey, config: OneAccountConfig) -> Ac
         shape(config.encoding, config.data_slice),
         tolerate_gaps=config.tolerate_gaps is True,
     )
-    context = Context(
+    context = AccountContext(
         api_version=settings.ARCHIVE_API_VERSION,
         slot=seen.slot,
         reason=UNSET if seen.reason is None else seen.reason,

@@ -25,8 +25,6 @@ class Context(Result, frozen=True, kw_only=True):
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
         left out where it was not asked for
-    idl: what an IDL of the account's owner says of its data; null if none reads it; left out where
-        it was not asked for
     """
 
     api_version: str
@@ -35,6 +33,15 @@ class Context(Result, frozen=True, kw_only=True):
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
     proof: Standing | UnsetType = UNSET
+
+
+class AccountContext(Context, frozen=True, kw_only=True):
+    """What the answer is based on.
+
+    idl: what an IDL of the account's owner says of its data; null if none reads it; left out where
+        it was not asked for
+    """
+
     idl: IdlData | UnsetType | None = UNSET
 
 
@@ -138,7 +145,7 @@ class AccountInfo(Result, frozen=True, kw_only=True):
     value: the account; null where there was none, and `context.reason` says why
     """
 
-    context: Context
+    context: AccountContext
     value: AccountSnapshot | None
 
 

@@ -30,7 +30,7 @@ def state_of(pubkey: Pubkey, row: WholeWrite) -> dict[str, Any]:
     }
 
 
-def changed_members(a: ReadAccount, b: ReadAccount) -> list[dict[str, str]]:
+def changed_members(a: ReadAccount, b: ReadAccount) -> list[dict[str, str | None]]:
     """The members that differ between two states."""
     sides = dict(_members(a)), dict(_members(b))
     names = dict.fromkeys([*sides[0], *sides[1]])
