@@ -40,7 +40,7 @@ def test_an_accounts_state_and_what_changed_are_shown(
     visitor = watched()
     visitor.sign_in()
     visitor.open(f"{HISTORY}?address={SHOP}")
-    said = visitor.page.inner_text("main")
+    said = visitor.page.inner_text("#main")
     assert "State in slot 3" in said and "77001" in said and "shop 1.2, uploaded" in said
     visitor.page.click("a:text-is('Diff')")
     visitor.page.wait_for_selector("text=Decoded data")
