@@ -16,6 +16,7 @@ from historical.transactions.services.recorded_transactions import recorded_at
 from rewind.accounts.services import account_history as services
 from rewind.accounts.services.account_history import Entry
 from rewind.accounts.store.account_history import WholeWrite
+from rewind.explained.admin.accounts import changed_members, read_row, state_of
 from rewind.positions import CARRIED, END_OF_SLOT, START_OF_SLOT, Position
 from rewind.replay.admin.divergences import differences_of
 from rewind.replay.admin.replay_pages import run_page
@@ -66,6 +67,9 @@ def _history(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
         )
         context |= {"history": found, "is_newest": before is None, "most_gaps": _GAPS}
         if found is not None:
+            if before is None and found.entries and found.entries[0].write.lamports:
+                row = services.row_at(pubkey, found.entries[0].write.place)
+                context["state"] = row and state_of(pubkey, row)
             context["rows"] = [_row(pubkey, entry) for entry in found.entries]
             context["before"] = "" if found.before is None else _text_of(found.before)
             context["more_gaps"] = len(found.gaps) > _GAPS or found.has_more_gaps
@@ -103,14 +107,16 @@ def _diff(admin: StaffAdmin, request: HttpRequest) -> HttpResponse:
     rows = None
     if pubkey is not None and a is not None and b is not None:
         rows = services.rows_to_compare(pubkey, a, b)
-    if rows is None:
+    if pubkey is None or rows is None:
         return _back(request, "These two writes are not in the archive: choose them from the list.")
+    members = changed_members(read_row(pubkey, rows[0]), read_row(pubkey, rows[1]))
     lines, more = services.changed_lines(rows[0].data, rows[1].data, limit=_LINES)
     context = {
         "title": "Difference of two writes",
         "account": history_link(pubkey),
         "sides": [f"Slot {row.slot}, {_place_in_slot(row.position)}" for row in rows],
         "fields": _fields(*rows),
+        "members": members,
         "lines": [(each.offset, each.a.hex(" "), each.b.hex(" ")) for each in lines],
         "more": more,
     }

@@ -232,6 +232,20 @@ class UsedIdl(Result, frozen=True, kw_only=True):
     from_slot: int | None
 
 
+class IdlData(Result, frozen=True, kw_only=True):
+    """What an IDL says of an account's data.
+
+    type: what the IDL calls accounts of this type
+    info: its members by name; integers above 32 bits are decimal text, bytes base64. Null if they
+        could not be read
+    idl: the IDL
+    """
+
+    type: str
+    info: dict[str, Any] | None
+    idl: UsedIdl
+
+
 class ExplainedTransaction(Result, frozen=True, kw_only=True):
     """A transaction in words and figures.
 

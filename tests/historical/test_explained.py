@@ -243,6 +243,27 @@ def test_an_error_that_the_program_logged_needs_no_idl(rpc: Rpc, real_ledger: Pa
     assert (6001, "SlippageToleranceExceeded") in errors and len(set(errors)) >= 4
 
 
+def test_sentences_say_what_the_failed_program_logged(rpc: Rpc, real_ledger: Path) -> None:
+    every = (explained(rpc, each) for each in signatures(rpc, MARCH_2024)[:60])
+    said = {found["failure"]["sentence"] for found in every if found["failure"]}
+    raydium = "Raydium AMM v4 returned its own error 30 (0x1e): it logged “{}”."
+    assert raydium.format("exceeds desired slippage limit") in said
+    assert "The associated token account exists already: createIdempotent accepts that." in said
+
+
+def test_an_error_that_a_caller_made_of_another_is_not_the_called_programs(
+    rpc: Rpc, real_ledger: Path
+) -> None:
+    """An exchange of 2020 had a number of its own for what the token program returned."""
+    found = explained(rpc, signatures(rpc, 55065000)[290])
+    assert found["err"] == {"InstructionError": [1, {"Custom": 34}]}
+    assert found["failure"]["sentence"] == (
+        "The token account has too few tokens for this. The program that called it returned"
+        " another error: Custom program error: 0x22."
+    )
+    assert found["failure"]["instruction"] == "2.1"
+
+
 def test_an_unknown_signature_is_null(rpc: Rpc, real_ledger: Path) -> None:
     assert rpc("/historical", "explainTransaction", UNKNOWN)["result"] is None
 

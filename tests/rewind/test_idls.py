@@ -225,3 +225,15 @@ def test_a_page_shows_the_words_of_an_idl_as_text(
         assert raw not in page
     for shown in ("&lt;script&gt;Nothing", "&lt;b&gt;first", "go&lt;img&gt;", "&lt;i&gt;evil"):
         assert shown in page
+
+
+def test_an_optional_account_that_is_left_out_is_called_none(
+    chain: LittleChain, admin_client: Client
+) -> None:
+    """Programs of Anchor are given their own address for it."""
+    stored(chain.records)
+    uploaded(admin_client, idl("go", program=WORKS))
+    signature = chain.sent[1].signatures[0]
+    page = admin_client.get(f"/admin/rewind/replay/run/?signatures={signature}").content.decode()
+    label = "<dt>&lt;b&gt;first&lt;/b&gt;</dt>"
+    assert f'{label}<dd><code class="break tm-break">none</code></dd>' in page

@@ -34,7 +34,7 @@ CAUSES = {
     "no size": "It asks for no loaded accounts data size limit",
     "size": "more data than the 100 bytes that it asked for",
     "no units": "It asks for no compute units",
-    "units": "It used all compute units that it asked for",
+    "units": "It used all its compute units",
     "SOL": "Transfer of 1,000,000 SOL; the payer had",
     "tokens": "Transfer of 1000000000000000 tokens; the account had",
 }

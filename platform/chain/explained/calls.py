@@ -8,14 +8,18 @@ from chain.explained.programs import PRECOMPILES
 
 Entry = dict[str, Any]
 _INVOKE = re.compile(r"^Program (?P<program>\w{32,44}) invoke \[(?P<depth>\d{1,4})\]$")
-_END = re.compile(r"^Program (?P<program>\w{32,44}) (?P<how>success$|failed: )")
+_END = re.compile(
+    r"^Program (?P<program>\w{32,44}) (?P<how>success$|failed: )"
+    r"(?:custom program error: 0x(?P<code>[0-9a-f]{1,8})$)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
     """A call by the index of its top-level instruction; `inner` counts the calls of that one from
     1, None for itself. `data` is base58. `logs` are all lines of the top-level instruction,
-    `own_logs` those that the failed call wrote itself.
+    `own_logs` those that the failed call wrote itself. `own_code` is its own custom error, None if
+    it has none; a program of old could return another one than the one that it called.
     """
 
     index: int
@@ -25,6 +29,7 @@ class FailedCall:
     data: str
     logs: tuple[str, ...]
     own_logs: tuple[str, ...]
+    own_code: int | None
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class _Open:
     number: int  # among the calls of its top-level instruction; 0 is itself
     program: str
     lines: list[str]
+    code: int | None = None
 
 
 def failed_call(instructions: list[Entry], keys: list[str], meta: Entry) -> FailedCall | None:
@@ -54,6 +60,10 @@ def failed_call(instructions: list[Entry], keys: list[str], meta: Entry) -> Fail
             if _program(called, keys) == found.program:
                 inner, instruction = found.number, called
     agrees = found is not None and (inner is not None or found.number == 0)
+    problem = value[1]
+    code = problem.get("Custom") if isinstance(problem, dict) else None
+    if agrees and found is not None and (inner is not None or found.code is not None):
+        code = found.code
     return FailedCall(
         index=index,
         inner=inner,
@@ -62,6 +72,7 @@ def failed_call(instructions: list[Entry], keys: list[str], meta: Entry) -> Fail
         data=instruction["data"],
         logs=tuple(logs),
         own_logs=tuple(found.lines) if agrees and found is not None else (),
+        own_code=code,
     )
 
 
@@ -113,6 +124,7 @@ def _innermost(lines: list[str]) -> _Open | None:
         if ended is None or ended["program"] != stack[-1].program:
             stack[-1].lines.append(line)
         elif ended["how"].startswith("failed"):
+            stack[-1].code = None if ended["code"] is None else int(ended["code"], 16)
             return stack[-1]
         else:
             stack.pop()

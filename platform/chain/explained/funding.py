@@ -7,6 +7,7 @@ from typing import Any
 from chain.encodings import b58decode
 from chain.explained import programs
 from chain.explained.calls import FailedCall
+from chain.explained.errors import TOO_FEW_LAMPORTS
 from chain.parsed.instructions import parse_instruction
 from chain.rent import rent_exempt
 
@@ -94,7 +95,7 @@ def shortfall(
     call: FailedCall, instructions: list[Entry], keys: list[str], meta: Entry
 ) -> Shortfall | None:
     """None where the call did not fail for want of lamports, or balances are not recorded."""
-    found = next(filter(None, map(programs.TOO_FEW_LAMPORTS.match, reversed(call.own_logs))), None)
+    found = next(filter(None, map(TOO_FEW_LAMPORTS.match, reversed(call.own_logs))), None)
     if call.program_id != programs.SYSTEM or found is None:
         return None
     balances, source = meta.get("preBalances") or [], _source(_parsed(call.accounts, call.data))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -9,17 +10,12 @@ import msgspec
 from chain.encodings import b58decode
 from chain.explained import programs
 from chain.explained.calls import depths_by_log
+from chain.explained.natives import NATIVE_PROGRAMS, parse_native
 from chain.idl.reading import Idl
-from chain.parsed.instructions import parse_instruction
+from chain.parsed.instructions import PARSED_PROGRAMS, parse_instruction
 
 Entry = dict[str, Any]
 _LAMPORTS_PER_SOL = 10**9
-_BUDGET = {
-    1: ("requestHeapFrame", "bytes", 4),
-    2: ("setComputeUnitLimit", "units", 4),
-    3: ("setComputeUnitPrice", "microLamports", 8),
-    4: ("setLoadedAccountsDataSizeLimit", "bytes", 4),
-}
 # No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
 _DEEPEST = 16
 # Who says what an instruction means: this service, or an IDL.
@@ -52,8 +48,8 @@ class Decoded:
 
     @property
     def details(self) -> tuple[tuple[str, str], ...]:
-        """The members in words."""
-        return tuple((name, _member(name, value)) for name, value in (self.info or {}).items())
+        """The members in words; those of a member follow its name and a point."""
+        return tuple(_members("", self.info or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +89,18 @@ def all_keys(entry: Entry) -> list[str]:
     ]
 
 
+def unknown_programs(entry: Entry) -> set[str]:
+    """The programs that it calls, itself or by others, and that only an IDL can read."""
+    keys = all_keys(entry)
+    groups = (entry.get("meta") or {}).get("innerInstructions") or ()
+    calls = chain(
+        entry["transaction"]["message"]["instructions"],
+        *(each["instructions"] for each in groups),
+    )
+    called = {each["programIdIndex"] for each in calls}
+    return {keys[at] for at in called if at < len(keys)} - PARSED_PROGRAMS - NATIVE_PROGRAMS
+
+
 def calls_of(entry: Entry, idls: Idls | None = None) -> tuple[Call, ...]:
     """The transaction's instructions, with every call that was recorded of them."""
     keys, meta = all_keys(entry), entry.get("meta") or {}
@@ -122,16 +130,15 @@ def flat(calls: Iterable[Call]) -> Iterator[Call]:
 def decode(program_id: str, accounts: list[str], data: str, idl: Idl | None = None) -> Decoded:
     """`data` is base58. Never raises for an instruction that the ledger has."""
     raw = b58decode(data)
-    parsed = (
-        _budget(raw)
-        if program_id == programs.COMPUTE_BUDGET
-        else parse_instruction(program_id, accounts, raw)
-    )
+    parsed = parse_instruction(program_id, accounts, raw)
     if parsed is not None:
         body = parsed["parsed"]
         if isinstance(body, str):
             return Decoded("memo", {"text": body}, by="program")
         return Decoded(body["type"], body.get("info") or {}, by="program")
+    native = parse_native(program_id, accounts, raw)
+    if native is not None:
+        return Decoded(native[0], native[1] or {}, by="program")
     found = None if idl is None else idl.call(raw)
     if found is None:
         return Decoded()
@@ -196,7 +203,15 @@ def _nested(calls: list[Call]) -> Call:
             end += 1
         inner.append(_nested(rest[at:end]))
         at = end
-    return replace(first, inner=tuple(inner))
+    return replace(first, inner=tuple(inner)) if inner else first
+
+
+def _members(before: str, info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in info.items():
+        if isinstance(value, dict) and value and "uiAmountString" not in value:
+            yield from _members(f"{before}{name}.", value)
+        else:
+            yield before + name, _member(name, value)
 
 
 def _member(name: str, value: Any) -> str:
@@ -204,17 +219,12 @@ def _member(name: str, value: Any) -> str:
         return f"{value:,} ({sol(value)} SOL)"
     if isinstance(value, dict) and "uiAmountString" in value:
         return str(value["uiAmountString"])
+    if value is None or value == []:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     if isinstance(value, (dict, list)):
         return msgspec.json.encode(value).decode()
     return str(value)
-
-
-def _budget(data: bytes) -> Entry | None:
-    known = _BUDGET.get(data[0]) if data else None
-    if known is None or len(data) < 1 + known[2]:
-        return None
-    kind, member, size = known
-    value = int.from_bytes(data[1 : 1 + size], "little")
-    return {"program": "compute-budget", "parsed": {"type": kind, "info": {member: value}}}

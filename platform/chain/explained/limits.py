@@ -1,6 +1,7 @@
 """The settings of an explained transaction, and failures for want of them."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from chain.encodings import b58decode
@@ -29,9 +30,10 @@ def settings_of_entry(entry: Entry) -> Settings | None:
         return None
 
 
-def settings_in_words(settings: Settings) -> tuple[tuple[str, str], ...]:
+def settings_in_words(settings: Settings, priority: int | None) -> tuple[tuple[str, str], ...]:
     """What the transaction asked for beside a compute unit limit: names and values, without what
-    it did not ask for. Of version 1 also that it asked for no limit, and so has none.
+    it did not ask for. Of version 1 also that it asked for no limit, and so has none. `priority` is
+    the fee in lamports that it paid, where that is known: older rules made another one.
     """
     asked = settings.asked
     is_new = asked.version == 1
@@ -39,8 +41,8 @@ def settings_in_words(settings: Settings) -> tuple[tuple[str, str], ...]:
     price = asked.unit_price
     found = (
         ("Compute unit limit", "" if asked.compute_unit_limit is not None else no_default),
-        ("Compute unit price", "" if price is None else f"{price:,} micro-lamports"),
-        ("Priority fee", _fee(settings.priority_fee)),
+        ("Compute unit price", "" if price is None else _counted(price, "micro-lamport")),
+        ("Priority fee", _fee(settings.priority_fee if priority is None else priority)),
         ("Loaded data limit", _bytes(asked.loaded_accounts_data_size_limit) or no_default),
         ("Heap size", _bytes(asked.heap_size)),
     )
@@ -83,7 +85,13 @@ def _calls(entry: Entry) -> Iterator[tuple[bytes, bytes]]:
         if program == programs.COMPUTE_BUDGET:
             yield COMPUTE_BUDGET, b58decode(each["data"])
         else:
-            yield b58decode(program), b""
+            yield _program_bytes(program), b""
+
+
+@lru_cache(maxsize=4_096)
+def _program_bytes(program: str) -> bytes:
+    """Transactions call the same programs over and over."""
+    return b58decode(program)
 
 
 def _in_line(config: Entry) -> Config:
@@ -100,4 +108,8 @@ def _bytes(value: int | None) -> str:
 
 
 def _fee(lamports: int) -> str:
-    return f"{lamports:,} lamports ({sol(lamports)} SOL)" if lamports else ""
+    return f"{_counted(lamports, 'lamport')} ({sol(lamports)} SOL)" if lamports else ""
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from chain.encodings import b58decode
@@ -83,13 +84,11 @@ def transfers_of(calls: Iterable[Call], keys: list[str], meta: Entry) -> Iterato
     decimals = {each.mint: each.decimals for each in known.values() if each.decimals is not None}
     decimals[programs.WRAPPED_SOL] = _SOL_DECIMALS
     for call in calls:
+        for kind, info in _token_parts(call):
+            if kind in _TOKENS:
+                yield _tokens(call, kind, info, known, decimals)
         info = call.decoded.info or {}
-        if call.decoded.by != "program":
-            continue
-        if call.program_id in (programs.TOKEN, programs.TOKEN_2022):
-            if call.decoded.kind in _TOKENS:
-                yield _tokens(call, info, known, decimals)
-        elif isinstance(info.get("lamports"), int):
+        if call.decoded.by == "program" and isinstance(info.get("lamports"), int):
             source, destination = _first(info, _SOURCES), _first(info, _DESTINATIONS)
             if source and destination:
                 yield _sol(call, source, destination, info["lamports"])
@@ -142,10 +141,23 @@ def _sol(call: Call, source: str, destination: str, lamports: int) -> Transfer:
     )
 
 
+def _token_parts(call: Call) -> Iterator[tuple[str, Any]]:
+    """Type and info of an instruction of a token program, or of each one in a batch of them."""
+    decoded = call.decoded
+    if call.program_id not in (programs.TOKEN, programs.TOKEN_2022) or decoded.by != "program":
+        return
+    info = decoded.info or {}
+    if decoded.kind == "batch":
+        for each in info["instructions"]:
+            yield each["type"], each["info"]
+    else:
+        yield decoded.kind, info
+
+
 def _tokens(
-    call: Call, info: Any, known: dict[str, _TokenAccount], decimals: dict[str, int]
+    call: Call, kind: str, info: Any, known: dict[str, _TokenAccount], decimals: dict[str, int]
 ) -> Transfer:
-    sides = [None if name is None else info.get(name) for name in _TOKENS[call.decoded.kind]]
+    sides = [None if name is None else info.get(name) for name in _TOKENS[kind]]
     accounts = [None if side is None else known.get(side) for side in sides]
     mint = info.get("mint") or next((each.mint for each in accounts if each is not None), None)
     checked = info.get("tokenAmount") or {}
@@ -154,7 +166,7 @@ def _tokens(
     owners = [None if each is None else each.owner for each in accounts]
     return Transfer(
         instruction=call.number,
-        kind=call.decoded.kind,
+        kind=kind,
         source=sides[0],
         destination=sides[1],
         source_owner=owners[0],
@@ -170,9 +182,8 @@ def _tokens(
 def _token_accounts(calls: list[Call], keys: list[str], meta: Entry) -> dict[str, _TokenAccount]:
     """Those that had a balance before or after, and those that were made in between."""
     found = {}
-    for call in calls:
-        info = call.decoded.info or {}
-        if call.decoded.kind.startswith("initializeAccount") and "account" in info:
+    for kind, info in chain.from_iterable(map(_token_parts, calls)):
+        if kind.startswith("initializeAccount") and "account" in info:
             found[info["account"]] = _TokenAccount(info.get("mint", ""), None, info.get("owner"))
     for name in ("preTokenBalances", "postTokenBalances"):
         for each in meta.get(name) or ():

@@ -1,11 +1,13 @@
 """explain: one transaction in words and figures."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import takewhile
 from typing import Any
 
 from chain.blocks import CURRENT_FORM
-from chain.explained import programs
+from chain.explained import errors, programs
 from chain.explained.calls import FailedCall, failed_call
 from chain.explained.funding import RentShortfall, Shortfall, rent_shortfall, shortfall
 from chain.explained.instructions import (
@@ -17,15 +19,28 @@ from chain.explained.instructions import (
     flat,
     known_name,
     program_name,
-    sol,
 )
 from chain.explained.limits import settings_in_words, settings_of_entry, want_of_settings
 from chain.explained.movements import Fees, Transfer, fees_of, transfers_of
+from chain.explained.sentences import (
+    ProgramError,
+    program_error,
+    sentence_of,
+    sentence_of_tokens,
+)
 from chain.parsed.transactions import parsed_accounts
 from chain.transaction_error_text import transaction_error_text
 from chain.transaction_settings import Settings
 
 Entry = dict[str, Any]
+# Members of instructions that name accounts with data.
+_HAS_DATA = frozenset(
+    {
+        *("account", "mint", "source", "destination", "stakeAccount", "voteAccount"),
+        *("lookupTableAccount", "programAccount", "programDataAccount", "bufferAccount"),
+    }
+)
+_MAKES = frozenset({"newAccount", "newSplitAccount", "account", "mint", "destination"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +65,6 @@ class FailedInstruction:
     def instruction(self) -> str:
         """Its number among the calls: 2 or 2.1."""
         return str(self.number) if self.inner is None else f"{self.number}.{self.inner}"
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramError:
-    """A program's own error, as its log or its IDL calls it. `account` is the one that it is about,
-    by its name in the instruction, where the log says so.
-    """
-
-    code: int
-    name: str
-    message: str
-    account: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,9 @@ class Explanation:
     @property
     def settings_in_words(self) -> tuple[tuple[str, str], ...]:
         """Names and values, of version 1 also that it asked for no units or no size."""
-        return () if self.settings is None else settings_in_words(self.settings)
+        if self.settings is None:
+            return ()
+        return settings_in_words(self.settings, self.fees.priority)
 
 
 def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
@@ -153,7 +158,7 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
     call = None if err is None else failed_call(message["instructions"], keys, meta)
     settings = settings_of_entry(entry)
     calls = calls_of(entry, idls)
-    error = None if call is None else _program_error(err, call, idls)
+    error = None if call is None else program_error(call, idls)
     failed = None if call is None else _failed(call, idls)
     ran = _ran(err, len(calls), meta)
     did = (
@@ -163,8 +168,9 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
         sentence=""
         if err is None
         else want_of_settings(err, settings)
-        or _of_tokens(call, keys, meta)
-        or _sentence(err, call, keys, error),
+        or sentence_of_tokens(call, keys, meta)
+        or sentence_of(err, call, keys, error)
+        + _missing(err, failed, flat(calls[:ran]), keys, meta),
         technical="" if err is None else transaction_error_text(err),
         failed=failed,
         error=error,
@@ -199,7 +205,7 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
 
 def explain_error(err: Any) -> str:
     """The error alone in words, for a transaction that the ledger does not have."""
-    return _sentence(err, None)
+    return sentence_of(err, None)
 
 
 def _short(
@@ -210,6 +216,30 @@ def _short(
     rent = err.get("InsufficientFundsForRent") if isinstance(err, dict) else None
     index = None if rent is None else rent.get("account_index")
     return None if index is None else rent_shortfall(index, instructions, keys, meta)
+
+
+def _missing(
+    err: Any,
+    failed: FailedInstruction | None,
+    calls: Iterable[Call],
+    keys: list[str],
+    meta: Entry,
+) -> str:
+    """The accounts of the failed call that do not exist, if it failed for what they are."""
+    if failed is None or not errors.is_about_accounts(err, failed.program_id):
+        return ""
+    before = dict(zip(keys, meta.get("preBalances") or [], strict=False))
+    made = {
+        value
+        for each in takewhile(lambda each: each.number != failed.instruction, calls)
+        for name, value in (each.decoded.info or {}).items()
+        if name in _MAKES
+    }
+    return "".join(
+        f" Its {name} {value} does not exist."
+        for name, value in failed.details
+        if name in _HAS_DATA and before.get(value) == 0 and value not in made
+    )
 
 
 def _ran(err: Any, count: int, meta: Entry) -> int:
@@ -225,110 +255,6 @@ def _name(pubkey: str, idls: Idls) -> str | None:
     if pubkey in programs.JITO_TIP_ACCOUNTS:
         return "Jito tip account"
     return programs.KNOWN_ACCOUNTS.get(pubkey) or known_name(pubkey, idls)
-
-
-def _program_error(err: Any, call: FailedCall, idls: Idls) -> ProgramError | None:
-    """Of a program that has no table here: what its own log says, or else its IDL."""
-    problem = err["InstructionError"][1]
-    code = problem.get("Custom") if isinstance(problem, dict) else None
-    if code is None or call.program_id in programs.CUSTOM:
-        return None
-    for line in reversed(call.own_logs):
-        said = programs.ANCHOR_ERROR.match(line)
-        if said is not None and int(said["code"]) == code:
-            return ProgramError(code, said["name"], said["message"], said["account"])
-    known = idls.get(call.program_id)
-    named = None if known is None else known.idl.errors.get(code)
-    return None if named is None else ProgramError(code, named.name, named.message)
-
-
-def _sentence(
-    err: Any,
-    call: FailedCall | None,
-    keys: list[str] | None = None,
-    error: ProgramError | None = None,
-) -> str:
-    if isinstance(err, str):
-        return programs.WHOLE.get(err) or f"{transaction_error_text(err).rstrip('.')}."
-    ((name, value),) = err.items()
-    index = value.get("account_index") if isinstance(value, dict) else None
-    if name == "InsufficientFundsForRent" and keys and index is not None and index < len(keys):
-        return (
-            f"The account {keys[index]} would be left with too few lamports to be rent-exempt:"
-            " leave it more, or nothing at all."
-        )
-    if name != "InstructionError":
-        return programs.WHOLE.get(name) or f"{transaction_error_text(err).rstrip('.')}."
-    problem = value[1]
-    if call is not None:
-        said = _of_log(call)
-        if said:
-            return said
-    if error is not None:
-        about = f" about its account {error.account}" if error.account else ""
-        words = f"“{error.message}” ({error.name}, {error.code})" if error.message else error.name
-        return f"The program's own error{about}: {words}."
-    if isinstance(problem, dict) and "Custom" in problem:
-        code = problem["Custom"]
-        known = programs.CUSTOM.get(call.program_id, {}) if call is not None else {}
-        if code in known:
-            return known[code]
-        whose = "The program" if call is None else program_name(call.program_id)
-        return (
-            f"{whose} returned its own error {code} ({code:#x}): see the program's documentation."
-        )
-    if problem == "ProgramFailedToComplete" and call is not None and _used_all_units(call):
-        problem = "ComputationalBudgetExceeded"
-    named = programs.NAMED.get(problem) if isinstance(problem, str) else None
-    text = transaction_error_text(err).partition(": ")[2]  # without the instruction's index
-    return named or f"{text[:1].upper()}{text[1:].rstrip('.')}."
-
-
-def _used_all_units(call: FailedCall) -> bool:
-    """A program that uses its last unit ends with an error that says no more than that it ended."""
-    ended = f"Program {call.program_id} failed: {programs.NO_UNITS_LEFT}"
-    return any(line.startswith(ended) for line in call.logs)
-
-
-def _of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) -> str:
-    """A transfer of more tokens than the account had; empty for anything else."""
-    if call is None or call.program_id not in (programs.TOKEN, programs.TOKEN_2022):
-        return ""
-    if meta["err"]["InstructionError"][1] != {"Custom": programs.TOO_FEW_TOKENS}:
-        return ""
-    decoded = decode(call.program_id, list(call.accounts), call.data)
-    members = dict(decoded.details)
-    held = next(
-        (
-            each["uiTokenAmount"]
-            for each in meta.get("preTokenBalances") or ()
-            if each["accountIndex"] < len(keys)
-            and keys[each["accountIndex"]] == members.get("source")
-        ),
-        None,
-    )
-    amount = members.get("tokenAmount") or members.get("amount")
-    if held is None or amount is None or not decoded.kind.startswith("transfer"):
-        return ""
-    had = held.get("uiAmountString" if "tokenAmount" in members else "amount")
-    if had is None:
-        return ""
-    return f"Transfer of {amount} tokens; the account had {had} before the transaction."
-
-
-def _of_log(call: FailedCall) -> str:
-    """The last log line that says more than the code."""
-    for line in reversed(call.own_logs):
-        for words in programs.LOG_LINES:
-            found = words.pattern.match(line) if words.program == call.program_id else None
-            if found is not None:
-                return words.text.format_map(
-                    {
-                        name: sol(int(text)) if name in words.lamports else text
-                        for name, text in found.groupdict().items()
-                    }
-                )
-    return ""
 
 
 def _failed(call: FailedCall, idls: Idls) -> FailedInstruction:

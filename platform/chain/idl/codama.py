@@ -2,6 +2,7 @@
 them. Raises BadIdl for types that are not Borsh's.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from chain.encodings import b58decode, b64decode
@@ -28,6 +29,11 @@ def as_anchor(root: Node) -> Node:
                 for each in program.get("instructions") or ()
                 if (found := _instruction(each)) is not None
             ],
+            "accounts": [
+                found
+                for each in program.get("accounts") or ()
+                if (found := _account(each)) is not None
+            ],
             "types": [
                 {"name": each["name"], "type": _definition(each["type"])}
                 for each in program.get("definedTypes") or ()
@@ -42,21 +48,8 @@ def as_anchor(root: Node) -> Node:
 
 
 def _instruction(node: Node) -> Node | None:
-    """Discriminating arguments come first, and have values of their own; None for an
-    instruction with another discriminator.
-    """
-    known = {
-        each["name"]: each.get("offset", 0)
-        for each in node.get("discriminators") or ()
-        if each["kind"] == "fieldDiscriminatorNode"
-    }
-    discriminator = b""
-    arguments: list[Node] = []
-    for each in node.get("arguments") or ():
-        if each["name"] in known and known[each["name"]] == len(discriminator) and not arguments:
-            discriminator += _constant(each["type"], each["defaultValue"])
-        else:
-            arguments.append({"name": each["name"], "type": _type(each["type"], 0)})
+    """None for an instruction with another discriminator than its first arguments."""
+    discriminator, arguments = _tagged(node, node.get("arguments") or ())
     if not discriminator:
         return None
     return {
@@ -65,6 +58,38 @@ def _instruction(node: Node) -> Node | None:
         "args": arguments,
         "accounts": [{"name": each["name"]} for each in node.get("accounts") or ()],
     }
+
+
+def _account(node: Node) -> Node | None:
+    """None for an account with another discriminator than its first members."""
+    try:
+        discriminator, members = _tagged(node, node["data"].get("fields") or ())
+    except (BadIdl, KeyError):  # its instructions are readable all the same
+        return None
+    if not discriminator:
+        return None
+    return {
+        "name": node["name"],
+        "discriminator": [*discriminator],
+        "type": {"kind": "struct", "fields": members},
+    }
+
+
+def _tagged(node: Node, members: Iterable[Node]) -> tuple[bytes, list[Node]]:
+    """Discriminating members come first, and have values of their own; then the others follow."""
+    known = {
+        each["name"]: each.get("offset", 0)
+        for each in node.get("discriminators") or ()
+        if each["kind"] == "fieldDiscriminatorNode"
+    }
+    discriminator = b""
+    others: list[Node] = []
+    for each in members:
+        if each["name"] in known and known[each["name"]] == len(discriminator) and not others:
+            discriminator += _constant(each["type"], each["defaultValue"])
+        else:
+            others.append({"name": each["name"], "type": _type(each["type"], 0)})
+    return discriminator, others
 
 
 def _constant(kind: Node, value: Node) -> bytes:

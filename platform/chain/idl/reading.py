@@ -55,6 +55,8 @@ class _Definition(Struct):
     type: Any = None
     generics: Any = None
     serialization: Any = None
+    repr: Any = None
+    discriminator: _Discriminator | None = None
 
 
 class _Event(Struct):
@@ -107,6 +109,16 @@ class IdlCall(NamedTuple):
     is_event: bool = False
 
 
+class IdlAccount(NamedTuple):
+    """An account's type and its members by name. Members that the data ends before are left out;
+    of unreadable data there are none, and `is_whole` is False.
+    """
+
+    name: str
+    members: dict[str, Any]
+    is_whole: bool
+
+
 class _Known(NamedTuple):
     name: str
     arguments: list[tuple[str, Reader]]
@@ -123,26 +135,44 @@ class Idl:
     errors: Mapping[int, IdlError]
     _instructions: Mapping[bytes, _Known]
     _events: Mapping[bytes, _Known]
+    _accounts: Mapping[bytes, _Known]
 
     def call(self, data: bytes) -> IdlCall | None:
         """What an instruction's data says; None for one that the IDL does not have."""
         is_event = data.startswith(_EVENT_TAG)
         begin = len(_EVENT_TAG) if is_event else 0
-        known = self._events if is_event else self._instructions
-        keys = (key for key in known if data.startswith(key, begin))
-        key = max(keys, key=len, default=None)
-        if key is None:
+        found = _read(self._events if is_event else self._instructions, data, begin)
+        if found is None:
             return None
-        name, arguments, accounts = known[key]
-        values, found = Values(data, begin + len(key)), {}
-        try:
-            for argument, read in arguments:
-                if values.at == len(data):
-                    break  # newer versions of a program append arguments
-                found[argument] = read(values)
-        except UnreadableError:
-            return IdlCall(name, {}, accounts, False, is_event)
-        return IdlCall(name, found, accounts, True, is_event)
+        known, arguments, is_whole = found
+        return IdlCall(known.name, arguments, known.accounts, is_whole, is_event)
+
+    def account(self, data: bytes) -> IdlAccount | None:
+        """What the data of one of the program's accounts says; None for one that the IDL does not
+        have.
+        """
+        found = _read(self._accounts, data, 0)
+        return None if found is None else IdlAccount(found[0].name, found[1], found[2])
+
+
+def _read(
+    among: Mapping[bytes, _Known], data: bytes, begin: int
+) -> tuple[_Known, dict[str, Any], bool] | None:
+    """What the data from `begin` on is, its members, and whether they could be read."""
+    keys = (key for key in among if data.startswith(key, begin))
+    key = max(keys, key=len, default=None)
+    if key is None:
+        return None
+    known = among[key]
+    values, found = Values(data, begin + len(key)), {}
+    try:
+        for name, read in known.arguments:
+            if values.at == len(data):
+                break  # newer versions of a program append members
+            found[name] = read(values)
+    except UnreadableError:
+        return known, {}, False
+    return known, found, True
 
 
 def read_idl(text: bytes) -> Idl:
@@ -182,6 +212,13 @@ def _idl(found: _Idl, types: Types) -> Idl:
         )
         for each in found.events or ()
     }
+    accounts = {
+        bytes(each.discriminator or _hash("account", each.name)): _Known(
+            each.name, types.arguments(each.name)
+        )
+        for each in found.accounts or ()
+        if each.name in types.definitions
+    }
     if b"" in instructions or b"" in events:
         raise BadIdl("an instruction or an event has an empty discriminator")
     return Idl(
@@ -194,6 +231,7 @@ def _idl(found: _Idl, types: Types) -> Idl:
         },
         _instructions=instructions,
         _events=events,
+        _accounts=accounts,
     )
 
 

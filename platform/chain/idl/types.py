@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor, UnreadableError
 
-# Of one instruction's data.
+# Of the data of one instruction or account.
 _MOST_VALUES = 4_096
 _DEEPEST = 32
 # Of all types of an IDL, with each use of a generic one.
@@ -75,6 +75,11 @@ class Types:
                 return _PLAIN["bytes"]
             case {"vec": inner}:
                 return _several(self.reader(inner, generics, depth + 1), None)
+            case {"hashMap": [key, value]} | {"bTreeMap": [key, value]}:
+                pair = [self.reader(each, generics, depth + 1) for each in (key, value)]
+                return _several(_in_order(pair), None)
+            case {"hashSet": inner} | {"bTreeSet": inner}:
+                return _several(self.reader(inner, generics, depth + 1), None)
             case {"array": [inner, length]}:
                 count = _length(length, generics)
                 if inner == "u8":
@@ -102,11 +107,14 @@ class Types:
         any is one value. Raises BadIdl.
         """
         if isinstance(fields, str):
-            match getattr(self.definitions.get(fields), "type", None):
-                case {"kind": "struct", "fields": [{"name": _}, *_] as fields}:
-                    pass
+            definition = self.definitions.get(fields)
+            match getattr(definition, "type", None):
+                case {"kind": "struct", "fields": [{"name": _}, *_] as members} if _is_packed(
+                    definition
+                ):
+                    fields = members
                 case _:
-                    return [("value", self.named(str(fields)))]
+                    return [("value", self.named(fields))]
         if not isinstance(fields, list):
             raise BadIdl("a list of fields is expected")
         return [(_name(each), self.reader(each.get("type"), None, 1)) for each in fields]
@@ -128,8 +136,8 @@ class Types:
         definition = self.definitions.get(name)
         if definition is None:
             raise BadIdl(f"type `{name[:64]}` is not defined")
-        if definition.serialization not in (None, "borsh"):
-            return _unreadable  # its layout is the memory's
+        if not _is_packed(definition):
+            return _unreadable
         generics = self._given(definition.generics or [], given, outer, depth)
         match definition.type:
             case {"kind": "struct", **more}:
@@ -160,6 +168,15 @@ class Types:
                 case _:
                     raise BadIdl("unknown parameter of a generic type")
         return found
+
+
+def _is_packed(definition: Any) -> bool:
+    """Whether its values follow each other as Borsh has them. `bytemuck` is memory without padding,
+    `bytemuckunsafe` only if the type is packed.
+    """
+    if definition.serialization == "bytemuckunsafe":
+        return isinstance(definition.repr, dict) and definition.repr.get("packed") is True
+    return definition.serialization in (None, "borsh", "bytemuck")
 
 
 def _name(each: Any) -> str:

@@ -36,6 +36,7 @@ _PROGRAMS: dict[str, tuple[str, Callable[[list[str], bytes], Typed | str]]] = {
     ),
     "AddressLookupTab1e1111111111111111111111111": ("address-lookup-table", parse_lookup_table),
 }
+PARSED_PROGRAMS = frozenset(_PROGRAMS)
 
 
 def parse_instruction(program_id: str, accounts: list[str], data: bytes) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.accounts.methods.positions import Anchor, PositionConfig, asked
 from rewind.accounts.results.accounts import (
+    AccountContext,
     AccountDiff,
     AccountInfo,
-    Context,
     DiffContext,
     DiffGap,
     DiffProof,
@@ -22,7 +22,8 @@ from rewind.accounts.results.accounts import (
     SeveralContext,
 )
 from rewind.accounts.services import accounts, diff
-from rewind.accounts.services.account_formatting import Shape, shape_of
+from rewind.accounts.services.account_formatting import Shape, account_of, shape_of
+from rewind.accounts.services.accounts import Seen
 from rewind.errors import (
     POSITIONS,
     AccountsTooLarge,
@@ -33,6 +34,8 @@ from rewind.errors import (
     TooManyAccounts,
     WritesIncomplete,
 )
+from rewind.explained.results import IdlData
+from rewind.explained.services.accounts import idl_data
 from rewind.method_table import methods
 from rewind.proof.results import Standing
 from rewind.proof.services import slot_proofs
@@ -64,6 +67,15 @@ class AccountConfig(PositionConfig, frozen=True, kw_only=True):
     encoding: EncodingName | None = None
     data_slice: DataSlice | None = None
     proof: bool | None = None
+
+
+class OneAccountConfig(AccountConfig, frozen=True, kw_only=True):
+    """Where in the past, and how the account is written.
+
+    idl: whether `context.idl` says what an IDL of the account's owner reads in its data
+    """
+
+    idl: bool | None = None
 
 
 class DiffConfig(Config, frozen=True, kw_only=True):
@@ -106,7 +118,7 @@ _READS = (
 
 
 @methods.add("getAccountInfo", errors=_READS)
-def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
+def get_account_info(call: Call, pubkey: Pubkey, config: OneAccountConfig) -> AccountInfo:
     """An account as it was at any position in the past.
 
     pubkey: the account
@@ -118,13 +130,14 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
         shape(config.encoding, config.data_slice),
         tolerate_gaps=config.tolerate_gaps is True,
     )
-    context = Context(
+    context = AccountContext(
         api_version=settings.ARCHIVE_API_VERSION,
         slot=seen.slot,
         reason=UNSET if seen.reason is None else seen.reason,
         gap=UNSET if seen.gap is None else seen.gap,
         completeness=seen.completeness,
         proof=standing_at(seen.slot, config.proof),
+        idl=_idl_data(seen) if config.idl else UNSET,
     )
     return AccountInfo(context=context, value=seen.value)
 
@@ -188,6 +201,10 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
         proof=proof,
     )
     return AccountDiff(context=context, value=seen.value)
+
+
+def _idl_data(seen: Seen) -> IdlData | None:
+    return None if seen.state is None else idl_data(account_of(seen.state), seen.slot)
 
 
 def shape(encoding: str | None, part: DataSlice | None) -> Shape:

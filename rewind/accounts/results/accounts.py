@@ -9,6 +9,7 @@ from gaps.coverage import GapEntry
 from gateway.node_json import EncodedBytes, ParsedData
 from jsonrpc.wire import As, Encoded, Result
 from rewind.accounts.results.completeness import Completeness
+from rewind.explained.results import IdlData
 from rewind.proof.results import Standing
 
 
@@ -32,6 +33,16 @@ class Context(Result, frozen=True, kw_only=True):
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
     proof: Standing | UnsetType = UNSET
+
+
+class AccountContext(Context, frozen=True, kw_only=True):
+    """What the answer is based on.
+
+    idl: what an IDL of the account's owner says of its data; null if none reads it; left out where
+        it was not asked for
+    """
+
+    idl: IdlData | UnsetType | None = UNSET
 
 
 class SeveralContext(Result, frozen=True, kw_only=True):
@@ -134,7 +145,7 @@ class AccountInfo(Result, frozen=True, kw_only=True):
     value: the account; null where there was none, and `context.reason` says why
     """
 
-    context: Context
+    context: AccountContext
     value: AccountSnapshot | None
 
 

@@ -117,6 +117,11 @@ def is_of_a_transaction(write: Write) -> bool:
     return not write.is_base and 0 <= write.place.order < END_OF_SLOT
 
 
+def row_at(pubkey: Pubkey, place: Position) -> WholeWrite | None:
+    """The row at the position; None if it is not there."""
+    return store.row_at(pubkey, place)
+
+
 def rows_to_compare(
     pubkey: Pubkey, a: Position, b: Position
 ) -> tuple[WholeWrite, WholeWrite] | None:

@@ -61,10 +61,11 @@ class LoadedAccounts:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One account at a slot, and the word that goes with it."""
+    """One account at a slot, as asked for and as stored, and the word that goes with it."""
 
     slot: Slot
     value: AccountSnapshot | None
+    state: State | None
     reason: str | None
     gap: GapEntry | None
     completeness: Completeness
@@ -91,6 +92,7 @@ def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: b
     return Seen(
         slot=loaded.resolved.slot,
         value=value,
+        state=loaded.state(pubkey),
         reason=loaded.reasons.get(bytes(pubkey)),
         gap=loaded.gap(pubkey),
         completeness=loaded.findings.completeness(),

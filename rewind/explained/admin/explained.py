@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.html import format_html
 from solders.signature import Signature
 
-from chain.explained.instructions import Call, flat, sol
+from chain.explained.instructions import Call, CallAccount, KnownIdl, flat, sol
 from chain.explained.movements import Fees, Tip, Transfer
 from chain.explained.transactions import (
     Balance,
@@ -28,7 +28,7 @@ _NOT_IN_LEDGER = (
 )
 
 # Accounts of an instruction, and its members; calls, transfers.
-_MOST_ROWS = 256
+MOST_ROWS = 256
 _RECEIVERS = {"service": "this service", "jito": "Jito"}
 
 
@@ -74,18 +74,20 @@ def explained_of(
         "units": _units(found),
         "settings": found.settings_in_words,
         "calls": _calls(found),
-        "transfers": [_transfer(each, names) for each in found.transfers[:_MOST_ROWS]],
+        "transfers": [_transfer(each, names) for each in found.transfers[:MOST_ROWS]],
         "balances": [_balance(each, names) for each in found.balances],
         "tokens": [_token(each, names) for each in found.tokens],
         "idls": [
-            {
-                "program": shortened(program),
-                "name": escaped(f"{known.idl.name} {known.idl.version}".strip()),
-                "source": "uploaded" if known.source == "uploaded" else "on chain",
-            }
+            {"program": shortened(program), "name": idl_name(known)}
             for program, known in found.idls.items()
         ],
     }
+
+
+def idl_name(known: KnownIdl) -> str:
+    """What an IDL calls itself, and where it is from."""
+    name = f"{known.idl.name} {known.idl.version}".strip()
+    return f"{escaped(name)}, {'uploaded' if known.source == 'uploaded' else 'on chain'}"
 
 
 def shown_failure(failed: FailedInstruction | None) -> FailedInstruction | None:
@@ -97,8 +99,8 @@ def shown_failure(failed: FailedInstruction | None) -> FailedInstruction | None:
     details = [(name, escaped(value)) for name, value in failed.details]
     return replace(
         failed,
-        details=tuple(details[:_MOST_ROWS]),
-        accounts=failed.accounts[:_MOST_ROWS],
+        details=tuple(details[:MOST_ROWS]),
+        accounts=failed.accounts[:MOST_ROWS],
         data=escaped(failed.data),
         logs=tuple(escaped_lines(failed.logs)),
     )
@@ -132,7 +134,7 @@ def _tips(tips: Sequence[Tip], *, failed: bool) -> str:
 
 
 def _calls(found: Explanation) -> list[dict[str, Any]]:
-    shown = {each.number for each in [*flat(found.calls)][:_MOST_ROWS]}
+    shown = {each.number for each in [*flat(found.calls)][:MOST_ROWS]}
     failed = "" if found.failed is None else found.failed.instruction
 
     def one(call: Call, ran: bool) -> dict[str, Any]:
@@ -145,11 +147,11 @@ def _calls(found: Explanation) -> list[dict[str, Any]]:
             "kind": escaped(decoded.kind) + (" (event)" if decoded.is_event else ""),
             "state": "failed" if call.number == failed else "" if ran else "did not run",
             "details": [
-                (escaped(name), escaped(value)) for name, value in decoded.details[:_MOST_ROWS]
+                (escaped(name), escaped(value)) for name, value in decoded.details[:MOST_ROWS]
             ],
             "accounts": [
-                (escaped(each.name or f"Account {number}"), each.pubkey)
-                for number, each in enumerate(call.accounts[:_MOST_ROWS], 1)
+                (escaped(each.name or f"Account {number}"), _account(each, call))
+                for number, each in enumerate(call.accounts[:MOST_ROWS], 1)
             ]
             if decoded.by != "program"
             else [],
@@ -162,6 +164,12 @@ def _calls(found: Explanation) -> list[dict[str, Any]]:
         for index, each in enumerate(found.calls)
         if each.number in shown
     ]
+
+
+def _account(each: CallAccount, call: Call) -> str:
+    """Programs of Anchor are given their own address for an optional account that is left out."""
+    is_left_out = each.pubkey == call.program_id and each.name not in (None, "program")
+    return "none" if is_left_out else each.pubkey
 
 
 def _transfer(each: Transfer, names: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.commitment import TransactionEncoding
-from chain.explained.instructions import Call, flat
+from chain.explained.instructions import Call, KnownIdl, unknown_programs
 from chain.explained.movements import Tip, tips_of
 from chain.explained.transactions import Explanation, explain
 from historical.remote.services.remote_history import RemoteReads
@@ -51,11 +51,8 @@ def explained(signature: Signature, reads: RemoteReads | None = None) -> Explain
     entry = entry_of(signature, reads)
     if entry is None:
         return None
-    found = explain(entry)
-    unread = {call.program_id for call in flat(found.calls) if call.decoded.by is None}
-    idls = idls_at({Pubkey.from_string(each) for each in unread if each}, entry["slot"])
-    if idls:
-        found = explain(entry, idls)
+    unknown = {Pubkey.from_string(each) for each in unknown_programs(entry)}
+    found = explain(entry, idls_at(unknown, entry["slot"]))
     paid = {each.destination for each in found.transfers if not each.mint} - {None}
     own = expiries([bytes(Pubkey.from_string(str(each))) for each in paid])
     tips = tips_of(found.transfers, {str(Pubkey(each)) for each in own})
@@ -98,16 +95,17 @@ def result_of(found: Explained) -> ExplainedTransaction:
         fees=same_fields(explanation.fees, ExplainedFees),
         tips=same_fields(found.tips, list[ExplainedTip]),
         compute=_compute(explanation),
-        idls=[
-            UsedIdl(
-                program_id=program,
-                name=known.idl.name,
-                version=known.idl.version,
-                source=known.source,
-                from_slot=known.slot,
-            )
-            for program, known in explanation.idls.items()
-        ],
+        idls=[used_idl(program, known) for program, known in explanation.idls.items()],
+    )
+
+
+def used_idl(program_id: str, known: KnownIdl) -> UsedIdl:
+    return UsedIdl(
+        program_id=program_id,
+        name=known.idl.name,
+        version=known.idl.version,
+        source=known.source,
+        from_slot=known.slot,
     )
 
 

@@ -17,6 +17,8 @@ from rewind.models import ProgramIdl
 
 # A transaction of 1,232 bytes calls fewer; one of 4,096 may name more.
 _MOST_PROGRAMS = 32
+# IDLs that a process remembers, each as the functions that read its types.
+_MOST_READ = 32
 
 
 def upload_idl(
@@ -50,7 +52,7 @@ def idls_at(programs: Collection[Pubkey], slot: int) -> dict[str, KnownIdl]:
     wanted = sorted(programs, key=bytes)[:_MOST_PROGRAMS]
     known: dict[str, KnownIdl] = {}
     for row in store.uploaded_idls(wanted, slot):
-        idl = _read(bytes(row.text))
+        idl = _read_uploaded(row.pk, row.uploaded_at)
         if idl is not None:
             known[str(row.program)] = KnownIdl(idl, "uploaded", row.from_slot)
     places = {
@@ -73,15 +75,17 @@ def idls_at(programs: Collection[Pubkey], slot: int) -> dict[str, KnownIdl]:
     return known
 
 
-@lru_cache(maxsize=32)
-def _read(text: bytes) -> Idl | None:
+@lru_cache(maxsize=_MOST_READ)
+def _read_uploaded(pk: int, uploaded_at: datetime) -> Idl | None:
+    """`uploaded_at` differs where another text took the place of the one that was read."""
+    text = store.text_of(pk)
     try:
-        return read_idl(text)
+        return None if text is None else read_idl(text)
     except BadIdl:
         return None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=_MOST_READ)
 def _read_on_chain(kind: OnChain, program: Pubkey, owner: Pubkey, data: bytes) -> Idl | None:
     try:
         return read_idl(idl_text(kind, program, owner, data))

@@ -905,6 +905,29 @@ class NotValid(Record):
     """always false"""
 
 
+class OneAccountConfig(Record):
+    """Where in the past, and how the account is written."""
+
+    anchor: Anchor | None = None
+    """right before or after a transaction"""
+    commitment: Literal["processed", "confirmed", "finalized"] | None = None
+    """taken and without effect: all that is archived is finalized"""
+    data_slice: DataSlice | None = None
+    """a part of the data alone"""
+    encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None
+    """`base64` by default; `jsonParsed` reads what known programs keep"""
+    idl: bool | None = None
+    """whether `context.idl` says what an IDL of the account's owner reads in its data"""
+    proof: bool | None = None
+    """whether `context.proof` says if the cluster voted for what the archive has"""
+    slot: int | None = None
+    """the end of this slot"""
+    tolerate_gaps: bool | None = None
+    """answer with what is known, even where slots in between are missing"""
+    transaction_index: int | None = None
+    """not the end of the slot, but right after its transaction of this index"""
+
+
 class OneAddress(Record):
     """The response to a fetch without parameters, for old clients."""
 
@@ -1716,15 +1739,6 @@ class AccountChanges(Record):
     """the page"""
 
 
-class AccountInfo(Record):
-    """The account, and what the answer is based on."""
-
-    context: RewindContext
-    """what the answer is based on"""
-    value: AccountSnapshot | None
-    """the account; null where there was none, and `context.reason` says why"""
-
-
 class SeveralContext(Record):
     """What the answer is based on."""
 
@@ -2376,6 +2390,45 @@ class ExplainedTransaction(Record):
     """what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back"""
     version: Literal["legacy"] | str | int
     """its version"""
+
+
+class IdlData(Record):
+    """What an IDL says of an account's data."""
+
+    idl: UsedIdl
+    """the IDL"""
+    info: dict[str, Any] | None
+    """its members by name; integers above 32 bits are decimal text, bytes base64. Null if they could not be read"""
+    type: str
+    """what the IDL calls accounts of this type"""
+
+
+class AccountContext(Record):
+    """What the answer is based on."""
+
+    api_version: str
+    """the version of the archive's interface"""
+    completeness: Completeness
+    """whether the whole history would give the same answer"""
+    gap: GapEntry | None = None
+    """the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none"""
+    idl: IdlData | None = None
+    """what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for"""
+    proof: Standing | None = None
+    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
+    reason: str | None = None
+    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out"""
+    slot: int
+    """the position's slot"""
+
+
+class AccountInfo(Record):
+    """The account, and what the answer is based on."""
+
+    context: AccountContext
+    """what the answer is based on"""
+    value: AccountSnapshot | None
+    """the account; null where there was none, and `context.reason` says why"""
 
 
 class Valid(Record):

@@ -99,6 +99,26 @@ export interface components {
             transactionIndex?: bigint | number;
         };
         /**
+         * AccountContext
+         * @description What the answer is based on.
+         */
+        AccountContext: {
+            /** @description the version of the archive's interface */
+            apiVersion: string;
+            /** @description whether the whole history would give the same answer */
+            completeness: components["schemas"]["Completeness"];
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none */
+            gap?: components["schemas"]["GapEntry"];
+            /** @description what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
+            idl?: components["schemas"]["IdlData"] | null;
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
+            proof?: components["schemas"]["Standing"];
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out */
+            reason?: string;
+            /** @description the position's slot */
+            slot: bigint;
+        };
+        /**
          * AccountDiff
          * @description The difference, and what the answer is based on.
          */
@@ -114,7 +134,7 @@ export interface components {
          */
         AccountInfo: {
             /** @description what the answer is based on */
-            context: components["schemas"]["RewindContext"];
+            context: components["schemas"]["AccountContext"];
             /** @description the account; null where there was none, and `context.reason` says why */
             value: components["schemas"]["AccountSnapshot"] | null;
         };
@@ -1295,6 +1315,20 @@ export interface components {
             toSlot: bigint;
         };
         /**
+         * IdlData
+         * @description What an IDL says of an account's data.
+         */
+        IdlData: {
+            /** @description the IDL */
+            idl: components["schemas"]["UsedIdl"];
+            /** @description its members by name; integers above 32 bits are decimal text, bytes base64. Null if they could not be read */
+            info: {
+                [key: string]: unknown;
+            } | null;
+            /** @description what the IDL calls accounts of this type */
+            type: string;
+        };
+        /**
          * InCommitment
          * @description A commitment as Rust's clients write one.
          */
@@ -1648,6 +1682,36 @@ export interface components {
             truncatedByBytes: boolean;
             /** @description the accounts in the order of the request; null for one that was not there */
             value: (components["schemas"]["AccountSnapshot"] | null)[];
+        };
+        /**
+         * OneAccountConfig
+         * @description Where in the past, and how the account is written.
+         */
+        OneAccountConfig: {
+            /** @description right before or after a transaction */
+            anchor?: components["schemas"]["Anchor"];
+            /**
+             * @description taken and without effect: all that is archived is finalized
+             * @enum {string}
+             */
+            commitment?: "processed" | "confirmed" | "finalized";
+            /** @description a part of the data alone */
+            dataSlice?: components["schemas"]["DataSlice"];
+            /**
+             * @description `base64` by default; `jsonParsed` reads what known programs keep
+             * @enum {string}
+             */
+            encoding?: "base64" | "base64+zstd" | "base58" | "jsonParsed";
+            /** @description whether `context.idl` says what an IDL of the account's owner reads in its data */
+            idl?: boolean;
+            /** @description whether `context.proof` says if the cluster voted for what the archive has */
+            proof?: boolean;
+            /** @description the end of this slot */
+            slot?: bigint | number;
+            /** @description answer with what is known, even where slots in between are missing */
+            tolerateGaps?: boolean;
+            /** @description not the end of the slot, but right after its transaction of this index */
+            transactionIndex?: bigint | number;
         };
         /**
          * OverrideConfig
@@ -3944,6 +4008,7 @@ export type AccountAfter = components['schemas']['AccountAfter'];
 export type AccountChange = components['schemas']['AccountChange'];
 export type AccountChanges = components['schemas']['AccountChanges'];
 export type AccountConfig = components['schemas']['AccountConfig'];
+export type AccountContext = components['schemas']['AccountContext'];
 export type AccountDiff = components['schemas']['AccountDiff'];
 export type AccountInfo = components['schemas']['AccountInfo'];
 export type AccountPair = components['schemas']['AccountPair'];
@@ -4004,6 +4069,7 @@ export type FlatAccount = components['schemas']['FlatAccount'];
 export type FlatBundle = components['schemas']['FlatBundle'];
 export type FlatReturnData = components['schemas']['FlatReturnData'];
 export type GapEntry = components['schemas']['GapEntry'];
+export type IdlData = components['schemas']['IdlData'];
 export type InCommitment = components['schemas']['InCommitment'];
 export type InflightBundle = components['schemas']['InflightBundle'];
 export type InflightBundles = components['schemas']['InflightBundles'];
@@ -4027,6 +4093,7 @@ export type MissingRuleEntry = components['schemas']['MissingRuleEntry'];
 export type MonthOfCalls = components['schemas']['MonthOfCalls'];
 export type Monthly = components['schemas']['Monthly'];
 export type MultipleAccounts = components['schemas']['MultipleAccounts'];
+export type OneAccountConfig = components['schemas']['OneAccountConfig'];
 export type OverrideConfig = components['schemas']['OverrideConfig'];
 export type OwnPlace = components['schemas']['OwnPlace'];
 export type PaidTip = components['schemas']['PaidTip'];

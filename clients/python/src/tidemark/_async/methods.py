@@ -992,6 +992,7 @@ class AsyncRewind:
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
         data_slice: types.DataSlice | None = None,
         encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None,
+        idl: bool | None = None,
         proof: bool | None = None,
         slot: int | None = None,
         tolerate_gaps: bool | None = None,
@@ -1004,6 +1005,7 @@ class AsyncRewind:
         commitment: taken and without effect: all that is archived is finalized
         data_slice: a part of the data alone
         encoding: `base64` by default; `jsonParsed` reads what known programs keep
+        idl: whether `context.idl` says what an IDL of the account's owner reads in its data
         proof: whether `context.proof` says if the cluster voted for what the archive has
         slot: the end of this slot
         tolerate_gaps: answer with what is known, even where slots in between are missing
@@ -1024,6 +1026,7 @@ class AsyncRewind:
                     commitment=commitment,
                     dataSlice=data_slice,
                     encoding=encoding,
+                    idl=idl,
                     proof=proof,
                     slot=slot,
                     tolerateGaps=tolerate_gaps,
