@@ -24,6 +24,8 @@ class Area(enum.StrEnum):
     ROOM = "room"
 
 
+# Where the service serves docs/alarms.md.
+CATALOGUE = "/docs/alarms/"
 ALL = tuple(Area)
 FOLLOWING, LANDING, CALLING, ROOM = ((each,) for each in ALL)
 
@@ -102,6 +104,11 @@ class Rule:
     def hue(self) -> str:
         """The colour of its findings."""
         return "bad" if self.severity == CRITICAL else "warning"
+
+    @property
+    def paragraph(self) -> str:
+        """The address of its paragraph of docs/alarms.md, as the service serves it."""
+        return f"{CATALOGUE}#{slugify(self.title)}"
 
     @property
     def runbook_page(self) -> str:
