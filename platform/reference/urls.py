@@ -11,6 +11,7 @@ app_name = "reference"
 urlpatterns = [
     path("openrpc.json", views.openrpc_document, name="openrpc"),
     path("openapi.json", views.openapi_document, name="openapi"),
+    path("postman.json", views.postman_document, name="postman"),
     path("llms.txt", machine_pages.llms, name="llms"),
     path("robots.txt", machine_pages.robots, name="robots"),
     path("sitemap.xml", sitemap, {"sitemaps": {"docs": machine_pages.DocsSitemap}}, name="sitemap"),
