@@ -12,7 +12,7 @@ from historical.coverage.services import overview
 from historical.coverage.store import overview as store
 from historical.models import Block
 from staff.columns import column
-from staff.formatting import ago, counted, grouped, in_full, link, shortened, size_of, utc
+from staff.formatting import ago, counted, grouped, in_full, link, moment, shortened, size_of
 from staff.parsing import signature_in, slot_in
 from staff.read_only import LongListAdmin
 
@@ -57,7 +57,7 @@ class BlockAdmin(LongListAdmin):
     @admin.display(description="time")
     def time(self, block: Block) -> str:
         at = overview.moment_of(block.block_time)
-        return "unknown" if at is None else utc(at, seconds=True)
+        return "unknown" if at is None else moment(at, seconds=True)
 
     height = column("block height", lambda row: grouped(row.block_height, "unknown"))
     transactions = column("transactions", lambda row: grouped(row.transaction_count))

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from historical.models import Import
 from staff.columns import column
-from staff.formatting import ago, badge, counted, duration, grouped, slot_range, utc
+from staff.formatting import ago, badge, counted, duration, grouped, moment, slot_range
 from staff.read_only import ReadOnlyAdmin
 from staff.states import state_badge
 
@@ -61,7 +61,7 @@ class ImportAdmin(ReadOnlyAdmin):
 
     slots = column("slots", lambda row: slot_range(row.first_slot, row.last_slot), "first_slot")
     begun = column("started", lambda row: ago(row.started_at), "started_at")
-    begun_at = column("started", lambda row: utc(row.started_at, seconds=True))
+    begun_at = column("started", lambda row: moment(row.started_at, seconds=True))
 
     @admin.display(description="took")
     def took(self, entry: Import) -> str:

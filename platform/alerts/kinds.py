@@ -57,6 +57,7 @@ _ALARM = {
     "subject": "what it concerns; may be empty",
     "severity": "its severity",
     "since": "when it began, UTC (ISO 8601)",
+    "runbookUrl": "the paragraph of the docs on the rule: when it opens, and what to do",
 }
 _SUBMISSION = {
     **_KEY,

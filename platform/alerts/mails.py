@@ -45,6 +45,7 @@ def _shown(event: Event) -> dict[str, Any]:
         "text": _line(event.text),
         "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
         "link": _link(event),
+        "runbook": event.data.get("runbookUrl", ""),
     }
 
 

@@ -394,6 +394,8 @@ CACHES = {
 _port = env.integer("PORT", 8_000, minimum=1, maximum=65_535)
 PUBLIC_URL = env.http_url("PUBLIC_URL", f"http://localhost:{_port}")
 FRONT_FIGURES = env.boolean("FRONT_FIGURES", True)
+# Off by default: whether outages are public is the operator's choice.
+STATUS_PAGE = env.boolean("STATUS_PAGE", False)
 # smtp://user:password@host:587 (STARTTLS), smtps://host:465; else mails are files in the run dir.
 EMAIL = mail_settings(env.text("EMAIL_URL", ""), RUN_DIR / "mail")
 EMAIL_BACKEND, EMAIL_FILE_PATH = EMAIL["backend"], EMAIL["folder"]

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from config.pages.front import front_page, live_strip
 from config.pages.server_error import server_error
+from config.pages.status import status_feed, status_json, status_page
 from config.staff_pages.find import find
 from config.staff_pages.home import fix_now, live, live_charts
 from gateway.sign_in import limited_sign_in
@@ -25,6 +26,9 @@ urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=SOCKETS_POLICY))),
     path("priority", landing_endpoint(FateSocket.as_view(policy=FATES_POLICY))),
     path("front/live/", live_strip, name="front_live"),
+    path("status/", status_page, name="status"),
+    path("status/feed/", status_feed, name="status_feed"),
+    path("status.json", status_json, name="status_json"),
     path("", include("priority.urls")),
     path("", include("historical.urls")),
     path("", include("rewind.urls")),

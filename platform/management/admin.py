@@ -23,7 +23,7 @@ from management.services import management_keys
 from staff.actions import ActionsAdmin, AdminAction
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, utc
+from staff.formatting import ago, badge, moment, utc
 from staff.own_pages import OwnPage, PagesAdmin
 
 
@@ -156,7 +156,7 @@ class ManagementKeyAdmin(PagesAdmin, ActionsAdmin):
     expires = column("expires", lambda row: ago(row.expires_at), "expires_at")
     used_at = column("last used", lambda row: ago(row.last_used_at), "last_used_at")
     issued_by = column("issued by", lambda row: row.created_by)
-    issued_at = column("issued", lambda row: utc(row.created_at))
+    issued_at = column("issued", lambda row: moment(row.created_at))
 
     used = column("last used", last_use)
 

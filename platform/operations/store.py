@@ -1,8 +1,11 @@
 """The queries on samples and alarms."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import F, Q, QuerySet
 
 from operations.models import Alarm, Sample
 
@@ -42,6 +45,34 @@ def delete_samples_ahead(resolution: int, *, of: datetime) -> None:
     Sample.objects.filter(resolution=resolution, at__gt=of).delete()
 
 
+def daily_means(
+    names: Sequence[str], *, since: datetime, steps: str, day: int, mean: int
+) -> dict[datetime, dict[str, float]]:
+    """For each day of UTC the means of these figures, without unknown ones, and under `steps` how
+    many samples of `mean` seconds there are: from samples of a day, and from shorter ones of days
+    that have none yet.
+    """
+    means = ", ".join(["avg((values->>%s)::float8)"] * len(names))
+    length: Any = timedelta(seconds=day)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT date_trunc('day', at, 'UTC'), sum(CASE WHEN resolution = %s"
+            f" THEN (totals->>%s)::int ELSE 1 END), {means} FROM operations_sample"
+            " WHERE at >= %s AND (resolution = %s OR (resolution = %s AND at >= coalesce("
+            "(SELECT max(at) + %s FROM operations_sample WHERE resolution = %s), %s)))"
+            " GROUP BY 1",
+            [day, steps, *names, since, day, mean, length, day, since],
+        )
+        rows = cursor.fetchall()
+    found = {}
+    for at, count, *values in rows:
+        known = {
+            name: value for name, value in zip(names, values, strict=True) if value is not None
+        }
+        found[at] = {**known, steps: float(count)}
+    return found
+
+
 def lock_unclosed(name: str | None = None) -> dict[tuple[str, str], Alarm]:
     """Alarms that are not closed, of one rule or of all, by rule and subject."""
     found = Alarm.objects.filter(closed_at__isnull=True)
@@ -64,6 +95,18 @@ def alarm_of(name: str, subject: str, *, began_at: datetime, or_unclosed: bool) 
 
 def open_alarms() -> QuerySet[Alarm]:
     return Alarm.objects.filter(opened_at__isnull=False, closed_at__isnull=True)
+
+
+def opened_since(moment: datetime, *, limit: int) -> list[Alarm]:
+    """Opened alarms that were open at the moment or later: open ones, then the last that closed."""
+    found = Alarm.objects.filter(opened_at__isnull=False)
+    found = found.filter(Q(closed_at__isnull=True) | Q(closed_at__gte=moment))
+    return list(found.order_by(F("closed_at").desc(nulls_first=True))[:limit])
+
+
+def unopened() -> list[Alarm]:
+    """Conditions that have not held for long enough to be alarms."""
+    return list(Alarm.objects.filter(opened_at__isnull=True).order_by("severity", "began_at")[:100])
 
 
 def delete_closed(*, before: datetime) -> None:

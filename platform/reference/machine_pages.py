@@ -63,6 +63,7 @@ def _llms_text(base: str) -> str:
 def _reference(base: str) -> Iterator[str]:
     yield f"- [OpenRPC]({base}/openrpc.json): every JSON-RPC method, its params, result and errors"
     yield f"- [OpenAPI]({base}/openapi.json): every plain GET, and the management API"
+    yield f"- [Postman]({base}/postman.json): a collection of all of them"
     for page in pages.PAGES:
         yield f"- [{page.title}]({base}/docs/{page.slug}/): {page.lead}"
     yield f"- [Errors]({base}/docs/errors/): every error's reason, and what to do about it"

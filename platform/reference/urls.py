@@ -23,6 +23,7 @@ def _page(
 urlpatterns = [
     _page("openrpc.json", views.openrpc_document, "openrpc"),
     _page("openapi.json", views.openapi_document, "openapi"),
+    _page("postman.json", views.postman_document, "postman"),
     _page("llms.txt", machine_pages.llms, "llms"),
     _page("robots.txt", machine_pages.robots, "robots"),
     _page("sitemap.xml", sitemap, "sitemap", sitemaps={"docs": machine_pages.DocsSitemap}),

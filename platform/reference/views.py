@@ -17,6 +17,7 @@ from access.error_advice import advice
 from alerts.kinds import COMMON_FIELDS, KINDS, Audience
 from gateway.hosts import QOS_TIERS, RPC_TIERS
 from reference import (
+    collection,
     console,
     guides,
     openapi,
@@ -177,6 +178,16 @@ def openrpc_document(request: HttpRequest) -> HttpResponse:
 @require_safe
 def openapi_document(request: HttpRequest) -> HttpResponse:
     return _document(_openapi_text(base_of(request)))
+
+
+@require_safe
+def postman_document(request: HttpRequest) -> HttpResponse:
+    """`/postman.json`: the collection, with values of this chain."""
+    return _json(request, _postman_text)
+
+
+def _postman_text(base: str) -> str:
+    return json.dumps(collection.collection(base, samples.samples()), ensure_ascii=False)
 
 
 # Cached by base URL: each takes as long as a hundred calls.

@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 # A code of several words, alone or before a colon.
 _CODE = re.compile(r"([a-z]+(?:_[a-z]+)+)(?=:|$)")
+_MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)\b(?: UTC)?")
 _LAMPORTS_PER_SOL = 1_000_000_000
 
 
@@ -23,6 +24,22 @@ def badge(text: object, hue: str, title: str = "") -> SafeString:
 def utc(at: datetime, *, seconds: bool = False) -> str:
     """2026-01-31 14:05 UTC"""
     return f"{at.astimezone(UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}} UTC"
+
+
+def moment(at: datetime, *, seconds: bool = False) -> SafeString:
+    """The same as an element, to which times.js adds the reader's own time."""
+    return timed(utc(at, seconds=seconds))
+
+
+def timed(text: object) -> SafeString:
+    """A text whose moments, all of them in UTC, become such elements; HTML stays as it is."""
+    if isinstance(text, SafeString):
+        return text
+    return SafeString(_MOMENT.sub(_as_element, escape(text)))
+
+
+def _as_element(found: re.Match[str]) -> str:
+    return f'<time class="tm-moment" datetime="{found[1]}T{found[2]}Z">{found[0]}</time>'
 
 
 def ago(at: datetime | None, now: datetime | None = None, never: str = "never") -> SafeString | str:

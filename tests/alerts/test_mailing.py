@@ -70,8 +70,10 @@ def test_what_comes_within_a_minute_is_one_mail_to_each_of_the_staff(
 ) -> None:
     settings.STAFF_MAIL = ["night@example.com", "day@example.com"]
     settings.PUBLIC_URL = "https://rpc.example.com"
-    happen(None, "alarm.opened", about="lander is gone")
+    runbook = "https://rpc.example.com/docs/alarms/#no-upstream"
+    happen(None, "alarm.opened", about="lander is gone", runbookUrl=runbook)
     work()
+    assert f"Runbook: {runbook}\n" in mail_server.got[0][1].get_content().replace("\r", "")
     assert [(to, mail["Subject"]) for to, mail in mail_server.got] == [
         (["day@example.com"], "Alarm: lander is gone"),
         (["night@example.com"], "Alarm: lander is gone"),

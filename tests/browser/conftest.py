@@ -60,7 +60,15 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
+def service_settings() -> dict[str, str]:
+    """Settings of the service that a module of tests has besides."""
+    return {}
+
+
+@pytest.fixture
+def service(
+    transactional_db: None, empty_redis: None, service_settings: dict[str, str]
+) -> Iterator[str]:
     """The base address of the service, on this test's database."""
     from django.conf import settings
     from django.contrib.auth import get_user_model
@@ -73,6 +81,7 @@ def service(transactional_db: None, empty_redis: None) -> Iterator[str]:
         "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
         "DEBUG": "false",
+        **service_settings,
     }
     command = [
         *(sys.executable, "manage.py", "serve"),
@@ -142,12 +151,12 @@ class Watched:
 
 
 @pytest.fixture
-def watched(chromium: Any, service: str) -> Iterator[Callable[[], Watched]]:
-    """`watched()`: a page of a fresh profile, not signed in yet."""
+def watched(chromium: Any, service: str) -> Iterator[Callable[..., Watched]]:
+    """`watched()`: a page of a fresh profile, not signed in yet, with options of its context."""
     contexts: list[Any] = []
 
-    def start() -> Watched:
-        context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    def start(**options: Any) -> Watched:
+        context = chromium.new_context(**{"viewport": {"width": 1440, "height": 900}} | options)
         context.set_default_timeout(PATIENCE_SECONDS * 1000)
         contexts.append(context)
         return Watched(context.new_page(), service)

@@ -26,6 +26,7 @@ from rewind.coverage.services.gaps import archive_gaps
 from shared_state import heartbeats
 from shared_state.database_writes import CLAIMED
 from shared_state.redis_client import client as redis
+from staff.formatting import timed
 from staff.models import AuditEntry
 from tipping.models import TtlClass
 
@@ -379,7 +380,7 @@ def test_large_charts_have_the_samples_and_a_table_of_them(admin_client: Any) ->
     Sample.objects.create(at=at, resolution=15, values=values | {"landed_percent": 87.5})
     for text in (home(admin_client), home(admin_client, "/admin/live/charts/?span=1h")):
         calls = text.partition('id="chart-calling"')[2].partition("</section>")[0]
-        row = calls.partition(f'<th scope="row">{at:%Y-%m-%d %H:%M:%S}</th>')[2]
+        row = calls.partition(f'<th scope="row">{timed(f"{at:%Y-%m-%d %H:%M:%S}")}</th>')[2]
         cells = row.partition("</tr>")[0].split("</td>")
         assert [each.rpartition(">")[2] for each in cells[:3]] == ["3/s", "1/s", "0/s"]
         landing = text.partition('id="chart-landing"')[2].partition("</section>")[0]

@@ -139,6 +139,16 @@ def test_an_alarm_leads_to_its_rule(admin_client: Any, alarm: Alarm) -> None:
     assert f'href="{LIST}rules/#rule-upstream_broken"' in page
 
 
+def test_each_rule_has_its_paragraph_of_the_served_docs(client: Any) -> None:
+    page = client.get("/docs/alarms/", HTTP_HOST="localhost").content.decode()
+    for rule in RULES:
+        address, _, place = rule.paragraph.partition("#")
+        assert address == "/docs/alarms/", rule.name
+        assert f'id="{place}"><a class="anchor"' in page, rule.name
+        assert f'aria-label="Link to {escape(rule.title)}"' in page, rule.name
+    assert len({rule.paragraph for rule in RULES}) == len(RULES)
+
+
 def test_what_has_a_runbook_leads_to_its_section(
     client: Any, admin_client: Any, alarm: Alarm
 ) -> None:

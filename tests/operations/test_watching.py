@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from access import usage
@@ -149,6 +150,7 @@ def test_an_alarm_waits_for_its_time_and_is_told_once() -> None:
     )
     (event,) = Event.objects.filter(kind="alarm.opened")
     assert event.data["name"] == "stream_silent"
+    assert event.data["runbookUrl"] == f"{settings.PUBLIC_URL}/docs/alarms/#the-stream-is-silent"
     assert "a node is connected, but has not sent anything for 12 s" in event.text
 
     alarms.evaluate(well(NOON + seconds(45)), now=NOON + seconds(45))

@@ -239,7 +239,7 @@ def test_both_pages_of_a_rotation_say_how_long_the_old_key_works(
     ):
         page = client.get(reverse("portal:key", args=[pk])).content.decode()
         assert words in page
-        assert f'data-ends="{rotated.expires_at.isoformat()}"' in page
+        assert f'tm-countdown"><time datetime="{rotated.expires_at.isoformat()}"' in page
         assert reverse("portal:key_end_overlap", args=[rotated.pk]) in page
 
 

@@ -238,6 +238,7 @@ def test_every_plain_get_is_in_the_document(get_document: dict[str, Any]) -> Non
         if hasattr(view, "methods") or path.startswith((*settings.ADMIN_PATHS, MANAGEMENT)):
             continue
         pages_elsewhere = ("/admin", "/portal", "/docs", "/openrpc.json", "/openapi.json")
+        pages_elsewhere += ("/postman.json", "/status/", "/status/feed/", "/status.json")
         for_machines = ("/llms.txt", "/robots.txt", "/sitemap.xml", "/front/live/")
         if is_page and path in (*pages_elsewhere, *for_machines):
             continue

@@ -17,6 +17,16 @@ _SOL = '<span class="tm-sol">'
     [
         (formatting.utc(NOW), "2026-01-31 14:05 UTC"),
         (formatting.utc(NOW, seconds=True), "2026-01-31 14:05:00 UTC"),
+        (
+            formatting.moment(NOW),
+            '<time class="tm-moment" datetime="2026-01-31T14:05Z">2026-01-31 14:05 UTC</time>',
+        ),
+        (
+            formatting.timed("<b> 2026-01-31 14:05:09 to 2026-02-01"),
+            '&lt;b&gt; <time class="tm-moment" datetime="2026-01-31T14:05:09Z">2026-01-31 14:05:09'
+            "</time> to 2026-02-01",
+        ),
+        (formatting.timed(formatting.moment(NOW)), formatting.moment(NOW)),
         (formatting.ago(None, NOW), "never"),
         (formatting.duration(timedelta(seconds=59)), "59 s"),
         (formatting.duration(timedelta(minutes=125)), "2 h"),

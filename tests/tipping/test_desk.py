@@ -13,6 +13,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from shared_state.redis_client import client as redis_client
+from staff.formatting import timed
 from staff.models import AuditEntry
 from tests.rewind.test_audit_admin import text_of
 from tests.tipping.test_admin import CLASSES, give
@@ -86,7 +87,8 @@ def test_a_rotation_that_no_worker_makes_is_overdue(admin_client: Any, ids: dict
     assert "tm-countdown" not in rotates(), "nothing counts it down to now"
     ended = now - timedelta(days=3)
     is_open.update(window_ends_at=ended)
-    assert f">overdue since {ended:%Y-%m-%d %H:%M} UTC<" in rotates()
+    since = timed(f"{ended:%Y-%m-%d %H:%M} UTC")
+    assert f">overdue since {since}<" in rotates()
 
 
 def test_a_rotation_to_the_last_prepared_batch_is_warned_of(admin_client: Any) -> None:

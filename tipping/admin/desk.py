@@ -10,7 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from staff.formatting import ago, badge, duration, in_units, utc
+from staff.formatting import (
+    ago,
+    badge,
+    duration,
+    in_units,
+    timed,
+    utc,
+)
 from tipping.models import TipBatch
 from tipping.services import desk
 from tipping.services.batches import ClassState
@@ -82,7 +89,7 @@ def _overdue(batch: TipBatch | None, now: datetime) -> SafeString | str:
         return ""
     since = f"{ended.astimezone(UTC):{'%H:%M:%S' if now - ended < _DAY else '%Y-%m-%d %H:%M'}} UTC"
     hint = "The worker rotates it within a second, or the next fetch does: see if the worker runs."
-    return badge(f"overdue since {since}", "bad", hint)
+    return badge(timed(f"overdue since {since}"), "bad", hint)
 
 
 def _dry(row: ClassRow, now: datetime) -> SafeString | str:

@@ -12,7 +12,7 @@ from access.refused_calls import RefusedCall
 from access.services import quota_forecast
 from access.services.overlaps import overlap_of
 from access.services.quota_forecast import PACE_DAYS, QuotaForecast
-from staff.formatting import ago, counted, duration, grouped, utc
+from staff.formatting import ago, counted, duration, grouped, moment, utc
 
 _ENOUGH, _NEARLY = 0.8, 0.95
 
@@ -62,7 +62,7 @@ def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:
         hue=hue,
         sentence=_sentence(found, key, now),
         resets=ago(found.resets_at, now),
-        resets_at=utc(found.resets_at),
+        resets_at=moment(found.resets_at),
     )
 
 

@@ -31,7 +31,7 @@ from access.services.keys import issue_key
 from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
-from staff.formatting import ago, link, utc
+from staff.formatting import ago, link, moment
 from staff.sparklines import sparkline
 
 _GIVEN = (
@@ -138,7 +138,7 @@ class ApiKeyAdmin(ActionsAdmin):
 
     used = column("last used", last_use)
 
-    issued_at = column("issued", lambda row: utc(row.created_at))
+    issued_at = column("issued", lambda row: moment(row.created_at))
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:

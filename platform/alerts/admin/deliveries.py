@@ -17,7 +17,7 @@ from alerts.services.delivering import message_id
 from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, counted, grouped, in_full, link, utc
+from staff.formatting import ago, counted, grouped, in_full, link, moment, timed
 from staff.read_only import LongListAdmin
 
 _MOST_AGAIN = 200
@@ -110,7 +110,7 @@ class DeliveryAdmin(LongListAdmin):
 
     kind = column("event", lambda row: kind_badge(row.event.kind))
     about = column("about", lambda row: row.event.about)
-    text = column("text", lambda row: row.event.text)
+    text = column("text", lambda row: timed(row.event.text))
     to = column(
         "to",
         lambda row: (
@@ -127,7 +127,7 @@ class DeliveryAdmin(LongListAdmin):
         lambda row: "none" if row.state != Delivery.State.WAITING else ago(row.due_at),
     )
     happened = column("happened", lambda row: ago(row.event.at))
-    happened_at = column("happened", lambda row: utc(row.event.at, seconds=True))
+    happened_at = column("happened", lambda row: moment(row.event.at, seconds=True))
     message = column(
         "webhook-id",
         lambda row: (

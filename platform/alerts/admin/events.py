@@ -16,7 +16,7 @@ from alerts.kinds import KINDS
 from alerts.models import Delivery, Event
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import ago, badge, utc
+from staff.formatting import ago, badge, moment, timed
 from staff.read_only import LongListAdmin
 
 _MOST_FOUND = 500
@@ -39,7 +39,10 @@ class EventAdmin(LongListAdmin):
     search_fields = ("kind",)  # by `condition`
     search_help_text = "A part of a customer's name"
     fieldsets = (
-        (None, {"fields": ("kind_name", "meaning", "concerns", "subject", "text", "happened_at")}),
+        (
+            None,
+            {"fields": ("kind_name", "meaning", "concerns", "subject", "words", "happened_at")},
+        ),
         ("Posted data", {"fields": ("content",)}),
     )
     change_form_outer_after_template = "admin/alerts/deliveries.html"
@@ -76,7 +79,7 @@ class EventAdmin(LongListAdmin):
 
     concerns = column("concerns", lambda row: customer_link(row.customer))
     subject = column("about", lambda row: row.about)
-    text = column("text", lambda row: row.text)
+    words = column("text", lambda row: timed(row.text))
 
     @admin.display(description="delivered")
     def reached(self, event: Event) -> SafeString | str:
@@ -92,7 +95,7 @@ class EventAdmin(LongListAdmin):
         return badge(f"{done} of {len(deliveries)}", hue, hint)
 
     happened = column("happened", lambda row: ago(row.at), "pk")
-    happened_at = column("happened", lambda row: utc(row.at, seconds=True))
+    happened_at = column("happened", lambda row: moment(row.at, seconds=True))
 
     @admin.display(description="data")
     def content(self, event: Event) -> SafeString:

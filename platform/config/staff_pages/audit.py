@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 
 from config.staff_pages import audit_files
 from config.staff_pages.audit_filters import PersonFilter, SubjectFilter, TimeFilter, VerbFilter
-from config.templatetags.moments import in_words
+from config.templatetags.words import in_words
 from staff import audit, audit_chain
 from staff.columns import column
-from staff.formatting import ago, badge, grouped, in_full, link, utc
+from staff.formatting import ago, badge, grouped, in_full, link, moment, timed
 from staff.models import AuditEntry
 from staff.read_only import LongListAdmin
 
@@ -38,7 +38,7 @@ class AuditEntryAdmin(LongListAdmin):
     search_help_text = "A name, what was done to, or a word of the text"
     change_form_outer_after_template = "admin/staff/entry.html"
     fieldsets = (
-        (None, {"fields": ("moment", "person", "what", "subject_link", "text")}),
+        (None, {"fields": ("moment", "person", "what", "subject_link", "words")}),
         ("From where", {"fields": ("place", "request_id")}),
         ("Proof", {"fields": ("number", "mark")}),
     )
@@ -46,8 +46,9 @@ class AuditEntryAdmin(LongListAdmin):
     # --- what is shown ---
 
     when = column("when", lambda row: ago(row.at))
+    words = column("text", lambda row: timed(row.text))
     moment = column(
-        "when", lambda row: format_html("{} ({})", utc(row.at, seconds=True), ago(row.at))
+        "when", lambda row: format_html("{} ({})", moment(row.at, seconds=True), ago(row.at))
     )
 
     @admin.display(description="who")

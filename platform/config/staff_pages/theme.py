@@ -23,6 +23,7 @@ UNFOLD: dict[str, Any] = {
         lambda request: static("tidemark/names.js"),
         lambda request: static("tidemark/copy.js"),
         lambda request: static("tidemark/find.js"),
+        lambda request: static("tidemark/times.js"),
     ],
     "SITE_FAVICONS": [
         {

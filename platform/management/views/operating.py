@@ -149,14 +149,19 @@ class AlarmSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-
 
     rule = serializers.CharField(source="name")
     acknowledged_by = serializers.CharField(allow_null=True)
+    runbook_url = serializers.SerializerMethodField()
 
     class Meta:
         model = Alarm
         fields = (
             *("id", "rule", "subject", "severity", "text", "began_at", "opened_at", "closed_at"),
-            *("acknowledged_at", "acknowledged_by"),
+            *("acknowledged_at", "acknowledged_by", "runbook_url"),
         )
         read_only_fields = fields
+
+    def get_runbook_url(self, alarm: Alarm) -> str:
+        """the paragraph of the docs on the rule: when it opens, and what to do"""
+        return alarms.runbook_url(alarm.name)
 
 
 class AlarmFilter(filters.FilterSet):  # type: ignore[misc]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from operations.home import figures
 from operations.home.cards import Card
 from operations.home.landing import MEANING, MINUTES
-from operations.readings.chain import NOT_FOLLOWED
 from operations.readings.present import Readings
 from operations.rules.rule import Area
 from operations.services.findings import Found
+from operations.status.states import is_off
 from staff.formatting import counted, grouped, milliseconds, size_of
 
 LIGHTS = {
@@ -71,7 +71,7 @@ def light(
 
 def _following(now: Readings) -> tuple[str, str]:
     chain = now.chain
-    if chain.stream == NOT_FOLLOWED:
+    if is_off(Area.FOLLOWING, now):
         return "quiet", "No chain is followed: the ledger has what was imported."
     if chain.behind is None:
         return "good", "The stream is connected; nothing is stored yet."
@@ -82,10 +82,10 @@ def _following(now: Readings) -> tuple[str, str]:
 
 def _landing(now: Readings) -> tuple[str, str]:
     found = now.landing
-    alive = next((each.alive for each in now.processes or () if each.kind == "lander"), None)
-    if alive is None:
+    if is_off(Area.LANDING, now):
         return "quiet", "No chain is followed, so nothing is sent to one."
     if found.rate is None:
+        alive = sum(each.alive for each in now.processes or () if each.kind == "lander")
         lives = f"{counted(alive, 'lander')} ready" if alive else "A lander is starting"
         return "good", f"{lives}; no submission settled in the last {MINUTES} min."
     share = figures.percent(100 * found.rate)

@@ -109,6 +109,7 @@ RULES = (
         calm=15,
         title="The stream is silent",
         meaning="The stream is connected but silent: no new slots arrive, and fates stay open.",
+        incident="New slots do not arrive. Fates of transactions stay open until they do.",
         begins=f"The stream has not sent a message for {SILENT_SLOTS} slots, and for at least 2 s",
         advice=_NODE,
         check=_stream_silent,
@@ -123,6 +124,7 @@ RULES = (
         calm=15,
         title="The stream is lost",
         meaning="No stream is connected: no new slots arrive, and fates stay open.",
+        incident="New slots do not arrive. Fates of transactions stay open until they do.",
         begins="The source of the chain is not connected",
         advice=_NODE,
         check=_stream_lost,
@@ -137,6 +139,7 @@ RULES = (
         calm=60,
         title="One of several streams is lost",
         meaning="The other streams are still followed; anything that they omit is missing.",
+        incident="",
         begins="One of several streams of UPSTREAM_GEYSER_URL is not connected",
         advice="Check that its server answers, and read the follower's lines in the log. A stream"
         " of another chain is ignored until the follower restarts.",
@@ -152,6 +155,7 @@ RULES = (
         title="Nothing is stored",
         meaning="The newest slots cannot be read, and fates stay open. Nothing is lost while the"
         " follower has memory for waiting slots; after that, it stops reading the stream.",
+        incident="The newest slots cannot be read yet. Fates of transactions stay open.",
         begins=f"Slots have waited for more than {duration(UNSTORED)} without any being stored",
         advice="Restart the ingest process. If that does not help, check its lines in the log, the"
         " database and the disk.",
@@ -167,6 +171,7 @@ RULES = (
         calm=30,
         title="Behind the chain",
         meaning="The newest slots cannot be read yet, and fates become final later than usual.",
+        incident="New slots can be read later than usual, and fates become final later.",
         begins=f"The newest stored slot is more than {SLOTS_BEHIND} slots behind the chain",
         advice="Check the ingest process, the database and the disk: slots are stored too slowly.",
         check=_chain_behind,
@@ -182,6 +187,7 @@ RULES = (
         title="Gaps are open",
         meaning="Slots are missing, and retries have not filled them yet: reads of these slots"
         " fail.",
+        incident="Some slots are missing: reads of these slots fail.",
         begins=f"A gap is open for more than {duration(GAP_PATIENCE)}",
         advice="Gaps are retried automatically, or at once from their page. Nodes in FILL_RPC_URLS"
         " fill gaps of the ledger; replays of the streams fill gaps of the archive. A gap is given"
@@ -200,6 +206,7 @@ RULES = (
         calm=0,
         title="Sealed data is damaged",
         meaning="The disk or memory corrupted sealed data: reads that need it fail.",
+        incident="Some past slots cannot be read until they are repaired.",
         begins="Sealed data is damaged and not yet repaired",
         advice="Reads that need it fail, its segment is not merged, and retention does not drop"
         " anything from there on. Its page shows the command that repairs it from another database,"
@@ -217,6 +224,7 @@ RULES = (
         calm=0,
         title="Replays diverge",
         meaning="A replay of a stored transaction gave another result than the chain.",
+        incident="A replay of a past transaction gave another result than the chain.",
         begins="A divergence is not resolved",
         advice="Each divergence shows the differences. Either the archive or the simulation engine"
         " is wrong.",
@@ -232,6 +240,7 @@ RULES = (
         title="The chain has newer rules",
         meaning="Simulations and replays may give other results than the chain. Each lists the"
         " rules.",
+        incident="Simulations and replays may give other results than the chain.",
         begins="A feature that can affect transactions is active on the archived chain, but the"
         " engine does not support it",
         advice="Upgrade Tidemark: a later version supports them. Sending, storing and reading are"

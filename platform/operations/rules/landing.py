@@ -115,6 +115,7 @@ RULES = (
         calm=10,
         title="A tip class is unavailable",
         meaning="Customers get the error unavailable (HTTP 503) for tip addresses of the class.",
+        incident="Some tip addresses are unavailable (HTTP 503).",
         begins="The class does not have an open batch with addresses left, so fetches fail",
         advice="On TTL classes, press Prepare and then Rotate now for the class. The worker"
         " normally does both within seconds: check that worker and beat run.",
@@ -131,6 +132,7 @@ RULES = (
         calm=15,
         title="A tip class runs dry",
         meaning="The class becomes unavailable when its open batch is used up or its window ends.",
+        incident="Some tip addresses may become unavailable.",
         begins="The class has an open batch, but no prepared one",
         advice="On TTL classes, press Prepare for the class. The worker normally keeps two batches"
         " prepared: check that worker and beat run. If they do and the alarm returns, raise its"
@@ -148,6 +150,7 @@ RULES = (
         calm=30,
         title="Tips are not swept",
         meaning="Tips stay on expired addresses instead of reaching the treasury. Nothing is lost.",
+        incident="",
         begins="An expired batch has not been swept a minute after TIP_SWEEP_AFTER_SECONDS, or a"
         " sweep has"
         f" been in progress for more than {duration(SWEEP_PATIENCE)}",
@@ -165,6 +168,7 @@ RULES = (
         calm=20,
         title="No upstream",
         meaning="Nothing is sent: accepted submissions wait, or expire.",
+        incident="Transactions are not sent to the chain: accepted submissions wait, or expire.",
         begins="No upstream is enabled, or the circuit breakers of all enabled ones are open",
         advice="Enable an upstream, or reset a circuit breaker once its cause is fixed.",
         check=_no_upstream,
@@ -179,6 +183,7 @@ RULES = (
         calm=30,
         title="An upstream is broken",
         meaning="Nothing is sent to this upstream. The others are still used.",
+        incident="",
         begins="The circuit breaker of an enabled upstream is open",
         advice="It is retried automatically. On its page, reset its circuit breaker or disable it.",
         check=_upstream_broken,
@@ -192,6 +197,7 @@ RULES = (
         calm=60,
         title="Little lands",
         meaning="Many transactions of customers do not reach a block, or fail in it.",
+        incident="Fewer transactions than usual land.",
         begins=f"Less than {LANDED_SHARE:.0%} of the submissions that settled in {duration(WINDOW)}"
         f" landed, with at least {SETTLED} settled",
         advice="Each submission shows its reason, such as an expired blockhash or a refusing"
@@ -206,6 +212,7 @@ RULES = (
         calm=30,
         title="Landing is behind",
         meaning="New submissions are refused (landing_behind): they would be sent too late.",
+        incident="New submissions are refused, because they would be sent too late.",
         begins="The oldest unsent submission has waited for longer than a third of"
         " LANDING_BEHIND_SLOTS",
         advice="Check that landers run and upstreams answer. If a lander is busy, start another.",

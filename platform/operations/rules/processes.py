@@ -173,6 +173,7 @@ RULES = (
         calm=5,
         title="A process is missing or hung",
         meaning="The alarm states which work is not done.",
+        incident="A part of the service stopped. Its work is delayed.",
         begins="A process that should run is missing, or makes no progress",
         advice=REMEDY,
         check=_process_missing,
@@ -190,6 +191,7 @@ RULES = (
         title="A clock is off",
         meaning="Times that the process writes are wrong: received, sent, expired. Heartbeats,"
         " samples and alarms use Valkey's clock.",
+        incident="",
         begins="The clock of a process differs from Valkey's by a second or more",
         advice="Synchronize the clock of the machine by NTP. If that does not help, restart the"
         " process. If every process is listed, Valkey's own clock is wrong.",
@@ -205,6 +207,7 @@ RULES = (
         title="Periodic tasks do not run",
         meaning="Periodic tasks do not run: tip batches are not rotated or swept, and the worker"
         " sends no mail.",
+        incident="Background work is delayed, such as new tip addresses and notifications.",
         begins=f"The worker has not checked the rules for {duration(CLOCK_PATIENCE)}",
         advice="Restart worker or beat, whichever is missing or hung. If neither is, restart the"
         " worker. Tip batches are rotated and swept only while both run.",
@@ -221,6 +224,7 @@ RULES = (
         calm=30,
         title="A queue is long",
         meaning="Work in the queue is delayed.",
+        incident="Background work is delayed.",
         begins=f"More than {QUEUES['default']} tasks wait in a queue, more than {grouped(ACCEPTED)}"
         f" accepted submissions are not settled, or more than {FOLLOWER_SLOTS} slots are not"
         " stored",
@@ -238,6 +242,7 @@ RULES = (
         calm=60,
         title="Calls fail",
         meaning="Customers get errors that the service caused. These calls are not counted.",
+        incident="Some calls fail because of the service. These calls are not counted.",
         begins=f"More than {FAILED_SHARE:.0%} of calls fail because of the service itself, at"
         f" {CALLS_PER_SECOND:g} calls a second or more",
         advice="Usage shows which methods fail and why. The log has request ids and tracebacks.",

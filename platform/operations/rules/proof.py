@@ -45,6 +45,7 @@ RULES = (
         title="A slot is refuted",
         meaning="The archive's state of the slot differs from the state that the cluster voted"
         " for.",
+        incident="The archive's state of a slot differs from the state that the cluster voted for.",
         begins="More than two thirds of the stake voted for another state of a slot",
         advice="A write of the slot is missing, wrong or misplaced. The worker compares it with the"
         " streams once, and fetches it again if a stream differs: see Range orders. If it stays"
@@ -63,6 +64,7 @@ RULES = (
         calm=30,
         title="The proof fails",
         meaning="New slots are not proven until the proof continues.",
+        incident="New slots are proven later than usual.",
         begins="The task that proves slots, or the one that counts stakes, fails",
         advice="Nothing is lost: slots wait to be proven. See the worker's log for details.",
         check=_failing,
@@ -76,6 +78,7 @@ RULES = (
         calm=0,
         title="Stakes differ",
         meaning="The weight of votes in an epoch is uncertain.",
+        incident="",
         begins="A snapshot's stakes differ from those computed from the archive's own accounts",
         advice="The snapshot's stakes stay in use. Import a snapshot of the same epoch from another"
         " node: manage.py import_snapshot FILE --replace-stakes uses its stakes.",

@@ -24,6 +24,8 @@ class Area(enum.StrEnum):
     ROOM = "room"
 
 
+# Where the service serves docs/alarms.md.
+CATALOGUE = "/docs/alarms/"
 ALL = tuple(Area)
 FOLLOWING, LANDING, CALLING, ROOM = ((each,) for each in ALL)
 
@@ -68,7 +70,9 @@ def no_buttons(_subject: str, _now: Readings) -> Iterable[Press]:
 class Rule:
     """One kind of problem. Its alarm opens once the condition has held for `holds` seconds, and
     closes once it has been over for `calm` seconds. `meaning` says what it does to the service,
-    `begins` what the condition is, as a sentence without its full stop. `subjects` say where one
+    `incident` the same to customers, for the public status page: without a name of a host, key or
+    customer, and empty if only the operator or one customer notices. `begins` says what the
+    condition is, as a sentence without its full stop. `subjects` say where one
     subject differs from `at`: other lights, more cards, another page. `query` is the page's filter
     for what is wrong now, `runbook` the heading of its section in docs/operators.md. Doctor reports
     it unless it has a check of its own (`by_doctor`), or the service does not run (`of_a_run`).
@@ -80,6 +84,7 @@ class Rule:
     calm: int
     title: str
     meaning: str
+    incident: str
     begins: str
     advice: str
     check: Check
@@ -102,6 +107,11 @@ class Rule:
     def hue(self) -> str:
         """The colour of its findings."""
         return "bad" if self.severity == CRITICAL else "warning"
+
+    @property
+    def paragraph(self) -> str:
+        """The address of its paragraph of docs/alarms.md, as the service serves it."""
+        return f"{CATALOGUE}#{slugify(self.title)}"
 
     @property
     def runbook_page(self) -> str:

@@ -48,6 +48,7 @@ RULES = (
         calm=60,
         title="Sealing is behind",
         meaning="Finished slots take many times the space of sealed ones.",
+        incident="",
         begins="A finished partition of the archive has waited for another partition's length"
         f" ({grouped(PARTITION_SLOTS)} slots), or a finished range of the ledger for"
         " LEDGER_SEAL_SLOTS",
@@ -65,6 +66,7 @@ RULES = (
         calm=30,
         title="Sealing fails",
         meaning="Slots that are not sealed or moved stay readable, but take more space.",
+        incident="",
         begins="The task that seals, or moves to the object store, fails",
         advice="Nothing is lost. The reason names the block, segment or object; see the log for"
         " details. To check the object store, run manage.py archive_store check.",
@@ -80,6 +82,7 @@ RULES = (
         calm=30,
         title="Old slots are not dropped",
         meaning="Slots below the window stay, and take space.",
+        incident="",
         begins="The task that drops old slots fails",
         advice="The reason names the segment, block or object. Repair it, or fix the object store."
         " The next run then continues automatically.",

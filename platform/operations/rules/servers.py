@@ -93,6 +93,7 @@ RULES = (
         title="The disk is nearly full",
         meaning="When the disk is full, PostgreSQL and Valkey stop writing: nothing new is stored"
         " or accepted.",
+        incident="Storage is nearly full. If it fills up, new data is not stored or accepted.",
         begins=f"Less than {DISK_SHARE:.0%} and less than {size_of(DISK_FREE)} are free for"
         " the run directory, or for PostgreSQL by DATABASE_DISK_BYTES",
         advice="Free some space, or keep fewer slots (LEDGER_RETENTION_SLOTS,"
@@ -109,6 +110,7 @@ RULES = (
         calm=60,
         title="Valkey is nearly full",
         meaning="When its memory is full, Valkey refuses writes: limits, queues and landing stop.",
+        incident="",
         begins=f"Valkey uses {REDIS_SHARE:.0%} of its maxmemory or more",
         advice="Check the queues for waiting work. Without a lander they grow.",
         check=_redis_memory,
@@ -123,6 +125,7 @@ RULES = (
         calm=10,
         title="Valkey is down",
         meaning="Limits, queues and landing do not work.",
+        incident="Calls may be refused, and transactions are not accepted.",
         begins="Valkey does not answer, or cannot write",
         advice="If the disk is full, free some space. The supervisor restarts its own Valkey; with"
         " REDIS_URL, check that server.",
@@ -139,6 +142,7 @@ RULES = (
         title="PostgreSQL is down",
         meaning="Nothing new is stored: slots and fates wait. Submissions are accepted into Valkey,"
         " and sent. This alarm is mailed and posted at once, and stored later.",
+        incident="Stored data may not be readable, and fates stay open.",
         begins="PostgreSQL does not answer, or cannot write",
         advice="If its disk is full, free some space. If it is read-only, allow writes again."
         " Everything then continues automatically. The supervisor restarts its own PostgreSQL; with"
@@ -154,6 +158,7 @@ RULES = (
         calm=60,
         title="PostgreSQL is slow",
         meaning="Calls that read stored data are slow.",
+        incident="Calls that read stored data are slow.",
         begins=f"An empty query takes more than {SLOW_MILLISECONDS:.0f} ms",
         advice="Check the load and disk of the machine, and pg_stat_activity for long queries.",
         check=_database_slow,
@@ -167,6 +172,7 @@ RULES = (
         calm=0,
         title="A webhook fails",
         meaning="Its events wait: a delivery is retried for 33 hours.",
+        incident="",
         begins="The newest delivery to a webhook of staff or of a customer failed",
         advice="Its deliveries show the responses. Deliver one again once the receiver is fixed.",
         check=_webhook_failing,
@@ -179,6 +185,7 @@ RULES = (
         calm=30,
         title="Deliveries are late",
         meaning="Mails and webhooks, including alarms, arrive late.",
+        incident="Notifications by mail and webhook arrive late.",
         begins=f"A delivery is overdue by more than {duration(LATE)}",
         advice="The worker process delivers them: check that it runs.",
         check=_deliveries_late,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
@@ -11,7 +12,7 @@ from alerts.services.events import publish
 from operations import store
 from operations.models import Alarm
 from operations.readings.present import Readings
-from operations.rules.rule import Finding, Rule
+from operations.rules.rule import CATALOGUE, Finding, Rule
 from operations.rules.table import BY_NAME, RULES
 from staff.formatting import duration
 
@@ -108,6 +109,12 @@ def acknowledge(alarm_id: int, *, user_id: int | None, now: datetime) -> bool:
     return waiting.update(acknowledged_at=now, acknowledged_by=user_id) == 1
 
 
+def runbook_url(name: str) -> str:
+    """The public address of the rule's paragraph in the docs; of their page for an unknown rule."""
+    rule = BY_NAME.get(name)
+    return f"{settings.PUBLIC_URL}{CATALOGUE if rule is None else rule.paragraph}"
+
+
 def open_alarms() -> list[Alarm]:
     """Critical ones first, then the oldest."""
     found = store.open_alarms().select_related("acknowledged_by")
@@ -180,6 +187,7 @@ def _publish(kind: str, alarm: Alarm, text: str, storage: AlarmStorage, now: dat
         "subject": alarm.subject,
         "severity": alarm.severity,
         "since": alarm.began_at.isoformat(),
+        "runbookUrl": runbook_url(alarm.name),
     }
     about = f"{title}: {alarm.subject}" if alarm.subject else title
     storage.publish(kind, alarm, about=about, text=text, data=data, now=now)

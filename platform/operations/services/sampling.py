@@ -1,4 +1,6 @@
-"""Samples: readings of every 15 s for two hours, then their means of 5 minutes for 30 days."""
+"""Samples: readings of every 15 s for two hours, then their means of 5 minutes for 30 days, and
+those of a day for 90 days.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,20 +13,26 @@ from operations.readings.calls import call_totals, totals_to_keep
 from operations.readings.present import MOMENT_SECONDS, STOOD_IN, Readings, slots_stored
 from operations.readings.tips import KEPT_SUMS
 from operations.rules.processes import fullest_queue
+from operations.status.states import sampled_states
 
 MEAN_SECONDS = 300
+DAY_SECONDS = 86_400
 PERCENTILES = ("p50", "p95", "p99")
 MOMENTS_KEPT = timedelta(hours=2)
 MEANS_KEPT = timedelta(days=30)
+DAYS_KEPT = timedelta(days=90)
+# The total of a mean: how many samples it was made of.
+STEPS = "steps"
 
 _ORIGIN = datetime(2000, 1, 1, tzinfo=UTC)
 _ROLL_UP = """
 INSERT INTO operations_sample (at, resolution, values, totals)
-SELECT bin, %(mean)s, jsonb_object_agg(key, value), '{}'
+SELECT bin, %(mean)s, jsonb_object_agg(key, value), jsonb_build_object(%(steps)s, max(steps))
 FROM (
-  SELECT date_bin(%(step)s, at, %(origin)s) AS bin, key, avg(each.value::float8) AS value
+  SELECT date_bin(%(step)s, at, %(origin)s) AS bin, key, avg(each.value::float8) AS value,
+    count(*) AS steps
   FROM operations_sample, jsonb_each_text(values) AS each(key, value)
-  WHERE resolution = %(moment)s AND at < date_bin(%(step)s, %(now)s, %(origin)s) AND at >= %(from)s
+  WHERE resolution = %(shorter)s AND at < date_bin(%(step)s, %(now)s, %(origin)s) AND at >= %(from)s
   GROUP BY 1, 2
 ) AS means GROUP BY bin ON CONFLICT DO NOTHING
 """
@@ -34,7 +42,7 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
     """Keeps the readings for this step of time; False if another process has. `stands_in`: a web
     process does it in the worker's place, and leaves the step to the worker when that is back.
     """
-    for resolution in (MOMENT_SECONDS, MEAN_SECONDS):
+    for resolution in (MOMENT_SECONDS, MEAN_SECONDS, DAY_SECONDS):
         store.delete_samples_ahead(resolution, of=now)
     sample = Sample(
         at=step_of(now, MOMENT_SECONDS),
@@ -46,25 +54,36 @@ def store_sample(readings: Readings, *, now: datetime, stands_in: bool) -> bool:
 
 
 def roll_up(*, now: datetime) -> None:
-    """Stores the means of each step of 5 minutes that is over, and deletes old samples. Safe to
-    repeat: existing means stay.
+    """Stores the means of each step of 5 minutes and of each day of UTC that is over, and deletes
+    old samples. Safe to repeat: existing means stay.
     """
-    newest = store.newest_sample(MEAN_SECONDS, now=now)
-    first = now - MOMENTS_KEPT
+    _roll_up(MOMENT_SECONDS, MEAN_SECONDS, kept=MOMENTS_KEPT, now=now)
+    _roll_up(MEAN_SECONDS, DAY_SECONDS, kept=MEANS_KEPT, now=now)
+    for resolution, kept in (
+        (MOMENT_SECONDS, MOMENTS_KEPT),
+        (MEAN_SECONDS, MEANS_KEPT),
+        (DAY_SECONDS, DAYS_KEPT),
+    ):
+        store.delete_samples(resolution, before=now - kept)
+
+
+def _roll_up(shorter: int, mean: int, *, kept: timedelta, now: datetime) -> None:
+    """The means of `mean` seconds of samples of `shorter` seconds, which are kept for so long."""
+    newest = store.newest_sample(mean, now=now)
+    first = now - kept
     if newest is not None:
-        first = max(first, newest.at + timedelta(seconds=MEAN_SECONDS))
+        first = max(first, newest.at + timedelta(seconds=mean))
     values: dict[str, Any] = {
-        "mean": MEAN_SECONDS,
-        "step": timedelta(seconds=MEAN_SECONDS),
+        "mean": mean,
+        "step": timedelta(seconds=mean),
         "origin": _ORIGIN,
-        "moment": MOMENT_SECONDS,
+        "shorter": shorter,
+        "steps": STEPS,
         "now": now,
-        "from": step_of(first, MEAN_SECONDS),
+        "from": step_of(first, mean),
     }
     with connection.cursor() as cursor:
         cursor.execute(_ROLL_UP, values)
-    for resolution, kept in ((MOMENT_SECONDS, MOMENTS_KEPT), (MEAN_SECONDS, MEANS_KEPT)):
-        store.delete_samples(resolution, before=now - kept)
 
 
 def step_of(moment: datetime, seconds: int) -> datetime:
@@ -104,6 +123,7 @@ def values_of(readings: Readings) -> dict[str, float]:
         found["redis_used_percent"] = _used(redis.used, redis.most)
         found["queued"] = sum(redis.queues.values())
         found["queue_percent"] = 100 * fullest_queue(readings)
+    found |= sampled_states(readings)
     if readings.processes is not None:
         found["processes_missing"] = sum(bool(each.trouble) for each in readings.processes)
     return {name: round(value, 4) for name, value in found.items() if value is not None}

@@ -30,7 +30,17 @@ from priority.models import Attempt
 from priority.submissions import State
 from rewind.explained.admin.explained import explained_of
 from staff.beginnings import beginning_in
-from staff.formatting import after, ago, badge, grouped, lamports, milliseconds, utc, with_sol
+from staff.formatting import (
+    after,
+    ago,
+    badge,
+    grouped,
+    lamports,
+    milliseconds,
+    moment,
+    utc,
+    with_sol,
+)
 from staff.parsing import id_in
 
 _A_PAGE = 50
@@ -141,7 +151,7 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
         "reason": found.reason,
         "slot": found.slot,
         "engine_ids": found.engine_ids,
-        "accepted": utc(_moment(found.accepted_at), seconds=True),
+        "accepted": moment(_at(found.accepted_at), seconds=True),
         "key": store.key_of_submission(member.customer_id, bytes(signatures[0])),
         "transactions": [_submission(each) for each in found.transactions],
         "replays": replays_of(member, signatures),
@@ -192,7 +202,7 @@ def _steps(fate: Fate) -> list[tuple[str, str, str]]:
         ("Settled", fate.settled_at),
     ]
     return [
-        (text, after(at - fate.accepted_at), utc(_moment(at), seconds=True))
+        (text, after(at - fate.accepted_at), utc(_at(at), seconds=True))
         for text, at in steps
         if at is not None
     ]
@@ -204,9 +214,9 @@ def _attempt(each: FateAttempt, accepted_at: float) -> dict[str, Any]:
         "outcome": badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)]),
         "after": after(each.started_at - accepted_at),
         "took": milliseconds(each.latency_microseconds / 1e3),
-        "at": utc(_moment(each.started_at), seconds=True),
+        "at": utc(_at(each.started_at), seconds=True),
     }
 
 
-def _moment(seconds: float) -> datetime:
+def _at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)

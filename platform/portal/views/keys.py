@@ -40,7 +40,7 @@ from portal.views.pages import (
 )
 from staff import audit
 from staff.changes import between
-from staff.formatting import ago, grouped, utc
+from staff.formatting import ago, grouped, timed, utc
 from staff.sparklines import sparkline
 
 # Each makes rows that are never deleted.
@@ -177,7 +177,7 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "by_staff": key_rights.is_suspended_by_staff(found),
         "longest": ""
         if rights.expires_at is None
-        else f"It can be valid until {utc(rights.expires_at)} at most.",
+        else timed(f"It can be valid until {utc(rights.expires_at)} at most."),
     }
     return page(request, "portal/key.html", context)
 

@@ -18,7 +18,7 @@ from access.services import monthly_quotas
 from portal import formatting, store
 from portal.models import Member
 from portal.views.pages import for_members, page
-from staff.formatting import ago, grouped, utc, wait_of
+from staff.formatting import ago, grouped, moment, wait_of
 
 _SHOWN = 100
 _NAMES = {"requests": "Calls", "bundles": "Bundles", "tip_fetches": "Tip-address fetches"}
@@ -47,7 +47,7 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
         ],
         "cut": len(keys) > _SHOWN,
         "resets": ago(month_of(now)[1], now),
-        "resets_at": utc(month_of(now)[1]),
+        "resets_at": moment(month_of(now)[1]),
     }
     return page(request, "portal/limits.html", context)
 

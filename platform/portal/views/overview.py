@@ -21,7 +21,7 @@ from portal.models import Member
 from portal.views.pages import for_members, page
 from priority.reports.services import key_states
 from priority.submissions import State
-from staff.formatting import ago, grouped, utc
+from staff.formatting import ago, grouped
 
 _REASONS = 6
 _NAMED = 5
@@ -85,7 +85,6 @@ def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
         "used": grouped(counted.get(customer, 0)),
         "has_limits": has_limits,
         "resets": ago(end, now),
-        "resets_at": utc(end),
         "keys": [
             {
                 "key": named[each.key_id],

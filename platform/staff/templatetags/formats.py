@@ -23,6 +23,7 @@ for _filter in (
         formatting.plain,
         formatting.coded,
     ),
+    *(formatting.moment, formatting.timed),
 ):
     register.filter(_filter.__name__, _filter)
 register.filter(states.state_badge)
@@ -34,6 +35,18 @@ register.simple_tag(formatting.link, name="page_link")
 def ago(at: datetime | None, never: str = "never") -> SafeString | str:
     """How long ago, or how long until; `never` for None."""
     return formatting.ago(at, never=never)
+
+
+@register.filter
+def exact(at: datetime) -> SafeString:
+    """2026-01-31 14:05:09 UTC"""
+    return formatting.moment(at, seconds=True)
+
+
+@register.filter
+def utc(at: datetime) -> str:
+    """The same as plain text, for a hint."""
+    return formatting.utc(at, seconds=True)
 
 
 @register.filter

@@ -16,7 +16,7 @@ from priority.models import Bundle, Submission
 from rewind.explained.admin.explained import explained_of
 from rewind.replay.admin.replay_pages import replays_of
 from staff.columns import column
-from staff.formatting import ago, coded, grouped, in_full, shortened, utc
+from staff.formatting import ago, coded, grouped, in_full, moment, shortened
 from staff.read_only import LongListAdmin
 
 
@@ -85,9 +85,9 @@ class BundleAdmin(LongListAdmin):
         return format_html_join("", "<div>{}: {}</div>", ids) or "none accepted it yet"
 
     came = column("accepted", lambda row: ago(row.accepted_at))
-    accepted = column("accepted", lambda row: utc(row.accepted_at, seconds=True))
+    accepted = column("accepted", lambda row: moment(row.accepted_at, seconds=True))
 
     @admin.display(description="settled")
     def settled(self, bundle: Bundle) -> str:
         at = bundle.settled_at
-        return "not yet" if at is None else utc(at, seconds=True)
+        return "not yet" if at is None else moment(at, seconds=True)

@@ -30,7 +30,18 @@ from priority.models import Submission
 from priority.reports.admin.comparing import compare_page
 from priority.reports.admin.landing import landing_page
 from staff.columns import column
-from staff.formatting import after, ago, counted, grouped, in_full, lamports, link, shortened, utc
+from staff.formatting import (
+    after,
+    ago,
+    counted,
+    grouped,
+    in_full,
+    lamports,
+    link,
+    shortened,
+    timed,
+    utc,
+)
 from staff.own_pages import OwnPage, PagesAdmin
 from staff.read_only import LongListAdmin
 from tipping.services.expiries import expiry_of
@@ -134,9 +145,9 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
     came = column("accepted", lambda row: ago(row.accepted_at), "accepted_at")
 
     @admin.display(description="accepted")
-    def accepted(self, row: Submission) -> str:
+    def accepted(self, row: Submission) -> SafeString:
         slot = "" if row.accepted_slot is None else f", slot {row.accepted_slot}"
-        return utc(row.accepted_at, seconds=True) + slot
+        return timed(utc(row.accepted_at, seconds=True) + slot)
 
     sent = column("sent first", lambda row: _after(row.sent_at, row.accepted_at))
     seen = column("seen in a block", lambda row: _after(row.seen_at, row.accepted_at))
@@ -156,4 +167,4 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
 def _after(at: datetime | None, start: datetime) -> str:
     if at is None:
         return "not yet"
-    return f"{utc(at, seconds=True)}, {after((at - start).total_seconds())}"
+    return timed(f"{utc(at, seconds=True)}, {after((at - start).total_seconds())}")

@@ -17,6 +17,8 @@ class Alarm(Resource):
     id: int
     opened_at: datetime | None
     rule: str
+    runbook_url: str
+    """the paragraph of the docs on the rule: when it opens, and what to do"""
     severity: Literal["critical", "warning"] | str
     """
     * `critical` - Critical

@@ -2881,6 +2881,8 @@ export interface components {
             /** Format: date-time */
             readonly openedAt: string | null;
             rule: string;
+            /** @description the paragraph of the docs on the rule: when it opens, and what to do */
+            readonly runbookUrl: string;
             /**
              * @description * `critical` - Critical
              *     * `warning` - Warning

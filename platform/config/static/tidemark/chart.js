@@ -108,7 +108,9 @@
     const show = (step) => {
       at = step;
       const cells = [...rows[step].children].map((each) => each.textContent);
-      const words = [element("strong", { textContent: `${cells[0]} UTC` })];
+      const local = rows[step].querySelector(".tm-local")?.textContent ?? "";
+      const utc = cells[0].slice(0, cells[0].length - local.length);
+      const words = [element("strong", { textContent: `${utc} UTC${local}` })];
       const spoken = [];
       data.series.forEach((each, number) => {
         if (!shown[number]) return;

@@ -12,7 +12,7 @@ from rewind.replay.models import Replay
 from rewind.replay.services.replays.keeping import request_of, result_of
 from rewind.replay.services.replays.requests import AccountEdit, ReplayRequest
 from rewind.replay.services.replays.results import ReplayedTransaction, ReplayResult
-from staff.formatting import ago, badge, grouped, size_of, utc
+from staff.formatting import ago, badge, grouped, moment, size_of
 
 _LONGEST_SHOWN = 96
 
@@ -27,7 +27,7 @@ def result_context(replay: Replay, *, base: str) -> dict[str, Any]:
     many = len(result.transactions) > 1
     return {
         "replay": replay,
-        "made": utc(replay.made_at, seconds=True),
+        "made": moment(replay.made_at, seconds=True),
         "made_ago": ago(replay.made_at, timezone.now()),
         "place": _place(request, result),
         "apart": _apart(result) if many and request.slot is None else "",

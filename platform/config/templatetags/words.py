@@ -1,19 +1,8 @@
-"""Moments and values in templates, said as the pages of the admin say them."""
-
-from datetime import datetime
+"""Values in templates, said as the pages of the admin say them."""
 
 from django import template
 
-from staff import formatting
-
 register = template.Library()
-register.filter("ago", formatting.ago)
-
-
-@register.filter
-def utc(at: datetime) -> str:
-    """2026-01-31 14:05:09 UTC"""
-    return formatting.utc(at, seconds=True)
 
 
 @register.filter
