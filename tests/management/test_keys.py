@@ -160,6 +160,21 @@ def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any],
     assert missing.status_code == 400
 
 
+def test_an_expiry_is_in_the_future(root: Root, token: Root, key: dict[str, Any], ada: Any) -> None:
+    from access.models import ApiKey
+
+    past = (timezone.now() - timedelta(minutes=1)).isoformat()
+    sent = {"customer": ada.pk, "tier": "basic", "name": "late", "expiresAt": past}
+    for api, body in ((root(), sent), (token(ada), {"name": "late", "expiresAt": past})):
+        refused = api.post("keys", body)
+        assert (refused.status_code, refused.data["error"]) == (409, "action_refused")
+        assert "the expiry is past" in refused.data["message"]
+    assert not ApiKey.objects.filter(name="late").exists() and verbs() == ["issued"]
+    ApiKey.objects.filter(pk=key["id"]).update(expires_at=past)
+    rotated = root().post(f"keys/{key['id']}/rotate", {})
+    assert rotated.status_code == 409 and "has expired" in rotated.data["message"]
+
+
 def test_a_rotation_overlaps(root: Root, client: Any, key: dict[str, Any]) -> None:
     api, path = root(), f"keys/{key['id']}"
     answer = api.post(f"{path}/rotate", {"overlapHours": 2})
