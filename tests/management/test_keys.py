@@ -78,13 +78,17 @@ def test_lists_are_paged_and_filtered(root: Root, ada: Any, eve: Any, basic: Any
     assert api.get("keys?state=revoked").data["results"] == []
     for query in (
         "customer=x",
+        "customer=1.5",
         f"customer={2**70}",
         "state=odd",
         "cursor=x",
         "cursor=cD14",
+        "custommer=1",
     ):
         answer = api.get(f"keys?{query}")
         assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), query
+    misspelled = api.get("tiers?nam=x").data["fields"]
+    assert misspelled == {"nam": ["Unknown parameter."]}
 
 
 def test_a_change_needs_the_version_that_it_changes(root: Root, key: dict[str, Any]) -> None:

@@ -2954,25 +2954,6 @@ export interface components {
             readonly tries: bigint;
             readonly webhook: bigint;
         };
-        /** @description An invited member; `link` sets the password, and is null if it is being mailed. */
-        ManagedInvited: {
-            /** Format: date-time */
-            readonly createdAt: string;
-            readonly customer: bigint;
-            readonly email: string;
-            readonly id: bigint;
-            link: string | null;
-            /**
-             * @description * `owner` - Owner
-             *     * `reader` - Reader
-             * @enum {string}
-             */
-            readonly role: "owner" | "reader";
-            /** Format: date-time */
-            signedInAt: string | null;
-            /** @description active, invited (without a password yet) or deactivated */
-            readonly state: string;
-        };
         /** @description A new API key with its secret, which no other response has. */
         ManagedIssuedKey: {
             /** @description calls that this key may make in a calendar month (UTC); empty is what its tier says */
@@ -3086,7 +3067,36 @@ export interface components {
             readonly createdAt: string;
             readonly customer: bigint;
             readonly email: string;
+            /**
+             * @description whether signing in takes a code of an authenticator app
+             * @default false
+             */
+            hasSecondFactor?: boolean;
             readonly id: bigint;
+            /**
+             * @description * `owner` - Owner
+             *     * `reader` - Reader
+             * @enum {string}
+             */
+            readonly role: "owner" | "reader";
+            /** Format: date-time */
+            signedInAt: string | null;
+            /** @description active, invited (without a password yet) or deactivated */
+            readonly state: string;
+        };
+        /** @description A member; `link` sets the password, once, and is null if it is being mailed. */
+        ManagedMemberWithLink: {
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly customer: bigint;
+            readonly email: string;
+            /**
+             * @description whether signing in takes a code of an authenticator app
+             * @default false
+             */
+            hasSecondFactor?: boolean;
+            readonly id: bigint;
+            link: string | null;
             /**
              * @description * `owner` - Owner
              *     * `reader` - Reader
@@ -3210,6 +3220,11 @@ export interface components {
             readonly transactionIndex: bigint | null;
             readonly tries: bigint;
         };
+        /** @description An address of a sweep, and the balance that it moves. */
+        ManagedSweptAddress: {
+            address: string;
+            readonly lamports: bigint;
+        };
         /** @description A class of service; a limit of null is none. */
         ManagedTier: {
             /** @description bundles that may come at once after a pause */
@@ -3326,6 +3341,63 @@ export interface components {
             readonly recordedAt: string;
             signature: string;
             readonly slot: bigint;
+        };
+        /** @description Tip addresses of one TTL class that are issued in one window and expire together. */
+        ManagedTipBatch: {
+            /** Format: date-time */
+            readonly balancesReadAt: string | null;
+            /** Format: date-time */
+            readonly closedAt: string | null;
+            /** Format: date-time */
+            readonly expiresAt: string | null;
+            readonly id: bigint;
+            readonly number: bigint;
+            /** Format: date-time */
+            readonly openedAt: string | null;
+            /** Format: date-time */
+            readonly preparedAt: string;
+            readonly size: bigint;
+            /**
+             * @description * `prepared` - Prepared
+             *     * `open` - Open
+             *     * `closed` - Closed
+             * @default prepared
+             * @enum {string}
+             */
+            readonly state: "prepared" | "open" | "closed";
+            readonly sweepNote: string;
+            /** Format: date-time */
+            readonly sweptAt: string | null;
+            readonly ttlClass: bigint;
+            /** TTL seconds */
+            readonly ttlSeconds: bigint;
+            /** Format: date-time */
+            readonly windowEndsAt: string | null;
+        };
+        /** @description One transaction that moves the balances of tip addresses to the treasury. */
+        ManagedTipSweep: {
+            addresses: components["schemas"]["ManagedSweptAddress"][];
+            /** @description lamports of it that the network takes */
+            readonly fee: bigint;
+            readonly id: bigint;
+            /** @description what the addresses held */
+            readonly lamports: bigint;
+            /** Format: date-time */
+            readonly plannedAt: string;
+            readonly reason: string;
+            /** Format: date-time */
+            readonly settledAt: string | null;
+            signature: string;
+            readonly slot: bigint | null;
+            /**
+             * @description * `planned` - Planned
+             *     * `landed` - Landed
+             *     * `failed` - Failed
+             *     * `expired` - Expired
+             * @enum {string}
+             */
+            readonly state: "planned" | "landed" | "failed" | "expired";
+            treasury: string;
         };
         /** @description How long tip addresses live, and how many are prepared. */
         ManagedTtlClass: {
@@ -3631,6 +3703,19 @@ export interface components {
             previous?: string | null;
             results: components["schemas"]["ManagedTier"][];
         };
+        PaginatedManagedTipBatchList: {
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cD00ODY%3D"
+             */
+            next?: string | null;
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cj0xJnA9NDg3
+             */
+            previous?: string | null;
+            results: components["schemas"]["ManagedTipBatch"][];
+        };
         PaginatedManagedTipList: {
             /**
              * Format: uri
@@ -3643,6 +3728,19 @@ export interface components {
              */
             previous?: string | null;
             results: components["schemas"]["ManagedTip"][];
+        };
+        PaginatedManagedTipSweepList: {
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cD00ODY%3D"
+             */
+            next?: string | null;
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cj0xJnA9NDg3
+             */
+            previous?: string | null;
+            results: components["schemas"]["ManagedTipSweep"][];
         };
         PaginatedManagedTtlClassList: {
             /**
@@ -4094,13 +4192,13 @@ export type ManagedCoverage = components['schemas']['ManagedCoverage'];
 export type ManagedCustomer = components['schemas']['ManagedCustomer'];
 export type ManagedCustomerBody = components['schemas']['ManagedCustomerBody'];
 export type ManagedDelivery = components['schemas']['ManagedDelivery'];
-export type ManagedInvited = components['schemas']['ManagedInvited'];
 export type ManagedIssuedKey = components['schemas']['ManagedIssuedKey'];
 export type ManagedKey = components['schemas']['ManagedKey'];
 export type ManagedKeyCalls = components['schemas']['ManagedKeyCalls'];
 export type ManagedLedgerGap = components['schemas']['ManagedLedgerGap'];
 export type ManagedLongerOverlap = components['schemas']['ManagedLongerOverlap'];
 export type ManagedMember = components['schemas']['ManagedMember'];
+export type ManagedMemberWithLink = components['schemas']['ManagedMemberWithLink'];
 export type ManagedMethod = components['schemas']['ManagedMethod'];
 export type ManagedNewKey = components['schemas']['ManagedNewKey'];
 export type ManagedNewMember = components['schemas']['ManagedNewMember'];
@@ -4108,9 +4206,12 @@ export type ManagedNewWebhook = components['schemas']['ManagedNewWebhook'];
 export type ManagedOverlap = components['schemas']['ManagedOverlap'];
 export type ManagedStep = components['schemas']['ManagedStep'];
 export type ManagedSubmission = components['schemas']['ManagedSubmission'];
+export type ManagedSweptAddress = components['schemas']['ManagedSweptAddress'];
 export type ManagedTier = components['schemas']['ManagedTier'];
 export type ManagedTierBody = components['schemas']['ManagedTierBody'];
 export type ManagedTip = components['schemas']['ManagedTip'];
+export type ManagedTipBatch = components['schemas']['ManagedTipBatch'];
+export type ManagedTipSweep = components['schemas']['ManagedTipSweep'];
 export type ManagedTtlClass = components['schemas']['ManagedTtlClass'];
 export type ManagedTtlClassBody = components['schemas']['ManagedTtlClassBody'];
 export type ManagedUpstream = components['schemas']['ManagedUpstream'];
@@ -4130,7 +4231,9 @@ export type PaginatedManagedLedgerGapList = components['schemas']['PaginatedMana
 export type PaginatedManagedMemberList = components['schemas']['PaginatedManagedMemberList'];
 export type PaginatedManagedSubmissionList = components['schemas']['PaginatedManagedSubmissionList'];
 export type PaginatedManagedTierList = components['schemas']['PaginatedManagedTierList'];
+export type PaginatedManagedTipBatchList = components['schemas']['PaginatedManagedTipBatchList'];
 export type PaginatedManagedTipList = components['schemas']['PaginatedManagedTipList'];
+export type PaginatedManagedTipSweepList = components['schemas']['PaginatedManagedTipSweepList'];
 export type PaginatedManagedTtlClassList = components['schemas']['PaginatedManagedTtlClassList'];
 export type PaginatedManagedUpstreamList = components['schemas']['PaginatedManagedUpstreamList'];
 export type PaginatedManagedWebhookList = components['schemas']['PaginatedManagedWebhookList'];
