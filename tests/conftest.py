@@ -379,14 +379,21 @@ def tier(db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def issue(tier: Callable[..., Any]) -> Callable[..., Any]:
-    """`issue(requests_per_second=10, scopes=[…])`: a new key, of a tier with these limits."""
+    """`issue(requests_per_second=10, scopes=[…])`: a new key, of a tier with these limits; with a
+    past `expires_at`, one that has expired since it was issued.
+    """
     from access import store
+    from access.models import ApiKey
     from access.services import keys
 
     def make(**options: Any) -> keys.IssuedKey:
         limits = {k: options.pop(k) for k in list(options) if k.endswith(("_second", "_burst"))}
         chosen = options.pop("tier", None) or tier(**limits)
-        owner = store.customer_by_name("Ada")
-        return keys.issue_key(owner, tier=chosen, name="test", **options)
+        owner, end = store.customer_by_name("Ada"), options.pop("expires_at", None)
+        issued = keys.issue_key(owner, tier=chosen, name="test", **options)
+        if end is not None:
+            ApiKey.objects.filter(pk=issued.key.pk).update(expires_at=end)
+            issued.key.expires_at = end
+        return issued
 
     return make

@@ -42,7 +42,7 @@ _TOGETHER = {
                 "guides",
                 "newcomer",
             ),
-            *("every_write", "shown_answers"),
+            *("every_write", "shown_answers", "tidemark_typescript"),
         )
     ],
     # With those that start whole services, too: no more than two workers have one at a time.

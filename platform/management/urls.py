@@ -15,7 +15,7 @@ from management.views.operating import (
     Submissions,
 )
 from management.views.tiers import Tiers
-from management.views.tips import Tips, TtlClasses
+from management.views.tips import TipBatches, Tips, TipSweeps, TtlClasses
 from management.views.upstreams import Upstreams
 from management.views.usage import Usage
 from management.views.webhooks import Deliveries, Webhooks
@@ -35,6 +35,8 @@ for _prefix, _view in (
     ("members", Members),
     ("submissions", Submissions),
     ("tiers", Tiers),
+    ("tip-batches", TipBatches),
+    ("tip-sweeps", TipSweeps),
     ("tips", Tips),
     ("ttl-classes", TtlClasses),
     ("upstreams", Upstreams),

@@ -29,6 +29,7 @@ from .sources import (
     made_block,
     modern_block,
 )
+from .typescript_client import Samples, compiled, compiled_samples
 
 NPM = Path(__file__).resolve().parent / "npm"
 Node = Callable[..., str]
@@ -145,6 +146,19 @@ def node(request: pytest.FixtureRequest) -> Node:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def typescript(request: pytest.FixtureRequest) -> Path:
+    """The folder of our TypeScript client, compiled, beside its packages."""
+    assert request.config.cache is not None
+    return compiled(request.config.cache)
+
+
+@pytest.fixture(scope="session")
+def samples(typescript: Path) -> Samples:
+    """The pages' TypeScript, which passes `tsc --strict`."""
+    return compiled_samples(typescript)
 
 
 def _installed(cache: pytest.Cache) -> Path:

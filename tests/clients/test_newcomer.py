@@ -66,7 +66,7 @@ def test_from_the_front_page_to_a_landed_transaction(visitor: Watched, followed:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/docs/guides/first-transaction/"))
-    code = page.locator(".tabs .tab", has_text="asyncio.run")
+    code = page.locator(".tabs .tab", has_text="from tidemark import Tidemark")
     code.locator("button").click()
     text = page.evaluate("navigator.clipboard.readText()")
     signature = run(followed, sys.executable, "-c", text, KEY=secret).strip()

@@ -25,11 +25,16 @@ def test_its_own_tests_pass(followed: Service, root_key: str, file: Path) -> Non
 
 
 def test_its_readme_lands_reads_the_past_and_issues_keys(followed: Service, root_key: str) -> None:
-    land, past, keys = (snippet("python", followed, number, file=README) for number in range(3))
-    signature = run(followed, str(PYTHON), "-c", land).strip()
-    until(lambda: _is_stored(followed, signature), "the transaction stored")
-    account, *writes = run(followed, str(PYTHON), "-c", past, SIGNATURE=signature).splitlines()
+    readme_runs(str(PYTHON), followed, root_key)
+
+
+def readme_runs(python: str, service: Service, root_key: str) -> None:
+    """Runs the README's code as it is, with this interpreter."""
+    land, past, keys = (snippet("python", service, number, file=README) for number in range(3))
+    signature = run(service, python, "-c", land).strip()
+    until(lambda: _is_stored(service, signature), "the transaction stored")
+    account, *writes = run(service, python, "-c", past, SIGNATURE=signature).splitlines()
     assert account.split()[1] == "1000000000"
     assert writes[0].split()[2] == signature
-    secret, names = run(followed, str(PYTHON), "-c", keys, TIDEMARK_ROOT_KEY=root_key).splitlines()
+    secret, names = run(service, python, "-c", keys, TIDEMARK_ROOT_KEY=root_key).splitlines()
     assert secret.startswith("tmk_") and names == "['trading', 'trading']"

@@ -78,13 +78,17 @@ def test_lists_are_paged_and_filtered(root: Root, ada: Any, eve: Any, basic: Any
     assert api.get("keys?state=revoked").data["results"] == []
     for query in (
         "customer=x",
+        "customer=1.5",
         f"customer={2**70}",
         "state=odd",
         "cursor=x",
         "cursor=cD14",
+        "custommer=1",
     ):
         answer = api.get(f"keys?{query}")
         assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), query
+    misspelled = api.get("tiers?nam=x").data["fields"]
+    assert misspelled == {"nam": ["Unknown parameter."]}
 
 
 def test_a_change_needs_the_version_that_it_changes(root: Root, key: dict[str, Any]) -> None:
@@ -158,6 +162,21 @@ def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any],
     missing = api.post("keys", {"name": "x"})
     assert missing.data["fields"].keys() == {"customer", "tier"}
     assert missing.status_code == 400
+
+
+def test_an_expiry_is_in_the_future(root: Root, token: Root, key: dict[str, Any], ada: Any) -> None:
+    from access.models import ApiKey
+
+    past = (timezone.now() - timedelta(minutes=1)).isoformat()
+    sent = {"customer": ada.pk, "tier": "basic", "name": "late", "expiresAt": past}
+    for api, body in ((root(), sent), (token(ada), {"name": "late", "expiresAt": past})):
+        refused = api.post("keys", body)
+        assert (refused.status_code, refused.data["error"]) == (409, "action_refused")
+        assert "the expiry is past" in refused.data["message"]
+    assert not ApiKey.objects.filter(name="late").exists() and verbs() == ["issued"]
+    ApiKey.objects.filter(pk=key["id"]).update(expires_at=past)
+    rotated = root().post(f"keys/{key['id']}/rotate", {})
+    assert rotated.status_code == 409 and "has expired" in rotated.data["message"]
 
 
 def test_a_rotation_overlaps(root: Root, client: Any, key: dict[str, Any]) -> None:

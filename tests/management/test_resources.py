@@ -85,6 +85,48 @@ def test_members_are_invited_changed_and_removed(
     ]
 
 
+def test_a_members_way_to_sign_in_is_reset(
+    root: Root, token: Root, member: Callable[..., Any], ada: Any, settings: Any
+) -> None:
+    from django.test import Client
+
+    from portal.services import members
+    from staff import second_factor
+    from staff.models import App
+
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    staff, owner = root(), member(ada)
+    own, path = token(ada, member=owner), f"members/{owner.pk}"
+    for call in ("password-link", "second-factor/reset", "sign-out"):
+        refused = own.post(f"{path}/{call}")
+        assert refused.status_code == 409 and "Only the operator" in refused.data["message"]
+    invited = staff.post(f"{path}/password-link")
+    assert invited.status_code == 409 and "no password yet" in invited.data["message"]
+    members.choose_password(owner.user, "a long enough password")
+    made = staff.post(f"{path}/password-link")
+    assert made.status_code == 200 and made.data["state"] == "active"
+    assert Client().get("/" + made.data["link"].split("/", 3)[3]).status_code == 200
+
+    assert staff.post(f"{path}/second-factor/reset").status_code == 409, "there is none"
+    App.new(owner.user, confirmed=True)
+    second_factor.renew_recovery_codes(owner.user)
+    assert staff.get(path).data["hasSecondFactor"] is True
+    reset = staff.post(f"{path}/second-factor/reset")
+    assert reset.status_code == 200 and reset.data["hasSecondFactor"] is False
+    assert not second_factor.has_device(owner.user)
+    assert second_factor.recovery_codes_left(owner.user) == 0
+
+    browser = Client()
+    browser.login(username=owner.user.username, password="a long enough password")
+    assert browser.get("/portal/").status_code == 200
+    assert staff.post(f"{path}/sign-out").status_code == 200
+    assert browser.get("/portal/").status_code == 302
+    assert [verb for verb, _subject in entries()] == [
+        *("made a password link", "reset the second factor", "signed in"),
+        "signed out everywhere",
+    ]
+
+
 @pytest.fixture
 def used(root: Root, tier: Callable[..., Any], ada: Any, eve: Any) -> dict[str, int]:
     """A key of each, with calls in this hour: {name of the customer: id of the key}."""
@@ -167,6 +209,40 @@ def test_ttl_classes_and_tips(root: Root) -> None:
     assert api.post(f"{path}/sweep").status_code == 409, "nothing has expired"
     assert api.delete(f"ttl-classes/{first.data['id']}").status_code == 204
     assert api.get("tips?kind=tip").data["results"] == []
+
+
+def test_batches_and_sweeps_of_tips(root: Root) -> None:
+    from solders.pubkey import Pubkey
+    from solders.signature import Signature
+
+    from tipping.models import TipAddress, TipBatch, TipSweep, TtlClass
+
+    api, now = root(), timezone.now()
+    ttl_class = TtlClass.objects.first()
+    assert ttl_class is not None
+    at = {"opened_at": now, "window_ends_at": now, "expires_at": now, "prepared_at": now}
+    of = {"ttl_class": ttl_class, "ttl_seconds": ttl_class.ttl_seconds, "size": 16}
+    closed = TipBatch.objects.create(**at, **of, number=1, state="closed", swept_at=now)
+    prepared = TipBatch.objects.create(**of, number=2, prepared_at=now)
+    listed = api.get(f"tip-batches?ttlClass={ttl_class.pk}&swept=true").data["results"]
+    assert [each["number"] for each in listed] == [1]
+    path = f"tip-batches/{closed.pk}"
+    assert api.post(f"{path}/sweep").data["sweptAt"] is None
+    assert api.get("tip-batches?swept=true").data["results"] == []
+    refused = api.post(f"tip-batches/{prepared.pk}/sweep")
+    assert refused.status_code == 409 and "only closed ones" in refused.data["message"]
+
+    address = TipAddress.objects.create(pubkey=Pubkey.new_unique(), batch=closed, position=0)
+    sweep = TipSweep.objects.create(
+        **{"signature": Signature.new_unique(), "treasury": Pubkey.new_unique(), "wire": b"x"},
+        **{"lamports": 7_000_000, "fee": 5_000, "planned_at": now},
+    )
+    sweep.parts.create(address=address, lamports=7_000_000)
+    (found,) = api.get("tip-sweeps?state=planned").data["results"]
+    assert found == api.get(f"tip-sweeps/{sweep.pk}").data
+    assert (found["signature"], found["treasury"]) == (str(sweep.signature), str(sweep.treasury))
+    assert found["addresses"] == [{"address": str(address.pubkey), "lamports": 7_000_000}]
+    assert [verb for verb, _ in entries()] == ["ordered the sweep of"]
 
 
 def test_an_upstreams_life(root: Root, tier: Callable[..., Any]) -> None:
@@ -277,6 +353,7 @@ def test_the_audit_log_is_read_and_whole(root: Root) -> None:
     api.change(f"customers/{made['id']}", {"name": "Eve"})
     found = api.get("audit?verb=changed&subjectType=access.customer").data["results"]
     assert [each["changes"] for each in found] == [{"name": ["Ada", "Eve"]}]
+    assert api.get("audit?subjectType=access.tier").data["results"] == []
     assert found[0]["who"].startswith("root key robot (tmr_") and len(found[0]["digest"]) == 64
     since = (timezone.now() + timedelta(hours=1)).isoformat().replace("+", "%2B")
     assert api.get(f"audit?since={since}").data["results"] == []

@@ -2,7 +2,11 @@
 
 import random
 import socket
+import time
 import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -43,12 +47,50 @@ def test_a_text_that_is_not_a_key_is_refused(url: str) -> None:
     assert refused.value.status == 401
 
 
-def test_a_service_that_is_away_is_unreachable() -> None:
+def test_a_service_that_never_responded_is_not_tried_again() -> None:
+    began = time.monotonic()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with Tidemark(address, retry_seconds=0.5) as client, pytest.raises(Unreachable):
+        with Tidemark(address) as client, pytest.raises(Unreachable) as failed:
             client.node.whoami()
+    assert str(failed.value).startswith(f"no connection to {address}: ")
+    with Tidemark("http://nothing.invalid") as client, pytest.raises(Unreachable):
+        client.node.whoami()
+    assert time.monotonic() - began < 10  # 30 is for how long other calls are repeated
+
+
+class _Slot(BaseHTTPRequestHandler):
+    """Responds to every call with 7, and ends the connection."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"jsonrpc": "2.0", "id": 1, "result": 7}')
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+def test_a_service_that_responded_before_is_tried_again() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Slot) as server, ThreadPoolExecutor() as pool:
+        port = server.server_address[1]
+        client = pool.submit(_two_slots, f"http://127.0.0.1:{port}", server.server_close)
+        server.handle_request()
+        while server.fileno() != -1:
+            time.sleep(0.01)
+        time.sleep(0.5)  # a second call finds no server
+        with HTTPServer(("127.0.0.1", port), _Slot) as again:
+            again.handle_request()
+        assert client.result() == (7, 7)
+
+
+def _two_slots(url: str, between: Callable[[], None]) -> tuple[int, int]:
+    with Tidemark(url) as tidemark:
+        first = tidemark.call("getSlot")
+        between()
+        return first, tidemark.call("getSlot")
 
 
 def test_a_url_without_a_scheme_is_refused_at_once() -> None:

@@ -48,5 +48,8 @@ def test_the_command_says_what_is_wrong(url: str, root_key: str, customer: Custo
     assert refused.returncode == 1 and "tier: Object with name=none" in refused.stderr
     wrong = tidemark(url, "keys", "get", "first", **key)
     assert wrong.returncode == 2 and "valid integer" in wrong.stderr
+    away = tidemark("http://127.0.0.1:1", "keys", **key)
+    assert away.returncode == 1 and len(away.stderr.splitlines()) == 2
+    assert away.stderr.startswith("tidemark: no connection to http://127.0.0.1:1: ")
     empty = tidemark(url, "keys", TIDEMARK_ROOT_KEY="", TIDEMARK_ROOT_KEY_FILE="")
     assert empty.returncode == 1 and "set TIDEMARK_ROOT_KEY" in empty.stderr

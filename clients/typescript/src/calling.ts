@@ -12,7 +12,7 @@ export interface CallOptions {
   /** for each request; 30 by default */
   readonly timeoutSeconds?: number;
   /** for how long a call is repeated after 429, 502, 503, 504 and broken connections: 30 by default,
-   * 0 for never */
+   * 0 for never. A service that has never responded is not tried again */
   readonly retrySeconds?: number;
 }
 
@@ -57,6 +57,7 @@ export class Caller {
   readonly url: string;
   readonly timeoutSeconds: number;
   private readonly retrySeconds: number;
+  private hasResponded = false;
 
   constructor(
     url: string,
@@ -134,16 +135,20 @@ export class Caller {
       let failure: unknown;
       try {
         answer = await this.exchange(request);
+        this.hasResponded = true;
         if (!REFUSED_FOR_NOW.includes(answer.response.status)) return answer;
       } catch (error) {
         request.signal?.throwIfAborted();
         failure = error;
       }
       const pause = pauseBefore(attempt, answer?.response);
-      const isFinal = !answer && !request.isRepeatable && !NOT_SENT.includes(codeOf(failure));
-      if (isFinal || (Date.now() - began) / 1_000 + pause > this.retrySeconds) {
+      // Without a connection nothing was sent.
+      const isSent = !NOT_SENT.includes(codeOf(failure));
+      const mayRepeat = answer || (this.hasResponded && (request.isRepeatable || !isSent));
+      if (!mayRepeat || (Date.now() - began) / 1_000 + pause > this.retrySeconds) {
         if (answer) return answer;
-        throw new Unreachable(`${request.verb} ${request.path}: ${String(failure)}`, { cause: failure });
+        const what = isSent ? "no response from" : "no connection to";
+        throw new Unreachable(`${what} ${this.url}: ${meaningOf(failure)}`, { cause: failure });
       }
       await sleep(pause, request.signal);
     }
@@ -208,7 +213,14 @@ function pauseBefore(attempt: number, response?: Response): number {
   return asked + (0.5 + Math.random() / 2) * Math.min(0.25 * 2 ** attempt, LONGEST_PAUSE_SECONDS);
 }
 
+/** Of a failed fetch, whose own message says nothing. */
 function codeOf(failure: unknown): string {
   const cause = failure instanceof Error ? failure.cause : undefined;
-  return isRecord(cause) || cause instanceof Error ? String((cause as { code?: unknown }).code) : "";
+  return isRecord(cause) ? String(cause.code) : "";
+}
+
+function meaningOf(failure: unknown): string {
+  const cause = failure instanceof Error ? failure.cause : undefined;
+  const message = cause instanceof Error ? cause.message : "";
+  return message || codeOf(failure) || String(failure);
 }

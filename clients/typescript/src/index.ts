@@ -6,4 +6,4 @@ export * as errors from "./generated/errors.js";
 export { VERSION } from "./generated/facts.js";
 export type * as methods from "./generated/methods.js";
 export type * as types from "./generated/types.js";
-export { type Sendable, type TipOptions, Management, TIP_LAMPORTS, Tidemark } from "./tidemark.js";
+export { type Sendable, type SignOptions, type TipOptions, Management, TIP_LAMPORTS, Tidemark } from "./tidemark.js";

@@ -1,5 +1,6 @@
 // The client: the methods of every path, and what lands a transaction.
 import {
+  type AccountMeta,
   type Address,
   type Base64EncodedWireTransaction,
   type Instruction,
@@ -8,6 +9,7 @@ import {
   type SolanaRpcApi,
   type Transaction,
   type TransactionSigner,
+  type TransactionVersion,
   address,
   appendTransactionMessageInstructions,
   createJsonRpcApi,
@@ -17,6 +19,7 @@ import {
   getBase64EncodedWireTransaction,
   lamports,
   pipe,
+  setTransactionMessageConfig,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
@@ -43,6 +46,10 @@ import { sleep, within } from "./waiting.js";
 /** The smallest tip, by default of the service: 0.001 SOL. `TipTooSmall` has its own in `data`. */
 export const TIP_LAMPORTS = 1_000_000n;
 const POLL_SECONDS = 0.5;
+// What a transaction of another version has if it names no limits; one of version 1 would have none.
+const UNITS_OF_INSTRUCTION = 200_000;
+const MOST_UNITS = 1_400_000;
+const MOST_ACCOUNT_BYTES = 64 * 1_024 * 1_024;
 // How often the WebSocket is tried before only polling is left.
 const STREAM_ATTEMPTS = 3;
 
@@ -53,6 +60,13 @@ export interface TipOptions {
    * service's own choice */
   readonly ttl?: number;
   readonly signal?: AbortSignal;
+}
+
+/** The form of a transaction, beside its tip. */
+export interface SignOptions extends TipOptions {
+  /** 0 by default. Version 1 gets the limits that the others have by default: 200,000 units for each
+   * instruction, and 64 MiB of accounts */
+  readonly version?: TransactionVersion;
 }
 
 /** A transaction of kit, or its base64. */
@@ -100,7 +114,7 @@ export class Tidemark {
   async tipInstruction(
     payer: TransactionSigner,
     { lamports: amount = TIP_LAMPORTS, ttl, signal }: TipOptions = {},
-  ): Promise<Instruction> {
+  ): Promise<Instruction<string, readonly AccountMeta[]>> {
     const query = { count: 1, ...(ttl === undefined ? {} : { ttl }) };
     const { addresses } = await this.tips.fetchTipAddresses(query, signal);
     const destination = address(addresses[0] ?? "");
@@ -108,22 +122,24 @@ export class Tidemark {
   }
 
   /** A transaction of these instructions and a tip, with the newest blockhash, signed by the payer
-   * and all other signers in the instructions. */
+   * and all other signers in the instructions. For other limits or lookup tables, build the message
+   * with kit and `tipInstruction`. */
   async signWithTip(
     payer: TransactionSigner,
-    instructions: readonly Instruction[],
-    options: TipOptions = {},
+    instructions: readonly Instruction<string, readonly AccountMeta[]>[],
+    options: SignOptions = {},
   ): Promise<Transaction> {
     const sent = options.signal ? { abortSignal: options.signal } : {};
     const [tip, { value: blockhash }] = await Promise.all([
       this.tipInstruction(payer, options),
       this.rpc.getLatestBlockhash({ commitment: "confirmed" }).send(sent),
     ]);
+    const whole = [...instructions, tip];
     const message = pipe(
-      createTransactionMessage({ version: 0 }),
+      emptyMessage(options.version ?? 0, whole.length),
       (each) => setTransactionMessageFeePayerSigner(payer, each),
       (each) => setTransactionMessageLifetimeUsingBlockhash(blockhash, each),
-      (each) => appendTransactionMessageInstructions([...instructions, tip], each),
+      (each) => appendTransactionMessageInstructions(whole, each),
     );
     return signTransactionMessageWithSigners(message);
   }
@@ -264,6 +280,17 @@ export class Management extends Resources {
   constructor(url: string, key: string, options: CallOptions = {}) {
     super(new Caller(url, key, options));
   }
+}
+
+function emptyMessage(version: TransactionVersion, instructions: number) {
+  if (version !== 1) return createTransactionMessage({ version });
+  return setTransactionMessageConfig(
+    {
+      computeUnitLimit: Math.min(UNITS_OF_INSTRUCTION * instructions, MOST_UNITS),
+      loadedAccountsDataSizeLimit: MOST_ACCOUNT_BYTES,
+    },
+    createTransactionMessage({ version }),
+  );
 }
 
 interface Page<T> {

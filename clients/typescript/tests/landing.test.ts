@@ -7,12 +7,13 @@ import {
   createTransactionMessage,
   generateKeyPairSigner,
   getBase64EncodedWireTransaction,
+  getCompiledTransactionMessageDecoder,
   pipe,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from "@solana/kit";
-import { SYSTEM_PROGRAM_ADDRESS } from "@solana-program/system";
+import { SYSTEM_PROGRAM_ADDRESS, getTransferSolInstruction } from "@solana-program/system";
 import { DeadlinePassed, TIP_LAMPORTS, Tidemark, errors } from "tidemark";
 
 import { anyRank, collected, funded, management, signatureOf, signed, tidemark, unique, url } from "./service.js";
@@ -92,6 +93,17 @@ test("a transaction without a tip is refused with what is required", async () =>
     assert.ok(error.requestId);
     return true;
   });
+});
+
+test("a transaction of each version lands", async () => {
+  for (const version of ["legacy", 0, 1] as const) {
+    const transfer = getTransferSolInstruction({ source: payer, destination: payer.address, amount: 7n });
+    const transaction = await tidemark.signWithTip(payer, [transfer], { version });
+    const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
+    assert.equal(message.version, version);
+    const { state, err } = await tidemark.sendAndFollow(transaction, { until: "landed" });
+    assert.deepEqual([state, err], ["landed", null], `version ${version}`);
+  }
 });
 
 test("a tip goes to an address of the class that was chosen", async () => {

@@ -144,7 +144,7 @@ def issue_key(
     expires_at: datetime | None = None,
     rotated_from: ApiKey | None = None,
 ) -> IssuedKey:
-    """A new key. Raises UnknownScope, BadNetwork and BadMethod."""
+    """A new key. Raises UnknownScope, BadNetwork, BadMethod; ActionRefused for a past expiry."""
     require_scopes(scopes)
     new = key_text.new_key()
     key = store.create_key(
@@ -163,6 +163,8 @@ def issue_key(
         last_four=new.last_four,
         digest=new.digest,
     )
+    if expires_at is not None and expires_at <= key.created_at:
+        raise ActionRefused("the expiry is past: choose a later moment")
     key_changes.publish(key, KeyChange.ISSUED, now=key.created_at)
     return IssuedKey(key, new.secret)
 
@@ -185,7 +187,8 @@ def listed_networks(texts: Sequence[str]) -> list[str]:
 @transaction.atomic
 def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
     """A successor with the same rights, expiry and month. The old key works for the overlap (0: not
-    at all), and never past its own expiry. Raises KeyIsRevoked.
+    at all), and never past its own expiry. Raises KeyIsRevoked, and ActionRefused for a key that
+    has expired or was rotated before.
     """
     if overlap < timedelta(0):
         raise ActionRefused("an overlap cannot be negative")
@@ -194,6 +197,8 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
         raise KeyIsRevoked(f"{old} was revoked: issue a new key instead")
     if store.has_successor(old):
         raise ActionRefused(f"{old} was rotated before: rotate its successor")
+    if old.expires_at is not None and old.expires_at <= now:
+        raise ActionRefused(f"{old} has expired: issue a new key instead")
     issued = issue_key(
         old.customer,
         tier=old.tier,

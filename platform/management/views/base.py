@@ -35,6 +35,7 @@ from management.errors import (
     VersionChanged,
     VersionRequired,
 )
+from management.filters import Filters
 from management.models import ManagementKey
 from management.pages import Pages
 from management.schema import ManagementSchema
@@ -255,6 +256,8 @@ class ResourceViewSet(ManagementViewSet):
 
     singular: ClassVar[str]
     plural: ClassVar[str]
+
+    filterset_class: type[Filters] = Filters
 
     def list(self, request: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))

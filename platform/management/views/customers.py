@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from access.models import Customer
 from access.services import customer_edits
+from management.filters import Filters
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -34,7 +35,7 @@ class CustomerBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]
         fields = ("name", "email", "alert_mails", "notes")
 
 
-class CustomerFilter(filters.FilterSet):  # type: ignore[misc]
+class CustomerFilter(Filters):
     """Which customers to list."""
 
     name = filters.CharFilter(lookup_expr="icontains")

@@ -13,7 +13,7 @@ from access.callers import ANONYMOUS, SCOPES
 from access.key_states import KeyState, condition, state_of
 from access.models import ApiKey, Customer, Tier
 from access.services import key_edits, keys, overlaps
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -139,7 +139,7 @@ class LongerOverlap(Body):
     more_hours = serializers.IntegerField(min_value=1, max_value=_MOST_OVERLAP_HOURS)
 
 
-class KeyFilter(filters.FilterSet):  # type: ignore[misc]
+class KeyFilter(Filters):
     """Which keys to list."""
 
     customer = IdFilter("customer_id")

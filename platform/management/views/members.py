@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
@@ -10,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.models import Customer
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -19,7 +20,9 @@ from portal.models import Member
 from portal.services import mails, members, post
 from portal.services.links import Purpose
 from portal.views.team import INVITATIONS
-from staff import outgoing_mail
+from staff import outgoing_mail, second_factor, sessions
+from staff.errors import ActionRefused
+from staff.models import App
 
 
 class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
@@ -28,11 +31,18 @@ class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type
     customer: Any = serializers.PrimaryKeyRelatedField(read_only=True)
     email = serializers.CharField(source="user.username", read_only=True)
     state = serializers.SerializerMethodField()
+    # A member who has just been invited was not read with it.
+    has_second_factor = serializers.BooleanField(
+        default=False, help_text="whether signing in takes a code of an authenticator app"
+    )
     signed_in_at = serializers.DateTimeField(source="user.last_login", allow_null=True)
 
     class Meta:
         model = Member
-        fields = ("id", "customer", "email", "role", "state", "created_at", "signed_in_at")
+        fields = (
+            *("id", "customer", "email", "role", "state", "has_second_factor", "created_at"),
+            "signed_in_at",
+        )
         read_only_fields = fields
 
     def get_state(self, member: Member) -> str:
@@ -42,8 +52,8 @@ class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type
         return "invited" if members.is_invited(member.user) else "active"
 
 
-class InvitedSerializer(MemberSerializer):
-    """An invited member; `link` sets the password, and is null if it is being mailed."""
+class MemberWithLink(MemberSerializer):
+    """A member; `link` sets the password, once, and is null if it is being mailed."""
 
     link = serializers.CharField(allow_null=True)
 
@@ -75,7 +85,7 @@ class MemberChanges(Body):
     role = serializers.ChoiceField(Member.Role.choices)
 
 
-class MemberFilter(filters.FilterSet):  # type: ignore[misc]
+class MemberFilter(Filters):
     """Which members to list."""
 
     customer = IdFilter("customer_id")
@@ -88,11 +98,13 @@ class Members(ResourceViewSet):
     singular, plural = "a member", "members"
     owner = "customer"
     volatile = frozenset({"signedInAt"})
-    queryset = Member.objects.select_related("user", "customer")
+    queryset = Member.objects.select_related("user", "customer").annotate(
+        has_second_factor=Exists(App.objects.filter(user=OuterRef("user"), confirmed=True))
+    )
     serializer_class = MemberSerializer
     filterset_class = MemberFilter
 
-    @shape(body=NewMember, answer=InvitedSerializer, status=201)
+    @shape(body=NewMember, answer=MemberWithLink, status=201)
     def create(self, request: Any) -> Response:
         """Invites a member."""
         given, own = self.given(), self.actor.member
@@ -100,24 +112,37 @@ class Members(ResourceViewSet):
         customer = given["customer"] if own is None else own.customer
         member = members.invite(customer, email=given["email"], role=given["role"])
         self.record("invited", member, text=f"by the management API, as {member.role}")
-        return self._invited(member)
+        return self._with_link(member, Purpose.INVITATION)
 
     @action(detail=True, methods=["post"], url_path="invite")
-    @shape(answer=InvitedSerializer)
+    @shape(answer=MemberWithLink)
     def invite_again(self, request: Any, pk: int) -> Response:
         """Invites a member again, who has no password yet; earlier links become void."""
         member = self.locked(pk)
         self.count("invite", INVITATIONS)
         members.invite_again(member)
         self.record("invited again", member)
-        return self._invited(member)
+        return self._with_link(member, Purpose.INVITATION)
 
-    def _invited(self, member: Member) -> Response:
+    @action(detail=True, methods=["post"], url_path="password-link")
+    @shape(answer=MemberWithLink)
+    def password_link(self, request: Any, pk: int) -> Response:
+        """Makes a link to a new password for a member who has one. For root keys."""
+        self._require_root("sends links to a new password: the sign-in page has it for everyone")
+        member = self.locked(pk)
+        if not member.user.is_active:
+            raise ActionRefused(f"{member} is deactivated: activate first")
+        if members.is_invited(member.user):
+            raise ActionRefused(f"{member} has no password yet: invite again")
+        self.record("made a password link", member)
+        return self._with_link(member, Purpose.FORGOTTEN)
+
+    def _with_link(self, member: Member, purpose: Purpose) -> Response:
         link = None
         if outgoing_mail.is_sent():
             transaction.on_commit(lambda: post.post_link(member))
         else:
-            link = mails.link_of(member.user, Purpose.INVITATION)
+            link = mails.link_of(member.user, purpose)
         return self.answer(member, link=link)
 
     @shape(body=MemberChanges, partial=True)
@@ -150,9 +175,36 @@ class Members(ResourceViewSet):
         """Lets a deactivated member sign in again. For root keys."""
         return self._set_active("activated", pk, active=True)
 
-    def _set_active(self, verb: str, pk: int, *, active: bool) -> Response:
+    @action(detail=True, methods=["post"], url_path="second-factor/reset")
+    @shape()
+    def reset_second_factor(self, request: Any, pk: int) -> Response:
+        """Removes a member's second factor, with its recovery codes. All sessions end. Verify first
+        that the member asked for it. For root keys.
+        """
+        self._require_root("resets a second factor")
+        user = self.locked(pk).user
+        if not second_factor.has_device(user):
+            raise ActionRefused("no second factor is set up")
+        return self.act(
+            "reset the second factor", pk, lambda: second_factor.remove(user, timezone.now())
+        )
+
+    @action(detail=True, methods=["post"], url_path="sign-out")
+    @shape()
+    def sign_out(self, request: Any, pk: int) -> Response:
+        """Ends all sessions of a member, who can sign in again. For root keys."""
+        self._require_root("signs members out")
+        member = self.locked(pk)
+        sessions.sign_out_everywhere(member.user, timezone.now())
+        self.record("signed out everywhere", member)
+        return self.answer(member)
+
+    def _require_root(self, what: str) -> None:
         if self.actor.member is not None:
-            raise MayNot("Only the operator activates and deactivates members: remove them instead")
+            raise MayNot(f"Only the operator {what}")
+
+    def _set_active(self, verb: str, pk: int, *, active: bool) -> Response:
+        self._require_root("activates and deactivates members: remove them instead")
         member = self.locked(pk)
         now = timezone.now()
         return self.act(verb, pk, lambda: members.set_active(member, active=active, now=now))

@@ -16,7 +16,7 @@ from historical.coverage.services.coverage import coverage as ledger_coverage
 from historical.coverage.services.gaps import ledger_gaps
 from historical.models import Gap as LedgerGap
 from jsonrpc.wire import encode
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ManagementViewSet, ResourceViewSet
@@ -58,7 +58,7 @@ class ArchiveGapSerializer(_GapSerializer):
         model = ArchiveGap
 
 
-class GapFilter(filters.FilterSet):  # type: ignore[misc]
+class GapFilter(Filters):
     """Which gaps to list."""
 
     state = filters.ChoiceFilter(
@@ -164,7 +164,7 @@ class AlarmSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-
         return alarms.runbook_url(alarm.name)
 
 
-class AlarmFilter(filters.FilterSet):  # type: ignore[misc]
+class AlarmFilter(Filters):
     """Which alarms to list."""
 
     rule = filters.CharFilter(field_name="name")
@@ -210,7 +210,7 @@ class AuditEntrySerializer(Camel, serializers.ModelSerializer):  # type: ignore[
         return bytes(entry.digest).hex()
 
 
-class AuditFilter(filters.FilterSet):  # type: ignore[misc]
+class AuditFilter(Filters):
     """Which entries to list."""
 
     who = filters.CharFilter()
@@ -248,7 +248,7 @@ class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[
         read_only_fields = fields
 
 
-class SubmissionFilter(filters.FilterSet):  # type: ignore[misc]
+class SubmissionFilter(Filters):
     """Which submissions to list."""
 
     key = IdFilter("key_id")

@@ -9,12 +9,12 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 from staff.errors import ActionRefused
-from tipping.models import TipEntry, TtlClass
+from tipping.models import TipBatch, TipEntry, TipSweep, TipSweepPart, TtlClass
 from tipping.services import batches, desk, sweeping, ttl_classes
 
 _FIELDS = ("ttl_seconds", "window_seconds", "batch_size", "is_default")
@@ -105,6 +105,93 @@ def _save(row: TtlClass) -> None:
     ttl_classes.save_ttl_class(row)
 
 
+class TipBatchSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """Tip addresses of one TTL class that are issued in one window and expire together."""
+
+    ttl_class: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+
+    class Meta:
+        model = TipBatch
+        fields = (
+            *("id", "number", "ttl_class", "ttl_seconds", "size", "state", "prepared_at"),
+            *("opened_at", "window_ends_at", "expires_at", "closed_at", "swept_at"),
+            *("balances_read_at", "sweep_note"),
+        )
+        read_only_fields = fields
+
+
+class TipBatchFilter(Filters):
+    """Which batches to list."""
+
+    ttl_class = IdFilter("ttl_class_id")
+    state = filters.ChoiceFilter(choices=TipBatch.State.choices)
+    swept = filters.BooleanFilter(field_name="swept_at", lookup_expr="isnull", exclude=True)
+
+
+class TipBatches(ResourceViewSet):
+    resource = "tips"
+    singular, plural = "a batch of tip addresses", "batches of tip addresses"
+    volatile = frozenset({"balancesReadAt", "sweepNote"})
+    queryset = TipBatch.objects.all()
+    serializer_class = TipBatchSerializer
+    filterset_class = TipBatchFilter
+
+    @action(detail=True, methods=["post"])
+    @shape()
+    def sweep(self, request: Any, pk: int) -> Response:
+        """Orders a sweep of a closed batch: its balances are read and swept within seconds, or when
+        its addresses have expired.
+        """
+        batch = self.locked(pk)
+        if not sweeping.recheck([pk]):
+            raise ActionRefused(
+                f"batch {batch.number} is {batch.state}: only closed ones are swept"
+            )
+        self.record("ordered the sweep of", batch)
+        return self.answer(self.get_object())
+
+
+class SweptAddressSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """An address of a sweep, and the balance that it moves."""
+
+    address = serializers.CharField(source="address_id")
+
+    class Meta:
+        model = TipSweepPart
+        fields = ("address", "lamports")
+        read_only_fields = fields
+
+
+class TipSweepSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """One transaction that moves the balances of tip addresses to the treasury."""
+
+    signature = serializers.CharField()
+    treasury = serializers.CharField()
+    addresses = SweptAddressSerializer(source="parts", many=True)
+
+    class Meta:
+        model = TipSweep
+        fields = (
+            *("id", "signature", "treasury", "state", "lamports", "fee", "planned_at"),
+            *("settled_at", "slot", "reason", "addresses"),
+        )
+        read_only_fields = fields
+
+
+class TipSweepFilter(Filters):
+    """Which sweeps to list."""
+
+    state = filters.ChoiceFilter(choices=TipSweep.State.choices)
+
+
+class TipSweeps(ResourceViewSet):
+    resource = "tips"
+    singular, plural = "a sweep", "sweeps"
+    queryset = TipSweep.objects.defer("wire").prefetch_related("parts")
+    serializer_class = TipSweepSerializer
+    filterset_class = TipSweepFilter
+
+
 class TipSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
     """By how much one finalized transaction changed the balance of one of our addresses."""
 
@@ -121,7 +208,7 @@ class TipSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
         read_only_fields = fields
 
 
-class TipFilter(filters.FilterSet):  # type: ignore[misc]
+class TipFilter(Filters):
     """Which tips to list."""
 
     kind = filters.ChoiceFilter(choices=TipEntry.Kind.choices)

@@ -12,7 +12,7 @@ from access.models import Customer
 from alerts import addresses
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -73,7 +73,7 @@ class NewWebhook(WebhookChanges):
     )
 
 
-class WebhookFilter(filters.FilterSet):  # type: ignore[misc]
+class WebhookFilter(Filters):
     """Which webhooks to list."""
 
     customer = IdFilter("customer_id")
@@ -169,7 +169,7 @@ class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
         read_only_fields = fields
 
 
-class DeliveryFilter(filters.FilterSet):  # type: ignore[misc]
+class DeliveryFilter(Filters):
     """Which deliveries to list."""
 
     webhook = IdFilter("webhook_id")

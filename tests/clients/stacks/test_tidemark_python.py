@@ -10,6 +10,7 @@ import pytest
 
 from tests.clients.python_client import own_tests, root_key_of
 from tests.clients.service import ROOT, Service
+from tests.clients.test_tidemark_python import readme_runs
 
 pytestmark = pytest.mark.clients
 
@@ -28,6 +29,6 @@ def test_the_wheel_passes_its_own_tests(stacked: Service, tmp_path: Path) -> Non
         [str(python.parent / "tidemark"), "--version"], capture_output=True, text=True, check=True
     )
     assert shown.stdout.strip() == wheel.name.split("-")[1]
-    own_tests(
-        python, stacked, root_key_of(stacked, Path(sys.executable)), source / "tests", source=False
-    )
+    root_key = root_key_of(stacked, Path(sys.executable))
+    own_tests(python, stacked, root_key, source / "tests", source=False)
+    readme_runs(str(python), stacked, root_key)

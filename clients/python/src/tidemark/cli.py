@@ -31,6 +31,7 @@ from tidemark.values import Unset
 from tidemark.version import VERSION
 
 _DEFAULT_URL = "http://127.0.0.1:8000"
+_URL_MEANING = "--url or TIDEMARK_URL is its URL."
 _MOST_ENTRIES = 100
 
 
@@ -62,7 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Management(given.url, root_key(os.environ)) as management:
             found = _run(management, given)
             print(found if isinstance(found, str) else _written(found, given.json), end="")
-    except (TidemarkError, Unreachable, ResponseUnreadable, NoKey, ValueError) as error:
+    except Unreachable as error:
+        print(f"tidemark: {error}\nIs the service running there? {_URL_MEANING}", file=sys.stderr)
+        return 1
+    except (TidemarkError, ResponseUnreadable, NoKey, ValueError) as error:
         print(f"tidemark: {error}", file=sys.stderr)
         for name, problems in getattr(error, "data", {}).get("fields", {}).items():
             print(f"  {name}: {' '.join(map(str, problems))}", file=sys.stderr)

@@ -128,24 +128,6 @@ class Delivery(Resource):
     webhook: int
 
 
-class Invited(Resource):
-    """An invited member; `link` sets the password, and is null if it is being mailed."""
-
-    created_at: datetime
-    customer: int
-    email: str
-    id: int
-    link: str | None
-    role: Literal["owner", "reader"] | str
-    """
-    * `owner` - Owner
-    * `reader` - Reader
-    """
-    signed_in_at: datetime | None
-    state: str
-    """active, invited (without a password yet) or deactivated"""
-
-
 class IssuedKey(Resource):
     """A new API key with its secret, which no other response has."""
 
@@ -243,7 +225,29 @@ class Member(Resource):
     created_at: datetime
     customer: int
     email: str
+    has_second_factor: bool | None = False
+    """whether signing in takes a code of an authenticator app"""
     id: int
+    role: Literal["owner", "reader"] | str
+    """
+    * `owner` - Owner
+    * `reader` - Reader
+    """
+    signed_in_at: datetime | None
+    state: str
+    """active, invited (without a password yet) or deactivated"""
+
+
+class MemberWithLink(Resource):
+    """A member; `link` sets the password, once, and is null if it is being mailed."""
+
+    created_at: datetime
+    customer: int
+    email: str
+    has_second_factor: bool | None = False
+    """whether signing in takes a code of an authenticator app"""
+    id: int
+    link: str | None
     role: Literal["owner", "reader"] | str
     """
     * `owner` - Owner
@@ -311,6 +315,13 @@ class Submission(Resource):
     tries: int
 
 
+class SweptAddress(Resource):
+    """An address of a sweep, and the balance that it moves."""
+
+    address: str
+    lamports: int
+
+
 class Tier(Resource):
     """A class of service. A limit of null means unlimited."""
 
@@ -368,6 +379,54 @@ class Tip(Resource):
     recorded_at: datetime
     signature: str
     slot: int
+
+
+class TipBatch(Resource):
+    """Tip addresses of one TTL class that are issued in one window and expire together."""
+
+    balances_read_at: datetime | None
+    closed_at: datetime | None
+    expires_at: datetime | None
+    id: int
+    number: int
+    opened_at: datetime | None
+    prepared_at: datetime
+    size: int
+    state: Literal["prepared", "open", "closed"] | str
+    """
+    * `prepared` - Prepared
+    * `open` - Open
+    * `closed` - Closed
+    """
+    sweep_note: str
+    swept_at: datetime | None
+    ttl_class: int
+    ttl_seconds: int
+    window_ends_at: datetime | None
+
+
+class TipSweep(Resource):
+    """One transaction that moves the balances of tip addresses to the treasury."""
+
+    addresses: list[SweptAddress]
+    fee: int
+    """lamports of it that the network takes"""
+    id: int
+    lamports: int
+    """what the addresses held"""
+    planned_at: datetime
+    reason: str
+    settled_at: datetime | None
+    signature: str
+    slot: int | None
+    state: Literal["planned", "landed", "failed", "expired"] | str
+    """
+    * `planned` - Planned
+    * `landed` - Landed
+    * `failed` - Failed
+    * `expired` - Expired
+    """
+    treasury: str
 
 
 class TtlClass(Resource):

@@ -25,7 +25,7 @@ export class Audit {
   constructor(private readonly caller: Caller) {}
 
   /** Lists entries of the audit log, newest first. */
-  list(query: { who?: string; verb?: string; subject_type?: string; subject_id?: string; since?: string; until?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedAuditEntry> {
+  list(query: { who?: string; verb?: string; subjectType?: string; subjectId?: string; since?: string; until?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedAuditEntry> {
     return this.caller.pages<types.ManagedAuditEntry>(`/manage/v1/audit`, query, signal);
   }
 
@@ -77,7 +77,7 @@ export class Deliveries {
   constructor(private readonly caller: Caller) {}
 
   /** Lists deliveries to webhooks, newest first. */
-  list(query: { webhook?: number; state?: "delivered" | "failed" | "waiting"; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedDelivery> {
+  list(query: { webhook?: bigint | number; state?: "delivered" | "failed" | "waiting"; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedDelivery> {
     return this.caller.pages<types.ManagedDelivery>(`/manage/v1/deliveries`, query, signal);
   }
 
@@ -96,7 +96,7 @@ export class ArchiveGaps {
   constructor(private readonly caller: Caller) {}
 
   /** Lists gaps, newest first. */
-  list(query: { state?: "closed" | "given_up" | "open"; cause?: string; slot?: unknown; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedArchiveGap> {
+  list(query: { state?: "closed" | "given_up" | "open"; cause?: string; slot?: bigint | number; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedArchiveGap> {
     return this.caller.pages<types.ManagedArchiveGap>(`/manage/v1/gaps/archive`, query, signal);
   }
 
@@ -120,7 +120,7 @@ export class LedgerGaps {
   constructor(private readonly caller: Caller) {}
 
   /** Lists gaps, newest first. */
-  list(query: { state?: "closed" | "given_up" | "open"; cause?: string; slot?: unknown; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedLedgerGap> {
+  list(query: { state?: "closed" | "given_up" | "open"; cause?: string; slot?: bigint | number; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedLedgerGap> {
     return this.caller.pages<types.ManagedLedgerGap>(`/manage/v1/gaps/ledger`, query, signal);
   }
 
@@ -144,7 +144,7 @@ export class Keys {
   constructor(private readonly caller: Caller) {}
 
   /** Lists API keys, newest first. */
-  list(query: { customer?: number; tier?: string; state?: "active" | "expired" | "expiring" | "revoked" | "suspended"; environment?: string; name?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedKey> {
+  list(query: { customer?: bigint | number; tier?: string; state?: "active" | "expired" | "expiring" | "revoked" | "suspended"; environment?: string; name?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedKey> {
     return this.caller.pages<types.ManagedKey>(`/manage/v1/keys`, query, signal);
   }
 
@@ -198,13 +198,13 @@ export class Members {
   constructor(private readonly caller: Caller) {}
 
   /** Lists members, newest first. */
-  list(query: { customer?: number; role?: "owner" | "reader"; email?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedMember> {
+  list(query: { customer?: bigint | number; role?: "owner" | "reader"; email?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedMember> {
     return this.caller.pages<types.ManagedMember>(`/manage/v1/members`, query, signal);
   }
 
   /** Invites a member. */
-  create(body: types.ManagedNewMember, options: WriteOptions = {}): Promise<Versioned<types.ManagedInvited>> {
-    return this.caller.write<Versioned<types.ManagedInvited>>("POST", `/manage/v1/members`, body, options);
+  create(body: types.ManagedNewMember, options: WriteOptions = {}): Promise<Versioned<types.ManagedMemberWithLink>> {
+    return this.caller.write<Versioned<types.ManagedMemberWithLink>>("POST", `/manage/v1/members`, body, options);
   }
 
   /** Removes a member, whose sessions end. */
@@ -233,8 +233,24 @@ export class Members {
   }
 
   /** Invites a member again, who has no password yet; earlier links become void. */
-  inviteAgain(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedInvited>> {
-    return this.caller.write<Versioned<types.ManagedInvited>>("POST", `/manage/v1/members/${id}/invite`, undefined, options);
+  inviteAgain(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMemberWithLink>> {
+    return this.caller.write<Versioned<types.ManagedMemberWithLink>>("POST", `/manage/v1/members/${id}/invite`, undefined, options);
+  }
+
+  /** Makes a link to a new password for a member who has one. For root keys. */
+  passwordLink(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMemberWithLink>> {
+    return this.caller.write<Versioned<types.ManagedMemberWithLink>>("POST", `/manage/v1/members/${id}/password-link`, undefined, options);
+  }
+
+  /** Removes a member's second factor, with its recovery codes. All sessions end. Verify first that
+   * the member asked for it. For root keys. */
+  resetSecondFactor(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMember>> {
+    return this.caller.write<Versioned<types.ManagedMember>>("POST", `/manage/v1/members/${id}/second-factor/reset`, undefined, options);
+  }
+
+  /** Ends all sessions of a member, who can sign in again. For root keys. */
+  signOut(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMember>> {
+    return this.caller.write<Versioned<types.ManagedMember>>("POST", `/manage/v1/members/${id}/sign-out`, undefined, options);
   }
 }
 
@@ -242,7 +258,7 @@ export class Submissions {
   constructor(private readonly caller: Caller) {}
 
   /** Lists submissions, newest first. */
-  list(query: { key?: number; state?: "expired" | "failed" | "landed" | "received" | "refused" | "sent"; kind?: "bundle" | "sweep" | "transaction"; since?: string; until?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedSubmission> {
+  list(query: { key?: bigint | number; state?: "expired" | "failed" | "landed" | "received" | "refused" | "sent"; kind?: "bundle" | "sweep" | "transaction"; since?: string; until?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedSubmission> {
     return this.caller.pages<types.ManagedSubmission>(`/manage/v1/submissions`, query, signal);
   }
 
@@ -281,11 +297,45 @@ export class Tiers {
   }
 }
 
+export class TipBatches {
+  constructor(private readonly caller: Caller) {}
+
+  /** Lists batches of tip addresses, newest first. */
+  list(query: { ttlClass?: bigint | number; state?: "closed" | "open" | "prepared"; swept?: boolean; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedTipBatch> {
+    return this.caller.pages<types.ManagedTipBatch>(`/manage/v1/tip-batches`, query, signal);
+  }
+
+  /** Reads a batch of tip addresses. */
+  get(id: bigint | number, signal?: AbortSignal): Promise<Versioned<types.ManagedTipBatch>> {
+    return this.caller.get<Versioned<types.ManagedTipBatch>>(`/manage/v1/tip-batches/${id}`, {}, signal);
+  }
+
+  /** Orders a sweep of a closed batch: its balances are read and swept within seconds, or when its
+   * addresses have expired. */
+  sweep(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedTipBatch>> {
+    return this.caller.write<Versioned<types.ManagedTipBatch>>("POST", `/manage/v1/tip-batches/${id}/sweep`, undefined, options);
+  }
+}
+
+export class TipSweeps {
+  constructor(private readonly caller: Caller) {}
+
+  /** Lists sweeps, newest first. */
+  list(query: { state?: "expired" | "failed" | "landed" | "planned"; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedTipSweep> {
+    return this.caller.pages<types.ManagedTipSweep>(`/manage/v1/tip-sweeps`, query, signal);
+  }
+
+  /** Reads a sweep. */
+  get(id: bigint | number, signal?: AbortSignal): Promise<Versioned<types.ManagedTipSweep>> {
+    return this.caller.get<Versioned<types.ManagedTipSweep>>(`/manage/v1/tip-sweeps/${id}`, {}, signal);
+  }
+}
+
 export class Tips {
   constructor(private readonly caller: Caller) {}
 
   /** Lists entries of the tip ledger, newest first. */
-  list(query: { kind?: "other" | "sweep" | "tip"; key?: number; slot?: bigint | number; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedTip> {
+  list(query: { kind?: "other" | "sweep" | "tip"; key?: bigint | number; slot?: bigint | number; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedTip> {
     return this.caller.pages<types.ManagedTip>(`/manage/v1/tips`, query, signal);
   }
 
@@ -406,7 +456,7 @@ export class Webhooks {
   constructor(private readonly caller: Caller) {}
 
   /** Lists webhooks, newest first. */
-  list(query: { customer?: number; enabled?: boolean; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedWebhook> {
+  list(query: { customer?: bigint | number; enabled?: boolean; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedWebhook> {
     return this.caller.pages<types.ManagedWebhook>(`/manage/v1/webhooks`, query, signal);
   }
 
@@ -464,6 +514,8 @@ export class Resources {
   readonly members: Members;
   readonly submissions: Submissions;
   readonly tiers: Tiers;
+  readonly tipBatches: TipBatches;
+  readonly tipSweeps: TipSweeps;
   readonly tips: Tips;
   readonly ttlClasses: TtlClasses;
   readonly upstreams: Upstreams;
@@ -482,6 +534,8 @@ export class Resources {
     this.members = new Members(caller);
     this.submissions = new Submissions(caller);
     this.tiers = new Tiers(caller);
+    this.tipBatches = new TipBatches(caller);
+    this.tipSweeps = new TipSweeps(caller);
     this.tips = new Tips(caller);
     this.ttlClasses = new TtlClasses(caller);
     this.upstreams = new Upstreams(caller);

@@ -99,26 +99,6 @@ export interface components {
             transactionIndex?: bigint | number;
         };
         /**
-         * AccountContext
-         * @description What the answer is based on.
-         */
-        AccountContext: {
-            /** @description the version of the archive's interface */
-            apiVersion: string;
-            /** @description whether the whole history would give the same answer */
-            completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none */
-            gap?: components["schemas"]["GapEntry"];
-            /** @description what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
-            idl?: components["schemas"]["IdlData"] | null;
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
-            proof?: components["schemas"]["Standing"];
-            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out */
-            reason?: string;
-            /** @description the position's slot */
-            slot: bigint;
-        };
-        /**
          * AccountDiff
          * @description The difference, and what the answer is based on.
          */
@@ -134,7 +114,7 @@ export interface components {
          */
         AccountInfo: {
             /** @description what the answer is based on */
-            context: components["schemas"]["AccountContext"];
+            context: components["schemas"]["RewindContext"];
             /** @description the account; null where there was none, and `context.reason` says why */
             value: components["schemas"]["AccountSnapshot"] | null;
         };
@@ -465,7 +445,7 @@ export interface components {
         };
         /**
          * Bucket
-         * @description A limit of a rate, as a bucket of tokens. Null means unlimited.
+         * @description A limit of a rate, as a bucket of tokens. Null is no limit.
          */
         Bucket: {
             /** @description how many it holds */
@@ -1315,20 +1295,6 @@ export interface components {
             toSlot: bigint;
         };
         /**
-         * IdlData
-         * @description What an IDL says of an account's data.
-         */
-        IdlData: {
-            /** @description the IDL */
-            idl: components["schemas"]["UsedIdl"];
-            /** @description its members by name; integers above 32 bits are decimal text, bytes base64. Null if they could not be read */
-            info: {
-                [key: string]: unknown;
-            } | null;
-            /** @description what the IDL calls accounts of this type */
-            type: string;
-        };
-        /**
          * InCommitment
          * @description A commitment as Rust's clients write one.
          */
@@ -1662,9 +1628,9 @@ export interface components {
          * @description Calls of this calendar month (UTC) that count, up to the last minute but one: of the key with those that it was rotated from or into.
          */
         Monthly: {
-            /** @description how many there may be; null if unlimited */
+            /** @description how many there may be; null is no limit */
             limit: (bigint) | null;
-            /** @description how many are left; null if unlimited */
+            /** @description how many are left; null is no limit */
             remaining: (bigint) | null;
             /** @description when the next month begins, in Unix seconds */
             resetsAt: bigint;
@@ -1682,36 +1648,6 @@ export interface components {
             truncatedByBytes: boolean;
             /** @description the accounts in the order of the request; null for one that was not there */
             value: (components["schemas"]["AccountSnapshot"] | null)[];
-        };
-        /**
-         * OneAccountConfig
-         * @description Where in the past, and how the account is written.
-         */
-        OneAccountConfig: {
-            /** @description right before or after a transaction */
-            anchor?: components["schemas"]["Anchor"];
-            /**
-             * @description taken and without effect: all that is archived is finalized
-             * @enum {string}
-             */
-            commitment?: "processed" | "confirmed" | "finalized";
-            /** @description a part of the data alone */
-            dataSlice?: components["schemas"]["DataSlice"];
-            /**
-             * @description `base64` by default; `jsonParsed` reads what known programs keep
-             * @enum {string}
-             */
-            encoding?: "base64" | "base64+zstd" | "base58" | "jsonParsed";
-            /** @description whether `context.idl` says what an IDL of the account's owner reads in its data */
-            idl?: boolean;
-            /** @description whether `context.proof` says if the cluster voted for what the archive has */
-            proof?: boolean;
-            /** @description the end of this slot */
-            slot?: bigint | number;
-            /** @description answer with what is known, even where slots in between are missing */
-            tolerateGaps?: boolean;
-            /** @description not the end of the slot, but right after its transaction of this index */
-            transactionIndex?: bigint | number;
         };
         /**
          * OverrideConfig
@@ -2516,13 +2452,13 @@ export interface components {
         TipFetches: {
             /** @description how many it holds */
             burst: (bigint) | null;
-            /** @description how many fetches a UTC day; null if unlimited */
+            /** @description how many fetches a UTC day; null is no cap */
             dailyCap: (bigint) | null;
             /** @description how many tokens come into it a second */
             perSecond: number | null;
             /** @description how many are in it, or somewhat fewer, since processes prefetch some; null also while that is unknown */
             remaining: (bigint) | null;
-            /** @description how many of them are left; null if unlimited */
+            /** @description how many of them are left; null is no cap */
             remainingToday: (bigint) | null;
             /** @description until it is full again */
             resetSeconds: (bigint) | null;
@@ -2860,7 +2796,7 @@ export interface components {
         FetchQuota: {
             /** @description fetches at once after a pause */
             fetch_burst: bigint;
-            /** @description fetches a UTC day; null if unlimited */
+            /** @description fetches a UTC day; null is no cap */
             fetch_daily_cap: (bigint) | null;
             /** @description fetches a second */
             fetch_rate_per_second: number;
@@ -2881,8 +2817,6 @@ export interface components {
             /** Format: date-time */
             readonly openedAt: string | null;
             rule: string;
-            /** @description the paragraph of the docs on the rule: when it opens, and what to do */
-            readonly runbookUrl: string;
             /**
              * @description * `critical` - Critical
              *     * `warning` - Warning
@@ -3020,25 +2954,6 @@ export interface components {
             readonly tries: bigint;
             readonly webhook: bigint;
         };
-        /** @description An invited member; `link` sets the password, and is null if it is being mailed. */
-        ManagedInvited: {
-            /** Format: date-time */
-            readonly createdAt: string;
-            readonly customer: bigint;
-            readonly email: string;
-            readonly id: bigint;
-            link: string | null;
-            /**
-             * @description * `owner` - Owner
-             *     * `reader` - Reader
-             * @enum {string}
-             */
-            readonly role: "owner" | "reader";
-            /** Format: date-time */
-            signedInAt: string | null;
-            /** @description active, invited (without a password yet) or deactivated */
-            readonly state: string;
-        };
         /** @description A new API key with its secret, which no other response has. */
         ManagedIssuedKey: {
             /** @description calls that this key may make in a calendar month (UTC); empty is what its tier says */
@@ -3152,7 +3067,36 @@ export interface components {
             readonly createdAt: string;
             readonly customer: bigint;
             readonly email: string;
+            /**
+             * @description whether signing in takes a code of an authenticator app
+             * @default false
+             */
+            hasSecondFactor?: boolean;
             readonly id: bigint;
+            /**
+             * @description * `owner` - Owner
+             *     * `reader` - Reader
+             * @enum {string}
+             */
+            readonly role: "owner" | "reader";
+            /** Format: date-time */
+            signedInAt: string | null;
+            /** @description active, invited (without a password yet) or deactivated */
+            readonly state: string;
+        };
+        /** @description A member; `link` sets the password, once, and is null if it is being mailed. */
+        ManagedMemberWithLink: {
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly customer: bigint;
+            readonly email: string;
+            /**
+             * @description whether signing in takes a code of an authenticator app
+             * @default false
+             */
+            hasSecondFactor?: boolean;
+            readonly id: bigint;
+            link: string | null;
             /**
              * @description * `owner` - Owner
              *     * `reader` - Reader
@@ -3276,7 +3220,12 @@ export interface components {
             readonly transactionIndex: bigint | null;
             readonly tries: bigint;
         };
-        /** @description A class of service. A limit of null means unlimited. */
+        /** @description An address of a sweep, and the balance that it moves. */
+        ManagedSweptAddress: {
+            address: string;
+            readonly lamports: bigint;
+        };
+        /** @description A class of service; a limit of null is none. */
         ManagedTier: {
             /** @description bundles that may come at once after a pause */
             readonly bundlesBurst: bigint;
@@ -3285,7 +3234,7 @@ export interface components {
              * @description bundles per second; empty is unlimited
              */
             readonly bundlesPerSecond: number | null;
-            /** @description calls that one key may make in a calendar month (UTC); empty is unlimited */
+            /** @description calls that one key may make in a calendar month (UTC); empty is no limit */
             readonly callsPerMonth: bigint | null;
             readonly id: bigint;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3304,7 +3253,7 @@ export interface components {
             readonly simulationJobs: bigint;
             /** @description simulations that one batch job may ask for */
             readonly simulationsPerJob: bigint;
-            /** @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited */
+            /** @description bytes of notifications to one key in a calendar month (UTC); empty is no limit */
             readonly streamBytesPerMonth: bigint | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             readonly streamConnections: bigint;
@@ -3314,7 +3263,7 @@ export interface components {
             readonly streamSubscriptions: bigint;
             /** @description tip-address fetches that may come at once after a pause */
             readonly tipFetchesBurst: bigint;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty is no cap */
             readonly tipFetchesDailyCap: bigint | null;
             /**
              * Format: double
@@ -3333,7 +3282,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
+             * @description calls that one key may make in a calendar month (UTC); empty is no limit
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3354,7 +3303,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3365,7 +3314,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty is no cap */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
@@ -3392,6 +3341,63 @@ export interface components {
             readonly recordedAt: string;
             signature: string;
             readonly slot: bigint;
+        };
+        /** @description Tip addresses of one TTL class that are issued in one window and expire together. */
+        ManagedTipBatch: {
+            /** Format: date-time */
+            readonly balancesReadAt: string | null;
+            /** Format: date-time */
+            readonly closedAt: string | null;
+            /** Format: date-time */
+            readonly expiresAt: string | null;
+            readonly id: bigint;
+            readonly number: bigint;
+            /** Format: date-time */
+            readonly openedAt: string | null;
+            /** Format: date-time */
+            readonly preparedAt: string;
+            readonly size: bigint;
+            /**
+             * @description * `prepared` - Prepared
+             *     * `open` - Open
+             *     * `closed` - Closed
+             * @default prepared
+             * @enum {string}
+             */
+            readonly state: "prepared" | "open" | "closed";
+            readonly sweepNote: string;
+            /** Format: date-time */
+            readonly sweptAt: string | null;
+            readonly ttlClass: bigint;
+            /** TTL seconds */
+            readonly ttlSeconds: bigint;
+            /** Format: date-time */
+            readonly windowEndsAt: string | null;
+        };
+        /** @description One transaction that moves the balances of tip addresses to the treasury. */
+        ManagedTipSweep: {
+            addresses: components["schemas"]["ManagedSweptAddress"][];
+            /** @description lamports of it that the network takes */
+            readonly fee: bigint;
+            readonly id: bigint;
+            /** @description what the addresses held */
+            readonly lamports: bigint;
+            /** Format: date-time */
+            readonly plannedAt: string;
+            readonly reason: string;
+            /** Format: date-time */
+            readonly settledAt: string | null;
+            signature: string;
+            readonly slot: bigint | null;
+            /**
+             * @description * `planned` - Planned
+             *     * `landed` - Landed
+             *     * `failed` - Failed
+             *     * `expired` - Expired
+             * @enum {string}
+             */
+            readonly state: "planned" | "landed" | "failed" | "expired";
+            treasury: string;
         };
         /** @description How long tip addresses live, and how many are prepared. */
         ManagedTtlClass: {
@@ -3697,6 +3703,19 @@ export interface components {
             previous?: string | null;
             results: components["schemas"]["ManagedTier"][];
         };
+        PaginatedManagedTipBatchList: {
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cD00ODY%3D"
+             */
+            next?: string | null;
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cj0xJnA9NDg3
+             */
+            previous?: string | null;
+            results: components["schemas"]["ManagedTipBatch"][];
+        };
         PaginatedManagedTipList: {
             /**
              * Format: uri
@@ -3709,6 +3728,19 @@ export interface components {
              */
             previous?: string | null;
             results: components["schemas"]["ManagedTip"][];
+        };
+        PaginatedManagedTipSweepList: {
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cD00ODY%3D"
+             */
+            next?: string | null;
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cj0xJnA9NDg3
+             */
+            previous?: string | null;
+            results: components["schemas"]["ManagedTipSweep"][];
         };
         PaginatedManagedTtlClassList: {
             /**
@@ -3801,7 +3833,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
+             * @description calls that one key may make in a calendar month (UTC); empty is no limit
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3822,7 +3854,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3833,7 +3865,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty is no cap */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
@@ -4010,7 +4042,6 @@ export type AccountAfter = components['schemas']['AccountAfter'];
 export type AccountChange = components['schemas']['AccountChange'];
 export type AccountChanges = components['schemas']['AccountChanges'];
 export type AccountConfig = components['schemas']['AccountConfig'];
-export type AccountContext = components['schemas']['AccountContext'];
 export type AccountDiff = components['schemas']['AccountDiff'];
 export type AccountInfo = components['schemas']['AccountInfo'];
 export type AccountPair = components['schemas']['AccountPair'];
@@ -4071,7 +4102,6 @@ export type FlatAccount = components['schemas']['FlatAccount'];
 export type FlatBundle = components['schemas']['FlatBundle'];
 export type FlatReturnData = components['schemas']['FlatReturnData'];
 export type GapEntry = components['schemas']['GapEntry'];
-export type IdlData = components['schemas']['IdlData'];
 export type InCommitment = components['schemas']['InCommitment'];
 export type InflightBundle = components['schemas']['InflightBundle'];
 export type InflightBundles = components['schemas']['InflightBundles'];
@@ -4095,7 +4125,6 @@ export type MissingRuleEntry = components['schemas']['MissingRuleEntry'];
 export type MonthOfCalls = components['schemas']['MonthOfCalls'];
 export type Monthly = components['schemas']['Monthly'];
 export type MultipleAccounts = components['schemas']['MultipleAccounts'];
-export type OneAccountConfig = components['schemas']['OneAccountConfig'];
 export type OverrideConfig = components['schemas']['OverrideConfig'];
 export type OwnPlace = components['schemas']['OwnPlace'];
 export type PaidTip = components['schemas']['PaidTip'];
@@ -4163,13 +4192,13 @@ export type ManagedCoverage = components['schemas']['ManagedCoverage'];
 export type ManagedCustomer = components['schemas']['ManagedCustomer'];
 export type ManagedCustomerBody = components['schemas']['ManagedCustomerBody'];
 export type ManagedDelivery = components['schemas']['ManagedDelivery'];
-export type ManagedInvited = components['schemas']['ManagedInvited'];
 export type ManagedIssuedKey = components['schemas']['ManagedIssuedKey'];
 export type ManagedKey = components['schemas']['ManagedKey'];
 export type ManagedKeyCalls = components['schemas']['ManagedKeyCalls'];
 export type ManagedLedgerGap = components['schemas']['ManagedLedgerGap'];
 export type ManagedLongerOverlap = components['schemas']['ManagedLongerOverlap'];
 export type ManagedMember = components['schemas']['ManagedMember'];
+export type ManagedMemberWithLink = components['schemas']['ManagedMemberWithLink'];
 export type ManagedMethod = components['schemas']['ManagedMethod'];
 export type ManagedNewKey = components['schemas']['ManagedNewKey'];
 export type ManagedNewMember = components['schemas']['ManagedNewMember'];
@@ -4177,9 +4206,12 @@ export type ManagedNewWebhook = components['schemas']['ManagedNewWebhook'];
 export type ManagedOverlap = components['schemas']['ManagedOverlap'];
 export type ManagedStep = components['schemas']['ManagedStep'];
 export type ManagedSubmission = components['schemas']['ManagedSubmission'];
+export type ManagedSweptAddress = components['schemas']['ManagedSweptAddress'];
 export type ManagedTier = components['schemas']['ManagedTier'];
 export type ManagedTierBody = components['schemas']['ManagedTierBody'];
 export type ManagedTip = components['schemas']['ManagedTip'];
+export type ManagedTipBatch = components['schemas']['ManagedTipBatch'];
+export type ManagedTipSweep = components['schemas']['ManagedTipSweep'];
 export type ManagedTtlClass = components['schemas']['ManagedTtlClass'];
 export type ManagedTtlClassBody = components['schemas']['ManagedTtlClassBody'];
 export type ManagedUpstream = components['schemas']['ManagedUpstream'];
@@ -4199,7 +4231,9 @@ export type PaginatedManagedLedgerGapList = components['schemas']['PaginatedMana
 export type PaginatedManagedMemberList = components['schemas']['PaginatedManagedMemberList'];
 export type PaginatedManagedSubmissionList = components['schemas']['PaginatedManagedSubmissionList'];
 export type PaginatedManagedTierList = components['schemas']['PaginatedManagedTierList'];
+export type PaginatedManagedTipBatchList = components['schemas']['PaginatedManagedTipBatchList'];
 export type PaginatedManagedTipList = components['schemas']['PaginatedManagedTipList'];
+export type PaginatedManagedTipSweepList = components['schemas']['PaginatedManagedTipSweepList'];
 export type PaginatedManagedTtlClassList = components['schemas']['PaginatedManagedTtlClassList'];
 export type PaginatedManagedUpstreamList = components['schemas']['PaginatedManagedUpstreamList'];
 export type PaginatedManagedWebhookList = components['schemas']['PaginatedManagedWebhookList'];

@@ -167,7 +167,9 @@ export async function cluster({ rpc, payer }) {
   await check("getLeaderSchedule of one identity", async () => {
     const { identity } = await rpc.getIdentity().send();
     fits(Object.keys(await rpc.getLeaderSchedule(null, { identity }).send()), [identity]);
-    fits(await rpc.getLeaderSchedule(null, { identity: payer.address }).send(), {});
+    // -32022 of Agave 4.4: kit 8.4.0 does not know the code, and fails while it words the error.
+    const error = await refusal(rpc.getLeaderSchedule(null, { identity: payer.address }).send());
+    equal(error.name, "TypeError");
     equal(await rpc.getLeaderSchedule(FAR).send(), null);
   });
   await check("getHighestSnapshotSlot", async () => {

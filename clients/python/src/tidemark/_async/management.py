@@ -9,7 +9,7 @@ class AsyncManagement(AsyncConnected, AsyncResources):
 
     timeout_seconds: for each request
     retry_seconds: for how long a call is repeated after 429, 502, 503, 504 and broken connections;
-      0 is never
+      0 is never. A service that has never responded is not tried again
     """
 
     def __init__(

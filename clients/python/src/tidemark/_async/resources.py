@@ -85,8 +85,8 @@ class AsyncAudit:
             query_of(
                 who=who,
                 verb=verb,
-                subject_type=subject_type,
-                subject_id=subject_id,
+                subjectType=subject_type,
+                subjectId=subject_id,
                 since=since,
                 until=until,
                 limit=page_size,
@@ -220,7 +220,7 @@ class AsyncDeliveries:
     async def list(
         self,
         *,
-        webhook: float | None = None,
+        webhook: int | None = None,
         state: Literal["delivered", "failed", "waiting"] | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.Delivery]:
@@ -272,7 +272,7 @@ class AsyncArchiveGaps:
         *,
         state: Literal["closed", "given_up", "open"] | None = None,
         cause: str | None = None,
-        slot: Any | None = None,
+        slot: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.ArchiveGap]:
         """Lists gaps, newest first.
@@ -341,7 +341,7 @@ class AsyncLedgerGaps:
         *,
         state: Literal["closed", "given_up", "open"] | None = None,
         cause: str | None = None,
-        slot: Any | None = None,
+        slot: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.LedgerGap]:
         """Lists gaps, newest first.
@@ -408,7 +408,7 @@ class AsyncKeys:
     async def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         tier: str | None = None,
         state: Literal["active", "expired", "expiring", "revoked", "suspended"] | None = None,
         environment: str | None = None,
@@ -659,7 +659,7 @@ class AsyncMembers:
     async def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         role: Literal["owner", "reader"] | None = None,
         email: str | None = None,
         page_size: int | None = None,
@@ -682,16 +682,16 @@ class AsyncMembers:
         role: Literal["owner", "reader"],
         customer: int | Unset = UNSET,
         idempotency_key: str | None = None,
-    ) -> types.Invited:
+    ) -> types.MemberWithLink:
         """Invites a member.
 
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
-        answer: types.Invited = await self._caller.write(
+        answer: types.MemberWithLink = await self._caller.write(
             "POST",
             "/manage/v1/members",
-            types.Invited,
+            types.MemberWithLink,
             body_of(customer=customer, email=email, role=role),
             idempotency_key=idempotency_key,
         )
@@ -765,17 +765,72 @@ class AsyncMembers:
 
     async def invite_again(
         self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
-    ) -> types.Invited:
+    ) -> types.MemberWithLink:
         """Invites a member again, who has no password yet; earlier links become void.
 
         version: the `version` that it must still have
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
-        answer: types.Invited = await self._caller.write(
+        answer: types.MemberWithLink = await self._caller.write(
             "POST",
             f"/manage/v1/members/{member_id}/invite",
-            types.Invited,
+            types.MemberWithLink,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def password_link(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.MemberWithLink:
+        """Makes a link to a new password for a member who has one. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.MemberWithLink = await self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/password-link",
+            types.MemberWithLink,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def reset_second_factor(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Member:
+        """Removes a member's second factor, with its recovery codes. All sessions end. Verify
+        first that the member asked for it. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Member = await self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/second-factor/reset",
+            types.Member,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def sign_out(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Member:
+        """Ends all sessions of a member, who can sign in again. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Member = await self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/sign-out",
+            types.Member,
             version=version,
             idempotency_key=idempotency_key,
         )
@@ -791,7 +846,7 @@ class AsyncSubmissions:
     async def list(
         self,
         *,
-        key: float | None = None,
+        key: int | None = None,
         state: Literal["expired", "failed", "landed", "received", "refused", "sent"] | None = None,
         kind: Literal["bundle", "sweep", "transaction"] | None = None,
         since: datetime | None = None,
@@ -996,6 +1051,87 @@ class AsyncTiers:
         return answer
 
 
+class AsyncTipBatches:
+    """Tip batches."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+        *,
+        ttl_class: int | None = None,
+        state: Literal["closed", "open", "prepared"] | None = None,
+        swept: bool | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[types.TipBatch]:
+        """Lists batches of tip addresses, newest first.
+
+        page_size: entries of a page: 50 by default, at most 500
+        """
+        async for each in self._caller.pages(
+            "/manage/v1/tip-batches",
+            types.TipBatch,
+            query_of(ttlClass=ttl_class, state=state, swept=swept, limit=page_size),
+        ):
+            yield each
+
+    async def get(self, tip_batche_id: int) -> types.TipBatch:
+        """Reads a batch of tip addresses."""
+        answer: types.TipBatch = await self._caller.get(
+            f"/manage/v1/tip-batches/{tip_batche_id}", types.TipBatch
+        )
+        return answer
+
+    async def sweep(
+        self, tip_batche_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.TipBatch:
+        """Orders a sweep of a closed batch: its balances are read and swept within seconds, or
+        when its addresses have expired.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.TipBatch = await self._caller.write(
+            "POST",
+            f"/manage/v1/tip-batches/{tip_batche_id}/sweep",
+            types.TipBatch,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+
+class AsyncTipSweeps:
+    """Tip sweeps."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+        *,
+        state: Literal["expired", "failed", "landed", "planned"] | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[types.TipSweep]:
+        """Lists sweeps, newest first.
+
+        page_size: entries of a page: 50 by default, at most 500
+        """
+        async for each in self._caller.pages(
+            "/manage/v1/tip-sweeps", types.TipSweep, query_of(state=state, limit=page_size)
+        ):
+            yield each
+
+    async def get(self, tip_sweep_id: int) -> types.TipSweep:
+        """Reads a sweep."""
+        answer: types.TipSweep = await self._caller.get(
+            f"/manage/v1/tip-sweeps/{tip_sweep_id}", types.TipSweep
+        )
+        return answer
+
+
 class AsyncTips:
     """Tips."""
 
@@ -1006,7 +1142,7 @@ class AsyncTips:
         self,
         *,
         kind: Literal["other", "sweep", "tip"] | None = None,
-        key: float | None = None,
+        key: int | None = None,
         slot: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.Tip]:
@@ -1451,7 +1587,7 @@ class AsyncWebhooks:
     async def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         enabled: bool | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.Webhook]:
@@ -1616,6 +1752,8 @@ class AsyncResources:
     members: AsyncMembers
     submissions: AsyncSubmissions
     tiers: AsyncTiers
+    tip_batches: AsyncTipBatches
+    tip_sweeps: AsyncTipSweeps
     tips: AsyncTips
     ttl_classes: AsyncTtlClasses
     upstreams: AsyncUpstreams
@@ -1634,6 +1772,8 @@ class AsyncResources:
         self.members = AsyncMembers(caller)
         self.submissions = AsyncSubmissions(caller)
         self.tiers = AsyncTiers(caller)
+        self.tip_batches = AsyncTipBatches(caller)
+        self.tip_sweeps = AsyncTipSweeps(caller)
         self.tips = AsyncTips(caller)
         self.ttl_classes = AsyncTtlClasses(caller)
         self.upstreams = AsyncUpstreams(caller)

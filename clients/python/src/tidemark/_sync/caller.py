@@ -28,7 +28,7 @@ class Caller:
 
     timeout_seconds: for each request
     retry_seconds: for how long a call is repeated after 429, 502, 503, 504 and broken connections;
-      0 is never
+      0 is never. A service that has never responded is not tried again
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Caller:
         self.key = key
         self.timeout_seconds = timeout_seconds
         self._retry_seconds = retry_seconds
+        self._has_responded = False
         self._http = HttpClient(
             timeout=timeout_seconds, headers={"User-Agent": f"tidemark-python/{VERSION}"}
         )
@@ -104,11 +105,15 @@ class Caller:
             try:
                 response = exchange(self._http, self.url, request, self.key)
             except httpx2.TransportError as error:
-                failure = Unreachable(f"{type(error).__name__}: {error}")
-                failure.__cause__ = error
                 is_sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
-                pause = None if is_sent and not request.repeatable else pause_before(attempt, None)
+                what = "no response from" if is_sent else "no connection to"
+                failure = Unreachable(f"{what} {self.url}: {error or type(error).__name__}")
+                failure.__cause__ = error
+                # Without a connection nothing was sent.
+                may_repeat = self._has_responded and (request.repeatable or not is_sent)
+                pause = pause_before(attempt, None) if may_repeat else None
             else:
+                self._has_responded = True
                 pause = pause_before(attempt, response)
             if pause is None or time.monotonic() - began + pause > self._retry_seconds:
                 if response is None:

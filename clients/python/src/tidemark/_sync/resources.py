@@ -85,8 +85,8 @@ class Audit:
             query_of(
                 who=who,
                 verb=verb,
-                subject_type=subject_type,
-                subject_id=subject_id,
+                subjectType=subject_type,
+                subjectId=subject_id,
                 since=since,
                 until=until,
                 limit=page_size,
@@ -218,7 +218,7 @@ class Deliveries:
     def list(
         self,
         *,
-        webhook: float | None = None,
+        webhook: int | None = None,
         state: Literal["delivered", "failed", "waiting"] | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.Delivery]:
@@ -270,7 +270,7 @@ class ArchiveGaps:
         *,
         state: Literal["closed", "given_up", "open"] | None = None,
         cause: str | None = None,
-        slot: Any | None = None,
+        slot: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.ArchiveGap]:
         """Lists gaps, newest first.
@@ -339,7 +339,7 @@ class LedgerGaps:
         *,
         state: Literal["closed", "given_up", "open"] | None = None,
         cause: str | None = None,
-        slot: Any | None = None,
+        slot: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.LedgerGap]:
         """Lists gaps, newest first.
@@ -406,7 +406,7 @@ class Keys:
     def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         tier: str | None = None,
         state: Literal["active", "expired", "expiring", "revoked", "suspended"] | None = None,
         environment: str | None = None,
@@ -657,7 +657,7 @@ class Members:
     def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         role: Literal["owner", "reader"] | None = None,
         email: str | None = None,
         page_size: int | None = None,
@@ -680,16 +680,16 @@ class Members:
         role: Literal["owner", "reader"],
         customer: int | Unset = UNSET,
         idempotency_key: str | None = None,
-    ) -> types.Invited:
+    ) -> types.MemberWithLink:
         """Invites a member.
 
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
-        answer: types.Invited = self._caller.write(
+        answer: types.MemberWithLink = self._caller.write(
             "POST",
             "/manage/v1/members",
-            types.Invited,
+            types.MemberWithLink,
             body_of(customer=customer, email=email, role=role),
             idempotency_key=idempotency_key,
         )
@@ -761,17 +761,72 @@ class Members:
 
     def invite_again(
         self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
-    ) -> types.Invited:
+    ) -> types.MemberWithLink:
         """Invites a member again, who has no password yet; earlier links become void.
 
         version: the `version` that it must still have
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
-        answer: types.Invited = self._caller.write(
+        answer: types.MemberWithLink = self._caller.write(
             "POST",
             f"/manage/v1/members/{member_id}/invite",
-            types.Invited,
+            types.MemberWithLink,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    def password_link(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.MemberWithLink:
+        """Makes a link to a new password for a member who has one. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.MemberWithLink = self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/password-link",
+            types.MemberWithLink,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    def reset_second_factor(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Member:
+        """Removes a member's second factor, with its recovery codes. All sessions end. Verify
+        first that the member asked for it. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Member = self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/second-factor/reset",
+            types.Member,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    def sign_out(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Member:
+        """Ends all sessions of a member, who can sign in again. For root keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Member = self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/sign-out",
+            types.Member,
             version=version,
             idempotency_key=idempotency_key,
         )
@@ -787,7 +842,7 @@ class Submissions:
     def list(
         self,
         *,
-        key: float | None = None,
+        key: int | None = None,
         state: Literal["expired", "failed", "landed", "received", "refused", "sent"] | None = None,
         kind: Literal["bundle", "sweep", "transaction"] | None = None,
         since: datetime | None = None,
@@ -990,6 +1045,87 @@ class Tiers:
         return answer
 
 
+class TipBatches:
+    """Tip batches."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        ttl_class: int | None = None,
+        state: Literal["closed", "open", "prepared"] | None = None,
+        swept: bool | None = None,
+        page_size: int | None = None,
+    ) -> Iterator[types.TipBatch]:
+        """Lists batches of tip addresses, newest first.
+
+        page_size: entries of a page: 50 by default, at most 500
+        """
+        for each in self._caller.pages(
+            "/manage/v1/tip-batches",
+            types.TipBatch,
+            query_of(ttlClass=ttl_class, state=state, swept=swept, limit=page_size),
+        ):
+            yield each
+
+    def get(self, tip_batche_id: int) -> types.TipBatch:
+        """Reads a batch of tip addresses."""
+        answer: types.TipBatch = self._caller.get(
+            f"/manage/v1/tip-batches/{tip_batche_id}", types.TipBatch
+        )
+        return answer
+
+    def sweep(
+        self, tip_batche_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.TipBatch:
+        """Orders a sweep of a closed batch: its balances are read and swept within seconds, or
+        when its addresses have expired.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.TipBatch = self._caller.write(
+            "POST",
+            f"/manage/v1/tip-batches/{tip_batche_id}/sweep",
+            types.TipBatch,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+
+class TipSweeps:
+    """Tip sweeps."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        state: Literal["expired", "failed", "landed", "planned"] | None = None,
+        page_size: int | None = None,
+    ) -> Iterator[types.TipSweep]:
+        """Lists sweeps, newest first.
+
+        page_size: entries of a page: 50 by default, at most 500
+        """
+        for each in self._caller.pages(
+            "/manage/v1/tip-sweeps", types.TipSweep, query_of(state=state, limit=page_size)
+        ):
+            yield each
+
+    def get(self, tip_sweep_id: int) -> types.TipSweep:
+        """Reads a sweep."""
+        answer: types.TipSweep = self._caller.get(
+            f"/manage/v1/tip-sweeps/{tip_sweep_id}", types.TipSweep
+        )
+        return answer
+
+
 class Tips:
     """Tips."""
 
@@ -1000,7 +1136,7 @@ class Tips:
         self,
         *,
         kind: Literal["other", "sweep", "tip"] | None = None,
-        key: float | None = None,
+        key: int | None = None,
         slot: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.Tip]:
@@ -1443,7 +1579,7 @@ class Webhooks:
     def list(
         self,
         *,
-        customer: float | None = None,
+        customer: int | None = None,
         enabled: bool | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.Webhook]:
@@ -1604,6 +1740,8 @@ class Resources:
     members: Members
     submissions: Submissions
     tiers: Tiers
+    tip_batches: TipBatches
+    tip_sweeps: TipSweeps
     tips: Tips
     ttl_classes: TtlClasses
     upstreams: Upstreams
@@ -1622,6 +1760,8 @@ class Resources:
         self.members = Members(caller)
         self.submissions = Submissions(caller)
         self.tiers = Tiers(caller)
+        self.tip_batches = TipBatches(caller)
+        self.tip_sweeps = TipSweeps(caller)
         self.tips = Tips(caller)
         self.ttl_classes = TtlClasses(caller)
         self.upstreams = Upstreams(caller)
