@@ -17,7 +17,7 @@ DOORS = {
 }
 # Pages before signing in, and the way out.
 OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"}
-OPEN.add("alert_address_confirm")
+OPEN |= {"alert_address_confirm", "by_provider", "provider_callback", "provider_sign_out"}
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
     *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
