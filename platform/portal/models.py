@@ -14,6 +14,7 @@ class Member(models.Model):
 
     class Role(models.TextChoices):
         OWNER = "owner"  # sees and changes everything of the customer
+        DEVELOPER = "developer"  # sees everything, changes keys
         READER = "reader"  # sees everything, changes nothing
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -33,8 +34,8 @@ class Member(models.Model):
         return self.role == self.Role.OWNER
 
     @property
-    def is_active_owner(self) -> bool:
-        return self.is_owner and self.user.is_active
+    def manages_keys(self) -> bool:
+        return self.role in (self.Role.OWNER, self.Role.DEVELOPER)
 
 
 class KeyTerms(models.Model):

@@ -333,3 +333,18 @@ def test_of_two_changes_at_once_one_is_refused(root: Root, ada: Any, basic: Any)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(change, range(6)))
     assert sorted(each.status_code for each in answers) == [200, 412, 412, 412, 412, 412]
+
+
+def test_a_developer_does_everything_to_keys_and_nothing_else(
+    token: Callable[..., Api], member: Callable[..., Any], key: dict[str, Any], ada: Any
+) -> None:
+    from management.scopes import scopes_of
+
+    developer = member(ada, "developer")
+    api = token(ada, *scopes_of("developer"), member=developer)
+    assert api.post("keys", {"name": "mine"}).status_code == 201
+    rotated = api.post(f"keys/{key['id']}/rotate", {"overlapHours": 1})
+    assert rotated.status_code == 201
+    assert api.get("usage").status_code == 200
+    invited = api.post("members", {"email": "x@ada.example", "role": "reader"})
+    assert (invited.status_code, invited.data["error"]) == (403, "scope_missing")

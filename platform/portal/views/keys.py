@@ -29,13 +29,13 @@ from portal.forms.keys import ExtendForm, IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_actions, key_rights
 from portal.views.pages import (
-    action_of_owners,
+    action_of_developers,
     attempt,
     carry_out,
-    changed_by_owners,
+    changed_by_developers,
     count,
+    for_developers,
     for_members,
-    for_owners,
     page,
 )
 from staff import audit
@@ -101,7 +101,7 @@ def _row(key: ApiKey, now: Any) -> dict[str, Any]:
     }
 
 
-@for_owners
+@for_developers
 def issue(request: HttpRequest, member: Member) -> HttpResponse:
     """The form of a new key."""
     now = timezone.now()
@@ -132,7 +132,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     return page(request, "portal/key_issue.html", {"form": form})
 
 
-@changed_by_owners
+@changed_by_developers
 def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """One key: its usage first; the form changes it."""
     found, now = _own(member, pk), timezone.now()
@@ -193,7 +193,7 @@ def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
     )
 
 
-@action_of_owners
+@action_of_developers
 def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """Issues a new key; the old one stays valid for the overlap."""
     found, form = _own(member, pk), RotateForm(request.POST)
@@ -215,7 +215,7 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return _show_secret(request, run) or back
 
 
-@action_of_owners
+@action_of_developers
 def extend_overlap(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """The old key of a rotation works some hours longer."""
     found, form, now = _own(member, pk), ExtendForm(request.POST), timezone.now()
@@ -243,7 +243,7 @@ def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResp
 def _action(verb: str, action: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
     """A button of a key's page."""
 
-    @action_of_owners
+    @action_of_developers
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         found = _own(member, pk)
         run = partial(action, member.customer_id, pk, now=timezone.now())
