@@ -47,8 +47,12 @@ class KeyTerms(models.Model):
     key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="portal_terms")
     given_scopes = ArrayField(models.CharField(max_length=20), default=list)
     given_expires_at = models.DateTimeField(null=True)
+    given_methods = ArrayField(models.CharField(max_length=60), default=list)
+    given_requests_per_second = models.FloatField(null=True)
     set_scopes = ArrayField(models.CharField(max_length=20), default=list)
     set_expires_at = models.DateTimeField(null=True)
+    set_methods = ArrayField(models.CharField(max_length=60), default=list)
+    set_requests_per_second = models.FloatField(null=True)
     # A suspension or revocation at exactly this time was the customer's own.
     suspended_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

@@ -96,6 +96,8 @@ def _row(key: ApiKey, now: Any) -> dict[str, Any]:
         "is_valid": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
         "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
+        "origins": ", ".join(key.origins) or "any page, and any program",
+        "creator": key.created_by or "the operator",  # type: ignore[attr-defined]
         "used": ago(key.last_used_at, now),
         "expires": ago(key.expires_at, now),
     }
@@ -142,6 +144,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "environment": found.environment,
         "scopes": found.scopes,
         "networks": found.networks,
+        "origins": found.origins,
+        "methods": found.methods,
+        "requests_per_second": found.requests_per_second,
         "expires_at": found.expires_at,
     }
     offered = tuple(scope for scope in SCOPES if scope in (*rights.scopes, *found.scopes))
@@ -175,11 +180,21 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         and state is not KeyState.REVOKED
         and not key_rights.is_suspended_by_staff(found),
         "by_staff": key_rights.is_suspended_by_staff(found),
-        "longest": ""
-        if rights.expires_at is None
-        else f"It can be valid until {utc(rights.expires_at)} at most.",
+        "bounds": _bounds(rights),
     }
     return page(request, "portal/key.html", context)
+
+
+def _bounds(rights: key_rights.Given) -> str:
+    """The most that the operator gave the key, as the form's hint."""
+    lines = []
+    if rights.expires_at is not None:
+        lines.append(f"It can be valid until {utc(rights.expires_at)} at most.")
+    if rights.methods:
+        lines.append(f"It can call at most {', '.join(rights.methods)}.")
+    if rights.requests_per_second is not None:
+        lines.append(f"It can make at most {rights.requests_per_second:,g} calls a second.")
+    return " ".join(lines)
 
 
 def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
@@ -189,6 +204,9 @@ def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
         environment=given["environment"],
         scopes=given["scopes"],
         networks=given["networks"],
+        origins=given["origins"],
+        methods=given["methods"],
+        requests_per_second=given["requests_per_second"],
         expires_at=form.expiry(standing),
     )
 

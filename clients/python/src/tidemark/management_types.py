@@ -134,9 +134,10 @@ class Invited(Resource):
     email: str
     id: int
     link: str | None
-    role: Literal["owner", "reader"] | str
+    role: Literal["owner", "developer", "reader"] | str
     """
     * `owner` - Owner
+    * `developer` - Developer
     * `reader` - Reader
     """
     signed_in_at: datetime | None
@@ -150,6 +151,8 @@ class IssuedKey(Resource):
     calls_per_month: int | None
     """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
     created_at: datetime
+    created_by: str | None
+    """who issued it; null if that is not known, and for tokens if it was the operator"""
     customer: int
     environment: str
     expires_at: datetime | None
@@ -162,8 +165,11 @@ class IssuedKey(Resource):
     name: str
     networks: list[str]
     notes: str
+    origins: list[str]
     prefix: str
     """how its secret begins"""
+    requests_per_second: float | None
+    """calls per second of this key; empty is what its tier says, which is the most"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -180,6 +186,8 @@ class Key(Resource):
     calls_per_month: int | None
     """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
     created_at: datetime
+    created_by: str | None
+    """who issued it; null if that is not known, and for tokens if it was the operator"""
     customer: int
     environment: str
     expires_at: datetime | None
@@ -192,8 +200,11 @@ class Key(Resource):
     name: str
     networks: list[str]
     notes: str
+    origins: list[str]
     prefix: str
     """how its secret begins"""
+    requests_per_second: float | None
+    """calls per second of this key; empty is what its tier says, which is the most"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -242,9 +253,10 @@ class Member(Resource):
     customer: int
     email: str
     id: int
-    role: Literal["owner", "reader"] | str
+    role: Literal["owner", "developer", "reader"] | str
     """
     * `owner` - Owner
+    * `developer` - Developer
     * `reader` - Reader
     """
     signed_in_at: datetime | None

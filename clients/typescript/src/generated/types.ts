@@ -1476,6 +1476,8 @@ export interface components {
             name: string;
             /** @description the addresses that it may be used from; empty: any */
             networks: string[];
+            /** @description the web origins whose pages alone may use it; empty: any page, and programs */
+            origins: string[];
             /** @description how its text begins */
             prefix: string;
         };
@@ -2964,10 +2966,11 @@ export interface components {
             link: string | null;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            readonly role: "owner" | "reader";
+            readonly role: "owner" | "developer" | "reader";
             /** Format: date-time */
             signedInAt: string | null;
             /** @description active, invited (without a password yet) or deactivated */
@@ -2979,6 +2982,8 @@ export interface components {
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description who issued it; null if that is not known, and for tokens if it was the operator */
+            readonly createdBy: string | null;
             readonly customer: bigint;
             readonly environment: string;
             /** Format: date-time */
@@ -2993,8 +2998,15 @@ export interface components {
             readonly name: string;
             networks: string[];
             readonly notes: string;
+            origins: string[];
             /** @description how its secret begins */
             prefix: string;
+            /**
+             * Calls per second
+             * Format: double
+             * @description calls per second of this key; empty is what its tier says, which is the most
+             */
+            readonly requestsPerSecond: number | null;
             /** Format: date-time */
             readonly revokedAt: string | null;
             readonly rotatedFrom: bigint | null;
@@ -3013,6 +3025,8 @@ export interface components {
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description who issued it; null if that is not known, and for tokens if it was the operator */
+            readonly createdBy: string | null;
             readonly customer: bigint;
             readonly environment: string;
             /** Format: date-time */
@@ -3027,8 +3041,15 @@ export interface components {
             readonly name: string;
             networks: string[];
             readonly notes: string;
+            origins: string[];
             /** @description how its secret begins */
             prefix: string;
+            /**
+             * Calls per second
+             * Format: double
+             * @description calls per second of this key; empty is what its tier says, which is the most
+             */
+            readonly requestsPerSecond: number | null;
             /** Format: date-time */
             readonly revokedAt: string | null;
             readonly rotatedFrom: bigint | null;
@@ -3089,10 +3110,11 @@ export interface components {
             readonly id: bigint;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            readonly role: "owner" | "reader";
+            readonly role: "owner" | "developer" | "reader";
             /** Format: date-time */
             signedInAt: string | null;
             /** @description active, invited (without a password yet) or deactivated */
@@ -3133,6 +3155,13 @@ export interface components {
             /** @description CIDR list: addresses that may use the key; empty is any address */
             networks?: string[];
             notes?: string;
+            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            origins?: string[];
+            /**
+             * Format: double
+             * @description calls per second; null is what its tier says, which is the most
+             */
+            requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
             tier?: string;
         };
@@ -3143,10 +3172,11 @@ export interface components {
             email: string;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            role: "owner" | "reader";
+            role: "owner" | "developer" | "reader";
         };
         /** @description A webhook to add; for root keys without a customer it is the staff's. */
         ManagedNewWebhook: {
@@ -3712,6 +3742,13 @@ export interface components {
             /** @description CIDR list: addresses that may use the key; empty is any address */
             networks?: string[];
             notes?: string;
+            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            origins?: string[];
+            /**
+             * Format: double
+             * @description calls per second; null is what its tier says, which is the most
+             */
+            requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
             tier?: string;
         };
@@ -3719,10 +3756,11 @@ export interface components {
         PatchedManagedMemberChanges: {
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            role?: "owner" | "reader";
+            role?: "owner" | "developer" | "reader";
         };
         /** @description A tier to add, or what to change of one. */
         PatchedManagedTierBody: {
