@@ -126,7 +126,7 @@ def _measure() -> None:
         "whole request, scope missing": lambda: ask(narrow.secret, status="403 Forbidden"),
         "  build the environ": lambda: environ(issued.secret),
         "  identify": lambda: keys.identify(issued.secret, now=now),
-        "  require": lambda: require_standing(host, caller, policy, "127.0.0.1"),
+        "  require": lambda: require_standing(host, caller, policy, "127.0.0.1", ""),
         "  read the body's calls": lambda: dispatch.read(BODY, max_batch=100),
         "  take tokens": lambda: buckets.take(buckets_plan),
         "  answer": lambda: dispatch.answer(requests, table, call, lambda *_: None),

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# Not pages: what answers other pages' scripts, and what ends a session.
+# Not pages: what answers other pages' scripts, what ends a session, and the way by the provider.
 _NOT_PAGES = re.compile(
-    r"jsi18n|autocomplete|logout|/admin/search/|password_change_done|sign_out|/admin/r/<|_rotate$|_suspend$"
+    r"jsi18n|autocomplete|logout|/admin/search/|password_change_done|sign_out|/admin/r/<|provider|_rotate$|_suspend$"
 )
 
 

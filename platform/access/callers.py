@@ -55,6 +55,7 @@ class Caller:
     stream_notifications_per_second: int | None = None
     stream_bytes_per_month: int | None = None
     methods: frozenset[str] | None = None
+    origins: tuple[str, ...] = ()
     month_spent: MonthSpent | None = None
     narrowed: bool = field(init=False)
 

@@ -75,7 +75,7 @@ REFUSED = frozenset(
     {
         *("key_required", "key_malformed", "key_unknown", "key_revoked", "key_expired"),
         *("key_suspended", "address_not_allowed", "scope_missing", "method_not_allowed"),
-        *("tier_too_low", "unauthorized"),
+        *("origin_not_allowed", "tier_too_low", "unauthorized"),
         *("rate_limited", "batch_above_limit", "monthly_quota_reached", "quota_exceeded"),
         *("too_many_connections", "too_many_at_once", "too_many_sockets", "too_many_streams"),
         *("remote_history_busy", "too_many_jobs"),

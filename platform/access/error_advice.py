@@ -10,6 +10,7 @@ OF_ANY_CALL = {
     "key_revoked": "Use another key: a revoked key cannot be restored.",
     "key_expired": "Use its successor, or ask for a new one.",
     "key_suspended": "Ask the operator, or the owner of the key.",
+    "origin_not_allowed": "Call from a page of an origin on the key's list, or change the list.",
     "address_not_allowed": "Call from an address on the key's list, or change the list.",
     "scope_missing": "Use a key with the scope that `data.required` names.",
     "tier_too_low": "Use a host of your key's tier: whoami names them in `hosts`.",

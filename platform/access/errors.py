@@ -77,5 +77,9 @@ class BadNetwork(ActionRefused):
     """A CIDR list's item that is no network."""
 
 
+class BadOrigin(ActionRefused):
+    """A list of origins with an item that is not one, or with too many."""
+
+
 class BadMethod(ActionRefused):
     """A method allow-list's item that is no method's name, or too many of them."""

@@ -10,6 +10,7 @@ from access.callers import SCOPES
 from access.errors import ActionRefused
 from access.method_names import listed_methods
 from access.networks import read_network
+from access.services.keys import listed_origins
 
 _MEANINGS = {
     "priority": "send transactions",
@@ -20,6 +21,11 @@ _MEANINGS = {
     "proxy": "calls that are passed on to a node",
 }
 _NETWORKS_HELP = "Addresses that may use the key, one network or address a line; empty: any"
+_ORIGINS_HELP = (
+    "Pages that may use the key in a browser, one origin a line: https://app.example or"
+    " https://*.example.com; programs then cannot use it. Empty: any page, and any program"
+)
+RATE_HELP = "Calls a second of this key; empty: as the tier, which is the most"
 NAME_HELP = "What the key is for; shown in lists, no secret"
 ENVIRONMENT_HELP = "For your own sorting: production, staging, …"
 
@@ -85,6 +91,19 @@ class NetworksField(_ListField):
         if self.most is not None and len(found) > self.most:
             raise forms.ValidationError(f"At most {self.most} networks")
         return list(found)
+
+
+class OriginsField(_ListField):
+    """Web origins."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, label="Web origins", help_text=_ORIGINS_HELP, **kwargs)
+
+    def read(self, parts: list[str]) -> list[str]:
+        try:
+            return listed_origins(parts)
+        except ActionRefused as refusal:
+            raise forms.ValidationError(str(refusal)) from None
 
 
 class MethodsField(_ListField):

@@ -13,6 +13,7 @@ from django.db.models.functions import Upper
 from access.announcements import Announced
 from access.callers import QUOTAS, SCOPES
 from access.networks import read_network
+from access.origins import read_origin
 
 # A JSON-RPC method, or the name under which a plain GET is counted.
 METHOD_NAME = r"\A[A-Za-z][A-Za-z0-9_.]{0,59}\Z"
@@ -25,6 +26,13 @@ def all_scopes() -> list[str]:
 def validate_network(text: str) -> None:
     try:
         read_network(text)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
+
+
+def validate_origin(text: str) -> None:
+    try:
+        read_origin(text)
     except ValueError as error:
         raise ValidationError(str(error)) from None
 
@@ -194,8 +202,22 @@ class ApiKey(models.Model):
         blank=True,
         help_text="methods that the key may call; empty is every method of its scopes",
     )
+    origins = ArrayField(
+        models.CharField(max_length=260, validators=[validate_origin]),
+        default=list,
+        blank=True,
+        help_text="web origins whose pages may use the key, and nothing else then; empty is any"
+        " page, and any program",
+    )
     calls_per_month = _calls_per_month(
         "calls that this key may make in a calendar month (UTC); empty is what its tier says"
+    )
+    requests_per_second = models.FloatField(
+        "calls per second",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.01), MaxValueValidator(1_000_000)],
+        help_text="calls per second of this key; empty is what its tier says, which is the most",
     )
     # Written by the worker: until when, and with how many calls, the month's limit is reached.
     quota_reached_until = models.DateTimeField(null=True, blank=True, editable=False)
@@ -238,6 +260,11 @@ class ApiKey(models.Model):
             models.CheckConstraint(
                 condition=Q(calls_per_month__isnull=True) | Q(calls_per_month__gte=1),
                 name="api_key_calls_per_month_is_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(requests_per_second__isnull=True)
+                | Q(requests_per_second__gt=0, requests_per_second__lte=1_000_000),
+                name="api_key_requests_rate_is_positive",
             ),
         ]
 

@@ -4,11 +4,28 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Cast, Coalesce
 
 from access.models import ApiKey, Customer, Tier, UsageClaim
+from staff.models import AuditEntry
+
+
+def with_creator(keys: QuerySet[ApiKey], *, of_customer: bool) -> QuerySet[ApiKey]:
+    """Each key with `created_by`: who issued it, by the audit log; None if that is not known, and
+    `of_customer` if it was staff.
+    """
+    entries = AuditEntry.objects.filter(
+        subject_type=ApiKey._meta.label_lower,
+        subject_id=Cast(OuterRef("pk"), CharField()),
+        verb__in=("issued", "added"),
+    )
+    if of_customer:
+        staff = User.objects.filter(is_staff=True).values("pk")
+        entries = entries.filter(user_id__isnull=False).exclude(user_id__in=staff)
+    return keys.annotate(created_by=Subquery(entries.order_by("pk").values("who")[:1]))
 
 
 def key_by_digest(digest: bytes) -> ApiKey | None:

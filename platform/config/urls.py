@@ -1,5 +1,7 @@
 """Paths → the areas' endpoints and the admin."""
 
+from functools import partial
+
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -13,7 +15,8 @@ from gateway.sign_in import limited_sign_in
 from priority.urls import FATES_POLICY, SOCKETS_POLICY, landing_endpoint, root_endpoint
 from staff.views.new_password import NewPassword
 from staff.views.own_password import change_password
-from staff.views.sign_in import enter_code, sign_in
+from staff.views.provider import by_provider, provider_callback, provider_sign_out
+from staff.views.sign_in import enter_code, sign_in, sign_out
 from staff.views.two_factor import two_factor
 from subscriptions.fates import FateSocket
 from subscriptions.views import SubscriptionSocket
@@ -21,6 +24,8 @@ from subscriptions.views import SubscriptionSocket
 admin.autodiscover()
 
 handler500 = server_error
+
+_led = partial(limited_sign_in, methods=("GET", "HEAD"))
 
 urlpatterns = [
     path("", root_endpoint(front_page, SubscriptionSocket.as_view(policy=SOCKETS_POLICY))),
@@ -38,6 +43,10 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", limited_sign_in(sign_in)),
     path("admin/login/code/", limited_sign_in(enter_code), name="staff_code"),
+    path("admin/login/provider/", _led(by_provider), name="staff_provider"),
+    path("admin/login/provider/callback/", provider_callback, name="staff_callback"),
+    path("admin/login/provider/sign-out/", _led(provider_sign_out), name="staff_provider_out"),
+    path("admin/logout/", sign_out),
     path(
         "admin/two-factor/",
         admin.site.admin_view(limited_sign_in(two_factor)),

@@ -34,7 +34,7 @@ class Sender:
     """Who sent a request, as its head says; nothing of it has been looked up.
 
     `digest` is that of the key, None without one. `secret` is the key's text, None if only the
-    digest was kept.
+    digest was kept. `origin` is that of the page whose script sent it; empty without one.
     """
 
     host: Host
@@ -42,6 +42,7 @@ class Sender:
     path: str
     digest: bytes | None
     secret: str | None = field(default=None, repr=False)
+    origin: str = ""
     # Whose standing was checked last: callers are compared by identity.
     in_standing: Caller | None = field(default=None, repr=False)
 
@@ -59,7 +60,8 @@ def sender_of(meta: dict[str, Any]) -> Sender:
         return Sender(host, address, meta["PATH_INFO"], None)
     if came_in_clear(meta):
         raise TlsRequired
-    return Sender(host, address, meta["PATH_INFO"], key_text.digest_of(secret), secret)
+    origin = meta.get("HTTP_ORIGIN", "")
+    return Sender(host, address, meta["PATH_INFO"], key_text.digest_of(secret), secret, origin)
 
 
 @dataclass(slots=True)
@@ -112,7 +114,7 @@ async def aadmit(entry: Entry, *, now: datetime) -> Caller:
         caller = await keys.aidentify(sender.digest, sender.secret, now=now)
     entry.caller = caller
     if caller is not sender.in_standing:
-        require_standing(sender.host, caller, entry.policy, sender.address)
+        require_standing(sender.host, caller, entry.policy, sender.address, sender.origin)
         sender.in_standing = caller
     costs = entry.terms(caller)
     if costs and entry.taken is None:

@@ -7,6 +7,7 @@ from rest_framework.permissions import BasePermission
 
 from access.callers import Caller
 from access.networks import contains
+from access.origins import allows
 from gateway.common_methods import common_methods
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import ALL_IN_ONE, Host
@@ -16,6 +17,7 @@ from gateway.refusals import (
     KeySuspended,
     MethodNotAllowed,
     MonthlyQuotaReached,
+    OriginNotAllowed,
     PathNotServed,
     Refusal,
     ScopeMissing,
@@ -37,8 +39,12 @@ def require_served(host: Host, policy: EndpointPolicy, path: str) -> None:
         raise PathNotServed(host.label, path)
 
 
-def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address: str) -> None:
-    """The caller may use this host from this address. Raises KeyRequired or a Forbidden."""
+def require_standing(
+    host: Host, caller: Caller, policy: EndpointPolicy, address: str, origin: str
+) -> None:
+    """The caller may use this host from this address, and from a page of this origin. Raises
+    KeyRequired or a Forbidden.
+    """
     if caller.key_id is None:
         if policy.key_required:
             raise KeyRequired
@@ -47,6 +53,8 @@ def require_standing(host: Host, caller: Caller, policy: EndpointPolicy, address
         raise KeySuspended
     if caller.networks and not contains(caller.networks, address):
         raise AddressNotAllowed(address)
+    if caller.origins and not allows(caller.origins, origin):
+        raise OriginNotAllowed(origin)
     if caller.rank < host.rank:
         raise TierTooLow(host.tier or "", caller.tier)
 

@@ -272,6 +272,18 @@ class AddressNotAllowed(Forbidden):
         )
 
 
+class OriginNotAllowed(Forbidden):
+    """The key has a list of web origins, and the request is from no page of them."""
+
+    reason = "origin_not_allowed"
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "This API key may not be used from this page",
+            data={"required": "a web origin of the key's list", "found": found[:260] or None},
+        )
+
+
 class ScopeMissing(Forbidden):
     """The key does not have the operation's scope."""
 

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.http import HttpRequest
@@ -22,15 +22,15 @@ _ATTEMPTS_ON_ACCOUNT = Quota(rate=60 / 300, burst=60)
 View = Callable[..., HttpResponseBase]
 
 
-def limited_sign_in(view: View) -> View:
-    """Limits the view to 10 POSTs a minute from one address, and to 60 in 5 minutes for one
-    account; above that 429. The account is the `username` or `email` of the form, or that of the
-    pending second factor.
+def limited_sign_in(view: View, *, methods: Collection[str] = ("POST",)) -> View:
+    """Limits the view to 10 requests of these methods a minute from one address, and to 60 in 5
+    minutes for one account; above that 429. The account is the `username` or `email` of the form,
+    or that of the pending second factor.
     """
 
     @functools.wraps(view)
     def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.method == "POST":
+        if request.method in methods:
             taken = windows.take("sign-in", client_address(request.META), _ATTEMPTS)
             for account in _accounts(request):
                 if taken.allowed:

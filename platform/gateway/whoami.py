@@ -31,6 +31,7 @@ class KeyShown(Result, frozen=True, kw_only=True):
     created_at: when it was issued
     expires_at: when it stops working; null: never
     networks: the addresses that it may be used from; empty: any
+    origins: the web origins whose pages alone may use it; empty: any page, and programs
     """
 
     name: str
@@ -41,6 +42,7 @@ class KeyShown(Result, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None
     networks: list[str]
+    origins: list[str]
 
 
 class Bucket(Result, frozen=True, kw_only=True):
@@ -233,6 +235,7 @@ def _shown(key: ApiKey) -> KeyShown:
         created_at=int(key.created_at.timestamp()),
         expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
         networks=key.networks,
+        origins=key.origins,
     )
 
 

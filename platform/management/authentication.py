@@ -15,7 +15,7 @@ from gateway.sent_keys import CHALLENGE
 from management import store
 from management.actors import Actor
 from management.models import ManagementKey
-from management.scopes import CUSTOMER_SCOPES, allows
+from management.scopes import allows, scopes_of
 from management.services import management_keys
 from webserver.requests import KNOWN
 
@@ -52,8 +52,9 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Any, view: Any) -> bool:
         held = request.auth.scopes
-        if request.user.member is not None:
-            held = [scope for scope in held if scope in CUSTOMER_SCOPES]
+        member = request.user.member
+        if member is not None:
+            held = [scope for scope in held if scope in scopes_of(member.role)]
         if not allows(held, view.scope):
             raise ScopeMissing(view.scope, held)
         return True

@@ -20,11 +20,22 @@ SCOPES = tuple(
     for resource, writes in _RESOURCES.items()
     for verb in (("read", "write") if writes else ("read",))
 )
-# What the token of a customer's owner may have: their own things, as in the portal.
+# What the tokens of a customer's people may have: their own things, as in the portal.
 CUSTOMER_SCOPES = (
     *("customers:read", "keys:read", "keys:write", "members:read", "members:write"),
     *("usage:read", "webhooks:read", "webhooks:write", "submissions:read"),
 )
+_OF_ROLES = {
+    "owner": CUSTOMER_SCOPES,
+    "developer": tuple(
+        scope for scope in CUSTOMER_SCOPES if scope.endswith(":read") or scope == "keys:write"
+    ),
+}
+
+
+def scopes_of(role: str) -> tuple[str, ...]:
+    """The scopes that tokens of a member with the role may have; empty: none at all."""
+    return _OF_ROLES.get(role, ())
 
 
 def allows(held: list[str], needed: str) -> bool:

@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from management.models import KeptResponse, ManagementKey
+from portal.models import Member
 
 _USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -34,9 +35,18 @@ def note_use(key_id: int, now: datetime, address: str | None) -> None:
     )
 
 
-def tokens_of_customer(customer_id: int) -> QuerySet[ManagementKey]:
-    found = ManagementKey.objects.filter(member__customer=customer_id, revoked_at__isnull=True)
-    return found.select_related("member__user")
+def _tokens_of(customer_id: int) -> QuerySet[ManagementKey]:
+    return ManagementKey.objects.filter(member__customer=customer_id, revoked_at__isnull=True)
+
+
+def count_tokens(customer_id: int) -> int:
+    return _tokens_of(customer_id).count()
+
+
+def tokens_managed_by(member: Member) -> QuerySet[ManagementKey]:
+    """An owner manages those of the customer, any other member their own."""
+    found = _tokens_of(member.customer_id).select_related("member__user")
+    return found if member.is_owner else found.filter(member=member)
 
 
 def begin_response(key_id: int, name: str, request_digest: bytes, now: datetime) -> bool:

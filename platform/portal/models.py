@@ -14,6 +14,7 @@ class Member(models.Model):
 
     class Role(models.TextChoices):
         OWNER = "owner"  # sees and changes everything of the customer
+        DEVELOPER = "developer"  # sees everything, changes keys
         READER = "reader"  # sees everything, changes nothing
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -33,8 +34,8 @@ class Member(models.Model):
         return self.role == self.Role.OWNER
 
     @property
-    def is_active_owner(self) -> bool:
-        return self.is_owner and self.user.is_active
+    def manages_keys(self) -> bool:
+        return self.role in (self.Role.OWNER, self.Role.DEVELOPER)
 
 
 class KeyTerms(models.Model):
@@ -46,8 +47,12 @@ class KeyTerms(models.Model):
     key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="portal_terms")
     given_scopes = ArrayField(models.CharField(max_length=20), default=list)
     given_expires_at = models.DateTimeField(null=True)
+    given_methods = ArrayField(models.CharField(max_length=60), default=list)
+    given_requests_per_second = models.FloatField(null=True)
     set_scopes = ArrayField(models.CharField(max_length=20), default=list)
     set_expires_at = models.DateTimeField(null=True)
+    set_methods = ArrayField(models.CharField(max_length=60), default=list)
+    set_requests_per_second = models.FloatField(null=True)
     # A suspension or revocation at exactly this time was the customer's own.
     suspended_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

@@ -10,6 +10,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 from solders.signature import Signature
 
 from access.models import ApiKey, Customer, UsageMinute
+from access.store import with_creator
 from alerts.models import Webhook
 from portal.models import KeyTerms, Member
 from priority.models import Bundle, CoSubmitter, Submission
@@ -74,9 +75,11 @@ def is_taken(username: str) -> bool:
 
 
 def keys_of(customer_id: int) -> QuerySet[ApiKey]:
-    """The customer's keys, newest first, each with its tier, its terms and its successor."""
+    """The customer's keys, newest first, each with its tier, its terms, its successor and who of
+    the customer's people created it.
+    """
     return (
-        ApiKey.objects.filter(customer=customer_id)
+        with_creator(ApiKey.objects.filter(customer=customer_id), of_customer=True)
         .select_related("tier", "portal_terms", "rotated_to", "rotated_from")
         .defer("digest")
         .order_by("-created_at", "-pk")

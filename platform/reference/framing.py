@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 
@@ -38,11 +39,11 @@ def base_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"
 
 
-def limited(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """The view, limited by client address: pages need no key and cost more than a call."""
 
     @wraps(view)
-    def within_limit(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def within_limit(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         taken = windows.take("docs", client_address(request.META), _READS)
         if taken.allowed:
             return view(request, *args, **kwargs)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.sitemaps.views import sitemap
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.generic import RedirectView
 
@@ -15,7 +15,7 @@ app_name = "reference"
 
 
 def _page(
-    route: str, view: Callable[..., HttpResponse], name: str | None = None, **given: Any
+    route: str, view: Callable[..., HttpResponseBase], name: str | None = None, **given: Any
 ) -> URLPattern:
     return path(route, limited(view), given, name=name)
 

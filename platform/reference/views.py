@@ -183,11 +183,8 @@ def openapi_document(request: HttpRequest) -> HttpResponse:
 @require_safe
 def postman_document(request: HttpRequest) -> HttpResponse:
     """`/postman.json`: the collection, with values of this chain."""
-    return _json(request, _postman_text)
-
-
-def _postman_text(base: str) -> str:
-    return json.dumps(collection.collection(base, samples.samples()), ensure_ascii=False)
+    found = collection.collection(base_of(request), samples.samples())
+    return _document(json.dumps(found, ensure_ascii=False))
 
 
 # Cached by base URL: each takes as long as a hundred calls.

@@ -20,7 +20,7 @@ class CodeForm(forms.Form):
 
 
 class PasswordAndCodeForm(CodeForm):
-    """For what takes more than an open session."""
+    """For what takes more than an open session; a user without a password gives the code alone."""
 
     field_order = ("password", "code")
 
@@ -30,6 +30,8 @@ class PasswordAndCodeForm(CodeForm):
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["code"].widget.attrs.pop("autofocus", None)
+        if not user.has_usable_password():
+            del self.fields["password"]

@@ -24,6 +24,11 @@ class _Links(PasswordResetTokenGenerator):
 links = _Links()
 
 
+def is_invited(user: User) -> bool:
+    """The user has neither set a password nor signed in by the provider."""
+    return not user.has_usable_password() and user.last_login is None
+
+
 def link_for(user: User) -> str:
     """The address at which its holder can set the user's password, once."""
     path = reverse(

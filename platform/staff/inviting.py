@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from staff import second_factor, sessions
+from staff import provider_accounts, second_factor, sessions
 from staff.actions import ActionsAdmin, AdminAction, always
 from staff.columns import column
 from staff.formatting import badge
@@ -18,14 +18,16 @@ def sign_in_badge(*, is_active: bool, is_invited: bool) -> SafeString:
     if not is_active:
         return badge("deactivated", "bad", "cannot sign in")
     if is_invited:
-        return badge("invited", "warning", "has not set a password yet")
+        return badge("invited", "warning", "has not signed in yet, and has no password")
     return badge("active", "good")
 
 
 def sign_in_actions(
     user_of: Callable[[Any], Any], why_not_reset: Callable[[HttpRequest, Any], str] = always
 ) -> tuple[AdminAction, ...]:
-    """Resetting the second factor and signing out, of the user of a row."""
+    """Resetting the second factor, signing out, and unbinding from the provider, of the user of a
+    row.
+    """
 
     def why_not(request: HttpRequest, row: Any) -> str:
         has_device = second_factor.has_device(user_of(row))
@@ -35,8 +37,8 @@ def sign_in_actions(
         AdminAction(
             "reset_second_factor",
             "Reset second factor",
-            "The app and the recovery codes become void: signing in takes only the password until"
-            " a new app is set up. Every session of this user ends. Verify first that this user"
+            "The app and the recovery codes become void: signing in takes no code until a new"
+            " app is set up. Every session of this user ends. Verify first that this user"
             " asked for it.",
             "reset the second factor",
             lambda request, row: second_factor.remove(user_of(row), timezone.now()),
@@ -51,13 +53,27 @@ def sign_in_actions(
             lambda request, row: sessions.sign_out_everywhere(user_of(row), timezone.now()),
             icon="logout",
         ),
+        AdminAction(
+            "unbind_provider",
+            "Unbind from the provider",
+            "The account at the sign-in provider no longer signs in as this user, and every session"
+            " ends. The next account with this verified e-mail address is bound instead.",
+            "unbound from the provider",
+            lambda request, row: provider_accounts.unbind(user_of(row)),
+            lambda request, row: (
+                ""
+                if provider_accounts.is_bound(user_of(row))
+                else "No account of the provider is bound"
+            ),
+            icon="link_off",
+        ),
     )
 
 
 def _factor(row: Any) -> SafeString:
     if row.has_device:
         return badge("on", "good", "signing in takes a code of an authenticator app")
-    return badge("off", "quiet", "signing in takes only the password")
+    return badge("off", "quiet", "signing in takes no code")
 
 
 class InvitingAdmin(ActionsAdmin):

@@ -1,4 +1,4 @@
-"""The audit log, its check, sign-outs, and authenticator apps."""
+"""The audit log, its check, sign-outs, authenticator apps, and accounts at the sign-in provider."""
 
 import secrets
 from base64 import b64decode, b64encode
@@ -91,6 +91,30 @@ class SignOut(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} before {self.before:%Y-%m-%d %H:%M:%S}"
+
+
+class ProviderAccount(models.Model):
+    """The account at an OpenID Connect provider by which a user signs in: its `sub` never changes,
+    while an e-mail address may pass to another person.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provider_accounts"
+    )
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255, help_text="the claim `sub`")
+    email = models.CharField(max_length=254, help_text="as the provider verified it at first")
+    bound_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_user_per_subject"),
+            models.UniqueConstraint(fields=["user", "issuer"], name="one_subject_per_user"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} at {self.issuer}"
 
 
 class App(TOTPDevice):  # type: ignore[misc]

@@ -11,7 +11,7 @@ import segno
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django_otp.models import Device
@@ -23,8 +23,9 @@ from staff.models import App
 RECOVERY_CODES = 10
 # Letters and digits that are not easily confused.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-# Session key and time limit between the password and the code.
+# Session key and time limit between the first factor and the code.
 _PENDING, _PATIENCE = "password_given", timedelta(minutes=5)
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
 # An unconfirmed secret is replaced after this time.
 _UNCONFIRMED = timedelta(hours=1)
 
@@ -37,8 +38,22 @@ def has_device(user: Any) -> bool:
     return device_of(user) is not None
 
 
-def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
-    """Notes that the password was right, and signs out until `finish`."""
+def sign_in(
+    request: HttpRequest, user: Any, *, by: str, lead_to: str, code_page: str
+) -> HttpResponseRedirect:
+    """Signs the user in and goes to `lead_to`, or with a second factor to the page that asks for
+    its code. `by` is what the user gave: the password, or an account of the provider.
+    """
+    if has_device(user):
+        _begin(request, user, by=by, lead_to=lead_to)
+        return HttpResponseRedirect(code_page)
+    user.signed_in_by = by
+    login(request, user, backend=_BACKEND)
+    return HttpResponseRedirect(lead_to)
+
+
+def _begin(request: HttpRequest, user: Any, *, by: str, lead_to: str) -> None:
+    """Notes that the first factor was right, and signs out until `finish`."""
     if request.user.is_authenticated:
         logout(request)
     request.session.cycle_key()
@@ -46,12 +61,13 @@ def begin(request: HttpRequest, user: Any, *, lead_to: str) -> None:
         "user": user.pk,
         "password": user.get_session_auth_hash(),
         "at": timezone.now().timestamp(),
+        "by": by,
         "lead_to": lead_to,
     }
 
 
 def pending(request: HttpRequest) -> tuple[User, str] | None:
-    """The user who gave the password and not yet the code, and the page to go to. Ends with a
+    """The user who gave the first factor and not yet the code, and the page to go to. Ends with a
     changed password, a deactivation, or after some minutes.
     """
     noted = request.session.get(_PENDING)
@@ -66,20 +82,21 @@ def pending(request: HttpRequest) -> tuple[User, str] | None:
 
 
 def pending_id(request: HttpRequest) -> int | None:
-    """The id of the user who gave the password and not yet the code, without a query."""
+    """The id of the user who gave the first factor and not yet the code, without a query."""
     noted = request.session.get(_PENDING)
     return None if noted is None else int(noted["user"])
 
 
 def finish(request: HttpRequest, user: Any, device: Device) -> None:
     """Signs the user in, or marks the session of a signed-in user as verified."""
-    request.session.pop(_PENDING, None)
+    noted = request.session.pop(_PENDING, None) or {}
     if request.user.is_authenticated and request.user.pk == user.pk:
         request.session.cycle_key()
         django_otp.login(request, device)
         return
     user.otp_device = device  # stored in the session by login
-    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    user.signed_in_by = noted.get("by", sessions.PASSWORD)
+    login(request, user, backend=_BACKEND)
 
 
 def check_code(user: Any, code: str) -> Device | None:
@@ -96,6 +113,14 @@ def check_code(user: Any, code: str) -> Device | None:
     if device is None:
         return None
     return django_otp.verify_token(user, device.persistent_id, text)
+
+
+def proves(user: Any, password: str, code: str) -> bool:
+    """Whether it is all that the user signs in with here: who signs in by the provider may have no
+    password.
+    """
+    right = not user.has_usable_password() or user.check_password(password)
+    return right and check_code(user, code) is not None
 
 
 def locked_until(user: Any) -> datetime | None:

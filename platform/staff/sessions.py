@@ -16,7 +16,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from staff.models import SignOut
 
-_BEGAN = "signed_in_at"
+_BEGAN, _BY = "signed_in_at", "signed_in_by"
+PASSWORD = "password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,15 @@ def standing(user: Any) -> Standing:
 def begin(session: SessionBase, now: datetime) -> None:
     """Notes the time of the sign-in."""
     session[_BEGAN] = now.timestamp()
+
+
+def note_door(session: SessionBase, by: str) -> None:
+    """Notes what the user gave: PASSWORD, or else the account of a provider."""
+    session[_BY] = by
+
+
+def is_by_provider(session: SessionBase) -> bool:
+    return bool(session.get(_BY, PASSWORD) != PASSWORD)
 
 
 def is_over(session: SessionBase, standing: Standing, now: datetime) -> bool:

@@ -15,8 +15,11 @@ from staff import audit, sessions
 def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
     sessions.begin(request.session, timezone.now())
     if request.META:  # not a command or a test
+        by = getattr(user, "signed_in_by", sessions.PASSWORD)
+        sessions.note_door(request.session, by)
         device = getattr(user, "otp_device", None)
-        text = "" if device is None else f"With a second factor: {device.name}."
+        second = "" if device is None else f" With a second factor: {device.name}."
+        text = f"By {by}.{second}"
         audit.record(request, "signed in", user, text=text, by=user)
 
 
@@ -32,8 +35,10 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_
         record_failure(request, str(credentials.get("username", "")))
 
 
-def record_failure(request: HttpRequest, name: str) -> None:
-    """Logs a wrong name or password, on the user if the name is known."""
+def record_failure(request: HttpRequest, name: str, why: str = "") -> None:
+    """Logs a sign-in that was refused, on the user if the name is known."""
     known = User.objects.filter(username=name).first() if "\0" not in name else None
     where = request.path_info
-    audit.record(request, "failed to sign in", known or name[:150], text=f"At {where}.")
+    audit.record(
+        request, "failed to sign in", known or name[:150], text=f"At {where}. {why}".strip()
+    )

@@ -66,8 +66,8 @@ InThread = Callable[..., Coroutine[Any, Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Whose connection it is: the key's digest (None without one), its host and address. `holder`
-    is what limits count: the key, or the address.
+    """Whose connection it is: the key's digest (None without one), its host, its address, and the
+    page's origin. `holder` is what limits count: the key, or the address.
     """
 
     digest: bytes | None
@@ -75,6 +75,7 @@ class Member:
     host: Host
     address: str
     policy: EndpointPolicy = field(compare=False)
+    origin: str = ""
 
     @property
     def holder(self) -> str:
@@ -305,7 +306,7 @@ class Members:
         return refused, callers
 
     def _caller(self, member: Member, now: datetime) -> Caller:
-        sender = Sender(member.host, member.address, "", member.digest)
+        sender = Sender(member.host, member.address, "", member.digest, origin=member.origin)
         return admit(entry_for(sender, member.policy, USAGE_NAME), now=now)
 
     def _spend(

@@ -43,7 +43,9 @@ class SubscriptionSocket(Endpoint):
         caller: Caller = request.user
         sender = self.entry.sender
         digest = sender.digest if caller.key_id is not None else None
-        member = Member(digest, caller.key_id, sender.host, sender.address, self.policy)
+        member = Member(
+            digest, caller.key_id, sender.host, sender.address, self.policy, sender.origin
+        )
         try:
             hub = worker.call(_hub_of, worker).result(_LOOP_SECONDS)
             hub.members.enter(member, caller)

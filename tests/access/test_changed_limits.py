@@ -109,6 +109,7 @@ def test_the_limits_of_a_key_hold(address: str, issue: Callable[..., Any]) -> No
         # The raised limit opens the month again.
         ({"methods": ["getSlot"], "calls_per_month": 6}, "method_not_allowed"),
         ({"scopes": ["rewind"]}, "scope_missing"),
+        ({"origins": ["https://app.example"]}, "origin_not_allowed"),
         ({"networks": ["10.0.0.0/8"]}, "address_not_allowed"),
         ({"suspended_at": timezone.now()}, "key_suspended"),
         ({"revoked_at": timezone.now()}, "key_revoked"),
@@ -117,6 +118,7 @@ def test_the_limits_of_a_key_hold(address: str, issue: Callable[..., Any]) -> No
         key.update(**change)
         wait_for(expected, reason)
     wide = {"revoked_at": None, "suspended_at": None, "networks": [], "scopes": ["priority"]}
+    wide |= {"origins": []}
     key.update(**wide, methods=[])
     wait_for(before, reason)
 

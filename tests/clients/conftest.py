@@ -121,19 +121,24 @@ def given(ledger: Service, blocks: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def node(request: pytest.FixtureRequest) -> Node:
-    """`node("kit.mjs", …)` runs a script beside the installed packages → what it printed."""
+def npm_packages(request: pytest.FixtureRequest) -> Path:
+    """The folder with the installed packages."""
     absent = [name for name in ("node", "npm") if shutil.which(name) is None]
     if absent and os.environ.get("CI") == "true":
         pytest.fail(f"{' and '.join(absent)} not found, and this is CI")
     if absent:
         pytest.skip(f"the npm clients need {' and '.join(absent)}")
     assert request.config.cache is not None
-    folder = _installed(request.config.cache)
+    return _installed(request.config.cache)
+
+
+@pytest.fixture(scope="session")
+def node(npm_packages: Path) -> Node:
+    """`node("kit.mjs", …)` runs a script beside the installed packages → what it printed."""
 
     def run(script: str | Path, *arguments: str, **environment: str) -> str:
         # A module finds its packages from where it lies.
-        copy = folder / Path(script).name
+        copy = npm_packages / Path(script).name
         shutil.copyfile(NPM / script, copy)
         done = subprocess.run(
             ["node", str(copy), *arguments],

@@ -76,6 +76,12 @@ def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
         ("UPSTREAM_GEYSER_TOKEN", "a,sekret", "UPSTREAM_GEYSER_TOKEN: expected one token, or"),
         ("FILL_RPC_URLS", "http://a,sekret", "FILL_RPC_URLS: expected http://host:port"),
         ("PROXY_TIMEOUT_SECONDS", "0", "PROXY_TIMEOUT_SECONDS=0: expected 1 to 300"),
+        ("OIDC_CLIENT_SECRET", "sekret", "OIDC_ISSUER and OIDC_CLIENT_ID: expected, as"),
+        ("OIDC_ISSUER", "https://login.example", "OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: expected"),
+        ("OIDC_ISSUER", "http://login.example", "OIDC_ISSUER: expected https://"),
+        ("OIDC_ISSUER", "ftp://sekret@login.example", "OIDC_ISSUER: expected http://host:port"),
+        ("OIDC_STAFF_GROUPS", "ops=root", "OIDC_STAFF_GROUPS='ops=root': expected GROUP=ROLE"),
+        ("OIDC_STAFF_GROUPS", "operator", "OIDC_STAFF_GROUPS='operator': expected GROUP=ROLE"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_named(

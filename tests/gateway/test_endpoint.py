@@ -152,6 +152,37 @@ def test_what_a_good_key_may_not_do_is_403_with_the_reason(door: Any, issue: Iss
     assert (response.status_code, reason(response)) == (403, "key_suspended")
 
 
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://app.example", 200),
+        ("https://a.b.pages.example", 200),
+        ("http://localhost:3000", 200),
+        ("", 403),
+        ("null", 403),
+        ("http://app.example", 403),
+        ("https://app.example:8443", 403),
+        ("https://app.example.evil.example", 403),
+        ("https://pages.example", 403),
+        ("https://evilpages.example", 403),
+        ("https://evil.example/.pages.example", 403),
+        ("http://localhost", 403),
+    ],
+)
+def test_a_key_with_origins_is_for_their_pages_alone(
+    door: Any, issue: Issue, origin: str, status: int
+) -> None:
+    origins = ["https://app.example", "https://*.pages.example", "http://localhost:3000"]
+    secret = issue(origins=origins).secret
+    sent = {"HTTP_ORIGIN": origin} if origin else {}
+    response = door.call("getSlot", key=secret, **sent)
+    assert response.status_code == status
+    if status == 403:
+        assert reason(response) == "origin_not_allowed"
+        assert response.json()["error"]["data"]["found"] == (origin or None)
+    assert door.call("getSlot", key=issue().secret, **sent).status_code == 200
+
+
 def test_a_keys_tier_opens_its_own_hosts_and_those_below(
     door: Any, issue: Issue, tier: Any
 ) -> None:

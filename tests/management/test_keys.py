@@ -126,6 +126,7 @@ BAD = [
     ({"tier": "none"}, "tier", "Object with name=none does not exist."),
     ({"scopes": ["all"]}, "scopes", '"all" is not a valid choice.'),
     ({"scopes": ["\ud800"]}, "scopes", '"?" is not a valid choice.'),
+    ({"requestsPerSecond": 0}, "requestsPerSecond", "greater than or equal to 0.01"),
     ({"callsPerMonth": 0}, "callsPerMonth", "greater than or equal to 1"),
     ({"callsPerMonth": 2**70}, "callsPerMonth", "less than or equal to"),
     ({"expiresAt": "tomorrow"}, "expiresAt", "Datetime has wrong format."),
@@ -151,6 +152,7 @@ def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any],
     for body in (
         {"networks": ["house"]},
         {"methods": ["no method"]},
+        {"origins": ["house"]},
         {"expiresAt": "2020-01-01T00:00:00Z"},
     ):
         answer = api.change(path, body)
@@ -352,3 +354,36 @@ def test_of_two_changes_at_once_one_is_refused(root: Root, ada: Any, basic: Any)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(change, range(6)))
     assert sorted(each.status_code for each in answers) == [200, 412, 412, 412, 412, 412]
+
+
+def test_origins_rate_and_creator_are_those_of_the_portal(
+    root: Root, token: Callable[..., Api], key: dict[str, Any], ada: Any
+) -> None:
+    assert key["createdBy"].startswith("root key robot (tmr_")
+    api, path = token(ada), f"keys/{key['id']}"
+    assert api.get(path).data["createdBy"] is None, "customers are not told who of the staff"
+    wish = {"origins": ["https://App.example/"], "methods": ["getSlot"], "requestsPerSecond": 2.5}
+    changed = api.change(path, wish).data
+    assert (changed["origins"], changed["methods"]) == (["https://app.example"], ["getSlot"])
+    assert changed["requestsPerSecond"] == 2.5
+    above = api.change(path, {"requestsPerSecond": 1e5})
+    assert (above.status_code, above.data["error"]) == (409, "action_refused")
+    issued = api.post("keys", {"name": "second", "requestsPerSecond": 1}).data
+    assert issued["createdBy"].partition(" by token ")[0] == f"owner-{ada.pk}@example.org"
+    assert (issued["requestsPerSecond"], issued["methods"]) == (1, [])
+    assert root().change(path, {"origins": [], "requestsPerSecond": None}).data["origins"] == []
+
+
+def test_a_developer_does_everything_to_keys_and_nothing_else(
+    token: Callable[..., Api], member: Callable[..., Any], key: dict[str, Any], ada: Any
+) -> None:
+    from management.scopes import scopes_of
+
+    developer = member(ada, "developer")
+    api = token(ada, *scopes_of("developer"), member=developer)
+    assert api.post("keys", {"name": "mine"}).status_code == 201
+    rotated = api.post(f"keys/{key['id']}/rotate", {"overlapHours": 1})
+    assert rotated.status_code == 201
+    assert api.get("usage").status_code == 200
+    invited = api.post("members", {"email": "x@ada.example", "role": "reader"})
+    assert (invited.status_code, invited.data["error"]) == (403, "scope_missing")

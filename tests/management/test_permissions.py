@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from management.scopes import CUSTOMER_SCOPES, SCOPES, allows
+from management.scopes import CUSTOMER_SCOPES, SCOPES, allows, scopes_of
 from tests.management.conftest import Api
 
 # The answers of a call that was let to its handler: done, or refused by what it asks for.
@@ -69,6 +69,26 @@ def test_a_token_reaches_only_what_customers_have(
             assert not (is_allowed and not view.owner), f"{path}: whose rows a token finds"
             wanted = "" if is_allowed else "scope_missing"
             assert refusal(api, method, path) == wanted, f"{method} {path} with {scopes}"
+
+
+def test_a_token_reaches_what_its_members_role_may(
+    token: Callable[..., Api], member: Callable[..., Any], ada: Any
+) -> None:
+    """Also a token that was made when the member had a higher role."""
+    owner = member(ada)
+    api = token(ada, member=owner)
+    reads = {scope for scope in CUSTOMER_SCOPES if scope.endswith(":read")}
+    assert set(scopes_of("developer")) == {*reads, "keys:write"}
+    owner.role = "developer"
+    owner.save()
+    for method, path, view in CALLS:
+        scope = needed(method, view)
+        wanted = "" if scope in reads or scope == "keys:write" else "scope_missing"
+        assert refusal(api, method, path) == wanted, f"{method} {path}"
+    owner.role = "reader"
+    owner.save()
+    for method, path, _view in CALLS:
+        assert refusal(api, method, path) == "key_revoked", f"{method} {path}"
 
 
 def test_no_other_key_gets_in(root: Callable[..., Api], issue: Callable[..., Any]) -> None:

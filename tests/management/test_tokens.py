@@ -78,6 +78,28 @@ def test_a_token_takes_no_scope_of_the_staff(
     assert not ManagementKey.objects.exists()
 
 
+def test_a_developer_has_tokens_of_its_own_with_scopes_of_its_role(
+    member: Callable[..., Any], browser: Callable[..., Client], ada: Any
+) -> None:
+    from management.models import ManagementKey
+
+    owner, developer = browser(member(ada)), browser(member(ada, "developer"))
+    owner.post("/portal/tokens/", {**SENT, "name": "of the owner"})
+    page = developer.get("/portal/tokens/").content.decode()
+    assert 'value="keys:write"' in page and "of the owner" not in page
+    for scope in ("members:write", "webhooks:write"):
+        assert f'value="{scope}"' not in page
+        assert not secret_in(developer.post("/portal/tokens/", {**SENT, "scopes": [scope]}))
+    theirs = ManagementKey.objects.get()
+    assert developer.post(f"/portal/tokens/{theirs.pk}/revoke/").status_code == 404
+    secret = secret_in(developer.post("/portal/tokens/", SENT, follow=True))
+    assert Api(secret).get("keys").status_code == 200
+    assert "billing" in owner.get("/portal/tokens/").content.decode()
+    own = ManagementKey.objects.exclude(pk=theirs.pk).get()
+    developer.post(f"/portal/tokens/{own.pk}/revoke/")
+    assert Api(secret).get("keys").data["error"] == "key_revoked"
+
+
 def test_an_administrator_issues_a_root_key(admin_client: Client) -> None:
     from management.models import ManagementKey
 

@@ -64,6 +64,11 @@ def owner(ada: Any, person: People) -> Any:
 
 
 @pytest.fixture
+def developer(ada: Any, person: People) -> Any:
+    return person(ada, "developer")
+
+
+@pytest.fixture
 def reader(ada: Any, person: People) -> Any:
     return person(ada, "reader")
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -17,7 +18,7 @@ DOORS = {
 }
 # Pages before signing in, and the way out.
 OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"}
-OPEN.add("alert_address_confirm")
+OPEN |= {"alert_address_confirm", "by_provider", "provider_callback", "provider_sign_out"}
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
     *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
@@ -28,6 +29,16 @@ ORDERS = {
     *("replay_build", "replay_delete"),
 }
 TAKES_POST = sorted(name for name, door in DOORS.items() if door not in ("members", None))
+# Who sees a page, and who changes something there.
+EVERYONE, CHANGING = {"owner", "developer", "reader"}, {"owner", "developer"}
+SEE = {
+    **{"members": EVERYONE, "oneself": EVERYONE, "owners": {"owner"}, "owners change": EVERYONE},
+    **{"developers": CHANGING, "developers change": EVERYONE},
+}
+CHANGE = {
+    **{"members": set(), "oneself": EVERYONE, "owners": {"owner"}, "owners change": {"owner"}},
+    **{"developers": CHANGING, "developers change": CHANGING},
+}
 FOR_OWNERS = sorted(name for name in TAKES_POST if DOORS[name] != "oneself")
 
 
@@ -67,7 +78,11 @@ def test_every_page_is_behind_a_door_or_known_to_be_open() -> None:
         "alert_address_members",
         "replay_build",
     }
-    assert set(DOORS.values()) == {None, "members", "oneself", "owners", "owners change"}
+    assert set(DOORS.values()) == {None, *SEE}
+    assert {name for name, door in DOORS.items() if str(door).startswith("developers")} == {
+        *("key", "key_issue", "key_rotate", "key_suspend", "key_resume", "key_revoke"),
+        *("key_end_overlap", "key_extend_overlap"),
+    }
 
 
 def test_another_customers_rows_are_nowhere(
@@ -137,7 +152,7 @@ def test_a_reader_sees_all_and_changes_nothing(
         answer = client.get(path)
         if name in ORDERS:
             assert answer.status_code == 405, name
-        elif DOORS[name] == "owners":
+        elif DOORS[name] in ("owners", "developers"):
             assert answer.status_code == 403, name
         else:
             assert answer.status_code in (200, 302), name
@@ -146,6 +161,23 @@ def test_a_reader_sees_all_and_changes_nothing(
     assert AuditEntry.objects.count() == entries
     rows["key"].refresh_from_db()
     assert rows["key"].suspended_at is None and rows["key"].revoked_at is None
+
+
+@pytest.mark.parametrize("role", sorted(EVERYONE))
+def test_each_role_opens_and_changes_what_is_for_it(
+    ada: Any, rows_of: Callable[..., Any], person: People, browser: Browser, role: str
+) -> None:
+    rows, member = rows_of(ada), person(ada, role)
+    for name in BEHIND_A_DOOR:
+        path, door = reverse(f"portal:{name}", kwargs=parts_of(name, rows)), str(DOORS[name])
+        before = transaction.savepoint()
+        posted = browser(member).post(path, {}).status_code  # anew: some forms sign out
+        transaction.savepoint_rollback(before)
+        refused = 405 if door == "members" else 403
+        assert (posted == refused) is (role not in CHANGE[door]), f"POST {name}: {posted}"
+        opened = browser(member).get(path).status_code
+        shut = 405 if name in ORDERS else 403 if role not in SEE[door] else None
+        assert opened == shut or (shut is None and opened in (200, 302)), f"GET {name}: {opened}"
 
 
 def test_a_post_without_its_token_is_refused(

@@ -16,13 +16,15 @@ from tests.staff.deeds import route_of
 pytestmark = pytest.mark.django_db
 
 # A new form or button belongs in one of these: what changes rows for owners alone, what changes
-# rows for each member, and what changes none.
-OF_OWNERS = {
+# rows for developers as well, what does so for each member, and what changes none.
+OF_DEVELOPERS = {
     "keys/*/",
     "keys/*/revoke/",
     "keys/*/rotate/",
     "keys/*/suspend/",
     "keys/issue/",
+}
+OF_OWNERS = {
     "replays/*/delete/",
     "team/",
     "team/*/remove/",
@@ -106,17 +108,20 @@ def test_each_form_changes_rows_for_whom_it_is(
     person: People,
     browser: Browser,
     owner: Any,
+    developer: Any,
     reader: Any,
 ) -> None:
     from django.contrib.auth.models import User
 
     pages = pages_of(rows_of(ada))
     forms = forms_in(browser(owner), pages)
-    forms_in(browser(reader), pages)  # looking at the second step begins it
+    for each in (developer, reader):
+        forms_in(browser(each), pages)  # looking at the second step begins it
     root = User.objects.create_superuser("root", password="x")
-    people = {"owner": owner, "reader": reader, "a stranger": person(eve, "owner"), "staff": None}
+    members = {"owner": owner, "developer": developer, "reader": reader}
+    people = {**members, "a stranger": person(eve, "owner"), "staff": None}
     held, wrong = Rows(), []
-    changing: dict[str, set[str]] = {who: set() for who in ("owner", "reader")}
+    changing: dict[str, set[str]] = {who: set() for who in members}
     for name, (form, data) in forms.items():
         for who, member in {**people, "nobody": None}.items():
             before = transaction.savepoint()
@@ -135,8 +140,9 @@ def test_each_form_changes_rows_for_whom_it_is(
                 wrong.append(f"{name} as {who}: {answer.status_code}, {changed}")
     assert not wrong, "\n".join(wrong)
     assert changing["reader"] == OF_MEMBERS
-    assert changing["owner"] == OF_MEMBERS | OF_OWNERS
-    assert forms.keys() == OF_MEMBERS | OF_OWNERS | OF_NOTHING
+    assert changing["developer"] == OF_MEMBERS | OF_DEVELOPERS
+    assert changing["owner"] == OF_MEMBERS | OF_DEVELOPERS | OF_OWNERS
+    assert forms.keys() == OF_MEMBERS | OF_DEVELOPERS | OF_OWNERS | OF_NOTHING
 
 
 def test_no_id_of_another_customer_is_taken_in_a_form(

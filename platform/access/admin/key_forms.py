@@ -18,8 +18,10 @@ from access.errors import ActionRefused
 from access.key_fields import (
     ENVIRONMENT_HELP,
     NAME_HELP,
+    RATE_HELP,
     MethodsField,
     NetworksField,
+    OriginsField,
     ScopesField,
     more_hours_field,
     overlap_field,
@@ -40,6 +42,9 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
     networks = NetworksField(
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "placeholder": "203.0.113.0/24"})
     )
+    origins = OriginsField(
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "placeholder": "https://app.example"})
+    )
     methods = MethodsField(
         required=False,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "placeholder": "getSlot"}),
@@ -57,7 +62,9 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
             "environment",
             "scopes",
             "networks",
+            "origins",
             "methods",
+            "requests_per_second",
             "calls_per_month",
             "expires_at",
             "notes",
@@ -66,6 +73,7 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
             "name": NAME_HELP,
             "tier": "Decides the limits, and which tier hosts the key opens",
             "environment": ENVIRONMENT_HELP,
+            "requests_per_second": RATE_HELP,
             "calls_per_month": "Calls in a calendar month (UTC); above them calls are answered"
             " 429 until the next month. Empty: as the tier",
             "expires_at": "UTC; empty: never",

@@ -31,12 +31,12 @@ from access.services.keys import issue_key
 from access.usage_queries import Asked
 from staff.actions import ActionsAdmin
 from staff.columns import column
-from staff.formatting import ago, link, moment
+from staff.formatting import ago, link, timed, utc
 from staff.sparklines import sparkline
 
 _GIVEN = (
-    *("name", "tier", "environment", "scopes", "networks", "expires_at"),
-    *("methods", "calls_per_month", "notes"),
+    *("name", "tier", "environment", "scopes", "networks", "origins", "expires_at"),
+    *("methods", "requests_per_second", "calls_per_month", "notes"),
 )
 
 
@@ -66,7 +66,10 @@ class ApiKeyAdmin(ActionsAdmin):
     action_path = "orders/<slug:name>/"
     adds_one = True
     plain_choices = ("customer", "tier")
-    placeholders: ClassVar = {"calls_per_month": "as the tier says"}
+    placeholders: ClassVar = {
+        "calls_per_month": "as the tier says",
+        "requests_per_second": "as the tier says",
+    }
     list_display = (
         *("key", "name", "customer", "tier", "state", "calls"),
         *("used_at", "expires", "may_do"),
@@ -93,10 +96,13 @@ class ApiKeyAdmin(ActionsAdmin):
     readonly_fields = ("key", "state", "issued_at", "used", "rotation", "month", "limits")
     add_fieldsets = (
         (None, {"fields": ("customer", "name", "tier", "environment")}),
-        ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
+        ("Rights", {"fields": ("scopes", "networks", "origins", "expires_at")}),
         (
-            "Methods and monthly calls",
-            {"fields": ("methods", "calls_per_month"), "classes": ("collapse",)},
+            "Methods, rate and monthly calls",
+            {
+                "fields": ("methods", "requests_per_second", "calls_per_month"),
+                "classes": ("collapse",),
+            },
         ),
         (None, {"fields": ("notes",)}),
     )
@@ -106,8 +112,11 @@ class ApiKeyAdmin(ActionsAdmin):
             {"fields": ("key", "state", "customer", "used", "month", "issued_at", "rotation")},
         ),
         (None, {"fields": ("name", "tier", "limits", "environment")}),
-        ("Rights", {"fields": ("scopes", "networks", "expires_at")}),
-        ("Methods and monthly calls", {"fields": ("methods", "calls_per_month")}),
+        ("Rights", {"fields": ("scopes", "networks", "origins", "expires_at")}),
+        (
+            "Methods, rate and monthly calls",
+            {"fields": ("methods", "requests_per_second", "calls_per_month")},
+        ),
         (None, {"fields": ("notes",)}),
     )
 
@@ -118,7 +127,8 @@ class ApiKeyAdmin(ActionsAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         queryset: QuerySet[ApiKey] = super().get_queryset(request)
-        return queryset.defer("digest").select_related("customer", "tier")
+        found = queryset.defer("digest").select_related("customer", "tier")
+        return store.with_creator(found, of_customer=False)
 
     def complete_rows(self, rows: Any) -> None:
         found = activity([row.pk for row in rows], timezone.now())
@@ -138,7 +148,12 @@ class ApiKeyAdmin(ActionsAdmin):
 
     used = column("last used", last_use)
 
-    issued_at = column("issued", lambda row: moment(row.created_at))
+    issued_at = column(
+        "issued",
+        lambda row: timed(
+            f"{utc(row.created_at)}{f' by {row.created_by}' if row.created_by else ''}"
+        ),
+    )
 
     @admin.display(description="rotation")
     def rotation(self, key: ApiKey) -> SafeString | str:

@@ -11,7 +11,7 @@ from access.errors import ActionRefused, KeyIsRevoked
 from access.key_changes import KeyChange
 from access.method_names import listed_methods
 from access.models import ApiKey, Tier
-from access.services.keys import listed_networks, require_scopes
+from access.services.keys import listed_networks, listed_origins, require_scopes
 
 
 class KeyChanges(TypedDict, total=False):
@@ -24,14 +24,16 @@ class KeyChanges(TypedDict, total=False):
     scopes: Sequence[str]
     networks: Sequence[str]
     methods: Sequence[str]
+    origins: Sequence[str]
+    requests_per_second: float | None
     calls_per_month: int | None
     expires_at: datetime | None
 
 
 @transaction.atomic
 def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> ApiKey:
-    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, and ActionRefused
-    for a past expiry.
+    """The changed key. Raises KeyIsRevoked, UnknownScope, BadNetwork, BadMethod, BadOrigin, and
+    ActionRefused for a past expiry.
     """
     key = store.lock_key(key_id)
     if key.revoked_at is not None:
@@ -41,6 +43,8 @@ def edit_key(key_id: int, *, now: datetime, **changes: Unpack[KeyChanges]) -> Ap
         changes["networks"] = listed_networks(changes["networks"])
     if "methods" in changes:
         changes["methods"] = listed_methods(changes["methods"])
+    if "origins" in changes:
+        changes["origins"] = listed_origins(changes["origins"])
     expiry = changes.get("expires_at")
     if expiry is not None and expiry <= now:
         raise ActionRefused("the expiry is past: to end a key now, suspend or revoke it")

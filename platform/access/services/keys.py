@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from ipaddress import ip_network
+from math import ceil
 
 from django.db import transaction
 
 from access import key_cache, key_changes, key_text, store
-from access.callers import ANONYMOUS, SCOPES, Caller, MonthSpent
+from access.callers import ANONYMOUS, SCOPES, Caller, MonthSpent, Quota
 from access.errors import (
     ActionRefused,
     BadNetwork,
+    BadOrigin,
     KeyExpired,
     KeyIsRevoked,
     KeyMalformed,
@@ -24,6 +26,7 @@ from access.key_changes import KeyChange
 from access.method_names import listed_methods
 from access.models import ApiKey, Customer, Tier
 from access.networks import read_network
+from access.origins import MOST_ORIGINS, read_origin
 from access.services.tiers import quotas_of
 from eventloop.faces import complete
 
@@ -100,7 +103,7 @@ def caller_of(key: ApiKey) -> Caller:
         rank=key.tier.rank,
         scopes=frozenset(key.scopes),
         networks=tuple(ip_network(text, strict=False) for text in key.networks),
-        quotas=quotas_of(key.tier),
+        quotas=_quotas(key),
         suspended=key.suspended_at is not None,
         expires_at=key.expires_at,
         tip_fetch_daily_cap=key.tier.tip_fetches_daily_cap,
@@ -112,8 +115,19 @@ def caller_of(key: ApiKey) -> Caller:
         stream_notifications_per_second=key.tier.stream_notifications_per_second,
         stream_bytes_per_month=key.tier.stream_bytes_per_month,
         methods=frozenset(key.methods) or None,
+        origins=tuple(key.origins),
         month_spent=month_spent(key),
     )
+
+
+def _quotas(key: ApiKey) -> dict[str, Quota]:
+    """The limits of the key's tier, with the key's own rate where that is lower."""
+    quotas, own = quotas_of(key.tier), key.requests_per_second
+    of_tier = quotas.get("requests")
+    if own is not None and (of_tier is None or own < of_tier.rate):
+        burst = max(1, ceil(own))
+        quotas["requests"] = Quota(own, burst if of_tier is None else min(burst, of_tier.burst))
+    return quotas
 
 
 def month_spent(key: ApiKey) -> MonthSpent | None:
@@ -140,11 +154,15 @@ def issue_key(
     scopes: Sequence[str] = SCOPES,
     networks: Sequence[str] = (),
     methods: Sequence[str] = (),
+    origins: Sequence[str] = (),
     calls_per_month: int | None = None,
+    requests_per_second: float | None = None,
     expires_at: datetime | None = None,
     rotated_from: ApiKey | None = None,
 ) -> IssuedKey:
-    """A new key. Raises UnknownScope, BadNetwork, BadMethod; ActionRefused for a past expiry."""
+    """A new key. Raises UnknownScope, BadNetwork, BadMethod, BadOrigin; ActionRefused for a past
+    expiry.
+    """
     require_scopes(scopes)
     new = key_text.new_key()
     key = store.create_key(
@@ -156,7 +174,9 @@ def issue_key(
         scopes=list(scopes),
         networks=listed_networks(networks),
         methods=listed_methods(methods),
+        origins=listed_origins(origins),
         calls_per_month=calls_per_month,
+        requests_per_second=requests_per_second,
         expires_at=expires_at,
         rotated_from=rotated_from,
         shown_prefix=new.shown_prefix,
@@ -184,6 +204,17 @@ def listed_networks(texts: Sequence[str]) -> list[str]:
         raise BadNetwork(str(error)) from None
 
 
+def listed_origins(texts: Sequence[str]) -> list[str]:
+    """The origins as browsers write them, each once. Raises BadOrigin."""
+    try:
+        found = list(dict.fromkeys(map(read_origin, texts)))
+    except ValueError as error:
+        raise BadOrigin(str(error)) from None
+    if len(found) > MOST_ORIGINS:
+        raise BadOrigin(f"{len(found)} origins are above the maximum of {MOST_ORIGINS}")
+    return found
+
+
 @transaction.atomic
 def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
     """A successor with the same rights, expiry and month. The old key works for the overlap (0: not
@@ -208,7 +239,9 @@ def rotate_key(key_id: int, *, overlap: timedelta, now: datetime) -> IssuedKey:
         scopes=old.scopes,
         networks=old.networks,
         methods=old.methods,
+        origins=old.origins,
         calls_per_month=old.calls_per_month,
+        requests_per_second=old.requests_per_second,
         expires_at=old.expires_at,
         rotated_from=old,
     )

@@ -62,6 +62,7 @@ def without_secrets(text: str) -> str:
 def _secrets() -> set[str]:
     seed: bytes = settings.TIP_SECRET_SEED
     found = {settings.SECRET_KEY, settings.METRICS_TOKEN, settings.EMAIL_HOST_PASSWORD, seed.hex()}
+    found.add(settings.OIDC_CLIENT_SECRET)
     found.update(settings.UPSTREAM_GEYSER_TOKEN.split(","))
     found.update(str(value) for value in dict(settings.ARCHIVE_STORE_OPTIONS or {}).values())
     for url in _urls():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +28,7 @@ from operations.status.present import (
     Light,
     status,
 )
-from reference.framing import too_many
+from reference.framing import limited
 from staff.formatting import duration
 
 _SHOWN = 50
@@ -77,15 +78,16 @@ class Row:
 def _public(view: Callable[[HttpRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """404 while the page is off, 429 for an address that reads too often; else kept for a while."""
 
+    read = limited(view)
+
     @require_safe
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponseBase:
         if not settings.STATUS_PAGE:
             raise Http404
-        refused = too_many(request)
-        if refused is not None:
-            return refused
-        response = view(request)
+        response = read(request)
+        if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            return response
         response["Cache-Control"] = f"public, max-age={KEPT_SECONDS:.0f}"
         return response
 

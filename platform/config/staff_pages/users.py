@@ -188,9 +188,7 @@ class UserAdmin(InvitingAdmin):
 
     state = column(
         "state",
-        lambda row: sign_in_badge(
-            is_active=row.is_active, is_invited=not row.has_usable_password()
-        ),
+        lambda row: sign_in_badge(is_active=row.is_active, is_invited=invitations.is_invited(row)),
         "is_active",
     )
     joined = column("added", lambda row: ago(row.date_joined))
@@ -216,7 +214,7 @@ class UserAdmin(InvitingAdmin):
         Outside of a transaction: a mail server may take its time.
         """
         user = invited
-        is_new = not user.has_usable_password()
+        is_new = invitations.is_invited(user)
         with transaction.atomic():
             if is_new:
                 user.set_unusable_password()  # another one, so that links of before are void

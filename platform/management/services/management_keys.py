@@ -18,7 +18,7 @@ from access.errors import (
 from access.services.keys import listed_networks
 from management import store
 from management.models import ManagementKey
-from management.scopes import CUSTOMER_SCOPES, SCOPES
+from management.scopes import SCOPES, scopes_of
 from portal.errors import MayNot, TooMany
 from portal.models import Member
 
@@ -45,10 +45,13 @@ def issue(
     networks: Sequence[str] = (),
     expires_at: datetime | None = None,
 ) -> IssuedManagementKey:
-    """A new root key, or the token of a member, who must be an owner. Raises UnknownScope,
-    BadNetwork, MayNot, TooMany, and ActionRefused without a scope or with a past expiry.
+    """A new root key, or the token of a member, with scopes of the member's role. Raises
+    UnknownScope, BadNetwork, MayNot, TooMany, and ActionRefused without a scope or with a past
+    expiry.
     """
-    offered = SCOPES if member is None else CUSTOMER_SCOPES
+    offered = SCOPES if member is None else scopes_of(member.role)
+    if not offered:
+        raise MayNot("Only owners and developers have tokens")
     for scope in scopes:
         if scope not in offered:
             raise UnknownScope(f"unknown scope {scope!r}; there are {', '.join(offered)}")
@@ -56,11 +59,8 @@ def issue(
         raise ActionRefused("a key without a scope may do nothing: choose at least one")
     if expires_at is not None and expires_at <= now:
         raise ActionRefused("the expiry is past: choose a later moment")
-    if member is not None:
-        if not member.is_owner:
-            raise MayNot("Only owners have tokens")
-        if store.tokens_of_customer(member.customer_id).count() >= MOST_TOKENS:
-            raise TooMany(f"There are {MOST_TOKENS} tokens, the most there may be: revoke one")
+    if member is not None and store.count_tokens(member.customer_id) >= MOST_TOKENS:
+        raise TooMany(f"There are {MOST_TOKENS} tokens, the most there may be: revoke one")
     new = key_text.new_key(ROOT_PREFIX if member is None else TOKEN_PREFIX)
     key = store.create_key(
         name=name,
@@ -77,14 +77,15 @@ def issue(
 
 
 def identify(secret: str, *, now: datetime) -> ManagementKey:
-    """The key. Raises KeyRefused, also for the token of a member who is no active owner."""
+    """The key. Raises KeyRefused, also for the token of a member who may have none."""
     if not any(key_text.is_well_formed(secret, each) for each in (ROOT_PREFIX, TOKEN_PREFIX)):
         raise KeyMalformed
     key = store.key_by_digest(key_text.digest_of(secret))
     if key is None:
         raise KeyUnknown
     member = key.member
-    if key.revoked_at is not None or not (member is None or member.is_active_owner):
+    may = member is None or (member.user.is_active and bool(scopes_of(member.role)))
+    if key.revoked_at is not None or not may:
         raise KeyRevoked(None)
     if key.expires_at is not None and key.expires_at <= now:
         raise KeyExpired(None, key.expires_at)

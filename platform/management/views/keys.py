@@ -1,5 +1,6 @@
 """API keys: list, issue, change, rotate, suspend, resume, revoke."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -12,7 +13,9 @@ from rest_framework.response import Response
 from access.callers import ANONYMOUS, SCOPES
 from access.key_states import KeyState, condition, state_of
 from access.models import ApiKey, Customer, Tier
+from access.origins import MOST_ORIGINS
 from access.services import key_edits, keys, overlaps
+from access.store import with_creator
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
@@ -39,7 +42,9 @@ class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
     state = serializers.SerializerMethodField()
     scopes = serializers.ListField(child=serializers.ChoiceField(SCOPES))
     networks = serializers.ListField(child=serializers.CharField())
+    origins = serializers.ListField(child=serializers.CharField())
     methods = serializers.ListField(child=serializers.CharField())
+    created_by = serializers.SerializerMethodField()
     rotated_from: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
     rotated_to = serializers.SerializerMethodField()
 
@@ -47,7 +52,8 @@ class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
         model = ApiKey
         fields = (
             *("id", "customer", "tier", "name", "environment", "notes", "prefix", "last_four"),
-            *("state", "scopes", "networks", "methods", "calls_per_month", "created_at"),
+            *("state", "scopes", "networks", "origins", "methods", "requests_per_second"),
+            *("calls_per_month", "created_at", "created_by"),
             *("expires_at", "suspended_at", "revoked_at", "last_used_at", "last_used_address"),
             *("rotated_from", "rotated_to"),
         )
@@ -55,6 +61,11 @@ class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
 
     def get_state(self, key: ApiKey) -> KeyState:
         return state_of(key, now=timezone.now())
+
+    def get_created_by(self, key: ApiKey) -> str | None:
+        """who issued it; null if that is not known, and for tokens if it was the operator"""
+        found: str | None = key.created_by  # type: ignore[attr-defined]
+        return found
 
     def get_rotated_to(self, key: ApiKey) -> int | None:
         after = getattr(key, "rotated_to", None)
@@ -74,7 +85,7 @@ class IssuedKeySerializer(KeySerializer):
 class KeyChanges(Body):
     """What may be changed of a key. Tokens of customers stay within the rights that staff gave."""
 
-    for_staff: ClassVar[tuple[str, ...]] = ("tier", "notes", "methods", "calls_per_month")
+    for_staff: ClassVar[tuple[str, ...]] = ("tier", "notes", "calls_per_month")
 
     name = serializers.CharField(max_length=100, help_text="what the key is for")
     environment = serializers.CharField(max_length=30, required=False, allow_blank=True)
@@ -93,6 +104,19 @@ class KeyChanges(Body):
         child=serializers.CharField(max_length=60),
         required=False,
         help_text="methods that the key may call; empty is every method of its scopes",
+    )
+    origins = serializers.ListField(
+        child=serializers.CharField(max_length=260),
+        required=False,
+        max_length=MOST_ORIGINS,
+        help_text="web origins whose pages alone may use the key; empty is any page and program",
+    )
+    requests_per_second = serializers.FloatField(
+        min_value=0.01,
+        max_value=1_000_000,
+        required=False,
+        allow_null=True,
+        help_text="calls per second; null is what its tier says, which is the most",
     )
     calls_per_month = serializers.IntegerField(
         min_value=1,
@@ -167,6 +191,9 @@ class Keys(ResourceViewSet):
     serializer_class = KeySerializer
     filterset_class = KeyFilter
 
+    def get_queryset(self) -> Any:
+        return with_creator(super().get_queryset(), of_customer=self.actor.member is not None)
+
     @shape(body=NewKey, answer=IssuedKeySerializer, status=201)
     def create(self, request: Any) -> Response:
         """Issues a key. Only this response has its secret."""
@@ -177,7 +204,10 @@ class Keys(ResourceViewSet):
         else:
             issued = self._issue_like(given, now)
         self.record("issued", issued.key)
-        return self.answer(issued.key, secret=issued.secret)
+        return self._answer_issued(issued)
+
+    def _answer_issued(self, issued: keys.IssuedKey) -> Response:
+        return self.answer(self.get_queryset().get(pk=issued.key.pk), secret=issued.secret)
 
     def _issue_like(self, given: dict[str, Any], now: Any) -> keys.IssuedKey:
         customer_id = self.actor.customer_id
@@ -185,11 +215,12 @@ class Keys(ResourceViewSet):
         models = key_rights.models_of(keys_of(customer_id), now)
         like = given.pop("like", models[0].pk if models else 0)
         model = next((key for key in models if key.pk == like), None)
-        rights = key_rights.Given((), None) if model is None else key_rights.given(model)
+        rights = key_rights.Given() if model is None else key_rights.given(model)
         wish = key_actions.Wish(
             **{
-                **{"environment": "", "scopes": rights.scopes, "networks": ()},
-                **{"expires_at": rights.expires_at, **given},
+                **{"environment": "", "networks": (), "origins": ()},
+                **asdict(rights),
+                **given,
             }
         )
         return key_actions.issue(customer_id, like=like, wish=wish, now=now)
@@ -222,7 +253,7 @@ class Keys(ResourceViewSet):
             issued = key_actions.rotate(member.customer_id, pk, overlap=overlap, now=now)
         self.record("rotated", key, text=f"by the management API; replaced by {issued.key}")
         self.record("issued", issued.key, text=f"by the management API, in place of {key}")
-        return self.answer(issued.key, secret=issued.secret)
+        return self._answer_issued(issued)
 
     @action(detail=True, methods=["post"], url_path="overlap/end")
     @shape()

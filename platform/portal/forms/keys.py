@@ -11,7 +11,10 @@ from access.callers import SCOPES
 from access.key_fields import (
     ENVIRONMENT_HELP,
     NAME_HELP,
+    RATE_HELP,
+    MethodsField,
     NetworksField,
+    OriginsField,
     ScopesField,
     more_hours_field,
     overlap_field,
@@ -31,6 +34,23 @@ class RestrictedForm(forms.Form):
         widget=forms.Textarea(
             attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
         ),
+    )
+    origins = OriginsField(
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "https://app.example", "spellcheck": "false"}
+        )
+    )
+    methods = MethodsField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "getSlot", "spellcheck": "false"}),
+        help_text="Methods that the key may call, one a line; empty: every method of its scopes",
+    )
+    requests_per_second = forms.FloatField(
+        label="Calls a second",
+        required=False,
+        min_value=0.01,
+        max_value=1_000_000,
+        help_text=RATE_HELP,
     )
     expires_at = forms.DateTimeField(
         label="Expires",
@@ -68,7 +88,7 @@ class IssueForm(KeyForm):
     """A new key, with the tier of an existing one."""
 
     like = forms.TypedChoiceField(coerce=int, label="Tier and rights")
-    field_order = ("name", "like", "environment", "scopes", "networks", "expires_at")
+    field_order = ("name", "like", "environment", "scopes")
 
     def __init__(self, *args: Any, models: Sequence[ApiKey], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -67,7 +67,7 @@ class ChangePasswordForm(PasswordForm):
 
 
 class TurnOffForm(forms.Form):
-    """Password and code, to change the second factor."""
+    """Password and code, to change the second factor; without a password the code alone."""
 
     current = _password("Password", "current-password", id="off_current")
     code = forms.CharField(
@@ -75,3 +75,8 @@ class TurnOffForm(forms.Form):
         max_length=20,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "id": "off_code"}),
     )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not user.has_usable_password():
+            del self.fields["current"]

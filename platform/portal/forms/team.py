@@ -6,7 +6,8 @@ from portal.models import Member
 
 ROLES = (
     (Member.Role.READER, "reader: sees everything, changes nothing"),
-    (Member.Role.OWNER, "owner: also manages keys, webhooks and the team"),
+    (Member.Role.DEVELOPER, "developer: also issues, changes, rotates and revokes keys"),
+    (Member.Role.OWNER, "owner: also manages webhooks, replays and the team"),
 )
 
 

@@ -1,12 +1,12 @@
 """Actions of customers on their keys, within the rights that staff gave."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from access.models import ApiKey
+from access.models import ApiKey, Tier
 from access.months import month_of
 from access.services import key_edits, keys, overlaps
 from portal import store
@@ -31,6 +31,9 @@ class Wish:
     environment: str
     scopes: Sequence[str]
     networks: Sequence[str]
+    origins: Sequence[str]
+    methods: Sequence[str]
+    requests_per_second: float | None
     expires_at: datetime | None
 
 
@@ -54,7 +57,7 @@ def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.Iss
                 f" are limited: rotate one, or wait until {end:%Y-%m-%d}"
             )
     rights = given(model)
-    _require_within(rights, wish)
+    wish = _within(rights, model.tier, wish)
     issued = keys.issue_key(
         customer,
         tier=model.tier,
@@ -62,8 +65,10 @@ def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.Iss
         environment=wish.environment,
         scopes=wish.scopes,
         networks=wish.networks,
+        origins=wish.origins,
         expires_at=wish.expires_at,
-        methods=model.methods,
+        methods=wish.methods,
+        requests_per_second=wish.requests_per_second,
         calls_per_month=model.calls_per_month,
     )
     _note(issued.key, rights)
@@ -77,13 +82,16 @@ def edit(customer_id: int, key_id: int, *, wish: Wish, now: datetime) -> ApiKey:
     key = _own(customer_id, key_id)
     rights = given(key)
     expiry_changes = wish.expires_at != key.expires_at
-    if set(wish.scopes) != set(key.scopes) or expiry_changes:
-        _require_within(rights, wish)
+    if _rights_of(wish) != _rights_of(key) or expiry_changes:
+        wish = _within(rights, key.tier, wish)
     changes: key_edits.KeyChanges = {
         "name": wish.name,
         "environment": wish.environment,
         "scopes": wish.scopes,
         "networks": wish.networks,
+        "origins": wish.origins,
+        "methods": wish.methods,
+        "requests_per_second": wish.requests_per_second,
     }
     if expiry_changes:
         changes["expires_at"] = wish.expires_at
@@ -172,15 +180,31 @@ def _own(customer_id: int, key_id: int) -> ApiKey:
     return store.keys_of(customer_id).select_for_update(of=("self",)).get(pk=key_id)
 
 
-def _require_within(rights: Given, wish: Wish) -> None:
+def _rights_of(held: Wish | ApiKey) -> tuple[object, ...]:
+    return set(held.scopes), set(held.methods), held.requests_per_second
+
+
+def _within(rights: Given, tier: Tier, wish: Wish) -> Wish:
+    """The wish; without methods or a rate, with those that staff gave. Raises MayNot."""
     more = [scope for scope in wish.scopes if scope not in rights.scopes]
     if more:
         raise MayNot(f"Not among your scopes: {', '.join(more)}. Ask the operator")
     if not wish.scopes:
         raise MayNot("Choose at least one scope: a key without one may do nothing")
+    more = [method for method in wish.methods if method not in rights.methods]
+    if rights.methods and more:
+        raise MayNot(f"Not among your methods: {', '.join(more)[:200]}. Ask the operator")
+    rate, most = wish.requests_per_second, rights.requests_per_second or tier.requests_per_second
+    if rate is not None and most is not None and rate > most:
+        raise MayNot(f"At most {most:,g} calls a second: ask the operator for more")
     end = rights.expires_at
     if end is not None and (wish.expires_at is None or wish.expires_at > end):
         raise MayNot(f"It can be valid until {end:%Y-%m-%d %H:%M} UTC at most")
+    return replace(
+        wish,
+        methods=wish.methods or rights.methods,
+        requests_per_second=rights.requests_per_second if rate is None else rate,
+    )
 
 
 def _note(key: ApiKey, rights: Given, **moments: datetime | None) -> None:
@@ -191,5 +215,9 @@ def _note(key: ApiKey, rights: Given, **moments: datetime | None) -> None:
         given_expires_at=rights.expires_at,
         set_scopes=list(key.scopes),
         set_expires_at=key.expires_at,
+        given_methods=list(rights.methods),
+        set_methods=list(key.methods),
+        given_requests_per_second=rights.requests_per_second,
+        set_requests_per_second=key.requests_per_second,
         **moments,
     )

@@ -14,10 +14,14 @@ LONGEST_OVERLAP = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The rights that staff gave: scopes in their order, and the latest expiry; None: no end."""
+    """The rights that staff gave: scopes in their order, the latest expiry (None: no end), the
+    methods (empty: all), and the highest rate (None: the tier's).
+    """
 
-    scopes: tuple[str, ...]
-    expires_at: datetime | None
+    scopes: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    methods: tuple[str, ...] = ()
+    requests_per_second: float | None = None
 
 
 def given(key: ApiKey) -> Given:
@@ -26,6 +30,7 @@ def given(key: ApiKey) -> Given:
     """
     terms = _terms(key)
     scopes, expires_at = key.scopes, key.expires_at
+    methods, rate = key.methods, key.requests_per_second
     if terms is not None and set(terms.set_scopes) == set(key.scopes):
         scopes = terms.given_scopes
     if terms is not None and terms.set_expires_at == key.expires_at:
@@ -34,7 +39,12 @@ def given(key: ApiKey) -> Given:
         if successor is not None:
             latest = successor.created_at + LONGEST_OVERLAP
             expires_at = latest if expires_at is None else min(expires_at, latest)
-    return Given(tuple(scope for scope in SCOPES if scope in scopes), expires_at)
+    if terms is not None and set(terms.set_methods) == set(methods):
+        methods = terms.given_methods
+    if terms is not None and terms.set_requests_per_second == rate:
+        rate = terms.given_requests_per_second
+    ordered = tuple(scope for scope in SCOPES if scope in scopes)
+    return Given(ordered, expires_at, tuple(methods), rate)
 
 
 def is_suspended_by_staff(key: ApiKey) -> bool:

@@ -10,7 +10,7 @@ from access.models import Customer
 from portal import store
 from portal.errors import AddressTaken, MayNot, TooMany
 from portal.models import Member
-from staff import sessions
+from staff import invitations, sessions
 
 MOST_MEMBERS = 20
 _TAKEN = "This address cannot be invited: it has an account already"
@@ -39,18 +39,18 @@ def invite(customer: Customer, *, email: str, role: str) -> Member:
 
 @transaction.atomic
 def invite_again(member: Member) -> None:
-    """Voids earlier links. Raises MayNot if the user has a password."""
+    """Voids earlier links. Raises MayNot if the user can sign in already."""
     user = store.lock_user(member.user_id)
     if not is_invited(user):
-        raise MayNot(f"{member} has a password; a forgotten one is reset from the sign-in page")
+        raise MayNot(f"{member} can sign in already; a password is set from the sign-in page")
     user.set_unusable_password()  # a new random one, which voids links
     user.save(update_fields=["password"])
     member.user = user
 
 
 def is_invited(user: User) -> bool:
-    """The user has not set a password yet."""
-    return not user.has_usable_password()
+    """The user has not signed in, and has no password yet."""
+    return invitations.is_invited(user)
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from portal.forms.sign_in import ChangePasswordForm, NewCodeForm, TurnOffForm
 from portal.models import Member
 from portal.services import members
 from portal.views.pages import Page, attempt, count, for_oneself, page
-from staff import audit, second_factor, sessions
+from staff import audit, outgoing_mail, second_factor, sessions
 from staff.formatting import ago
 
 # Limit of password and code attempts in an open session.
@@ -36,7 +36,9 @@ def account(request: HttpRequest, member: Member) -> HttpResponse:
         "since": ago(member.created_at),
         "has_factor": second_factor.has_device(member.user),
         "codes_left": second_factor.recovery_codes_left(member.user),
-        "turn_off_form": TurnOffForm(),
+        "turn_off_form": TurnOffForm(user=member.user),
+        "has_password": member.user.has_usable_password(),
+        "mails": outgoing_mail.is_sent(),
     }
     return page(request, "portal/account.html", context)
 
@@ -81,20 +83,18 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
 
 
 def _with_proof(view: Callable[[HttpRequest, Member], HttpResponse]) -> Page[[]]:
-    """An action that takes the password and a code."""
+    """An action that takes a code, and the password if there is one."""
 
     @for_oneself
     def proven(request: HttpRequest, member: Member) -> HttpResponse:
         if request.method != "POST":
             return _back()
         _count_attempt(request, member)
-        form = TurnOffForm(request.POST)
-        if (
-            form.is_valid()
-            and member.user.check_password(form.cleaned_data["current"])
-            and second_factor.check_code(member.user, form.cleaned_data["code"]) is not None
-        ):
-            return view(request, member)
+        form = TurnOffForm(request.POST, user=member.user)
+        if form.is_valid():
+            given = form.cleaned_data
+            if second_factor.proves(member.user, given.get("current", ""), given["code"]):
+                return view(request, member)
         messages.error(request, "Wrong password or code: nothing was changed")
         return _back()
 
@@ -116,9 +116,7 @@ def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
     with transaction.atomic():
         second_factor.turn_off(request)
         audit.record(request, "removed the second factor", member)
-    messages.success(
-        request, "Signing in now takes only the password; other sessions are signed out"
-    )
+    messages.success(request, "Signing in now takes no code; other sessions are signed out")
     return _back()
 
 

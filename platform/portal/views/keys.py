@@ -29,13 +29,13 @@ from portal.forms.keys import ExtendForm, IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_actions, key_rights
 from portal.views.pages import (
-    action_of_owners,
+    action_of_developers,
     attempt,
     carry_out,
-    changed_by_owners,
+    changed_by_developers,
     count,
+    for_developers,
     for_members,
-    for_owners,
     page,
 )
 from staff import audit
@@ -96,12 +96,14 @@ def _row(key: ApiKey, now: Any) -> dict[str, Any]:
         "is_valid": state_of(key, now=now) not in (KeyState.REVOKED, KeyState.EXPIRED),
         "scopes": scopes_of(key),
         "networks": ", ".join(key.networks) or "any address",
+        "origins": ", ".join(key.origins) or "any page, and any program",
+        "creator": key.created_by or "the operator",  # type: ignore[attr-defined]
         "used": ago(key.last_used_at, now),
         "expires": ago(key.expires_at, now),
     }
 
 
-@for_owners
+@for_developers
 def issue(request: HttpRequest, member: Member) -> HttpResponse:
     """The form of a new key."""
     now = timezone.now()
@@ -132,7 +134,7 @@ def issue(request: HttpRequest, member: Member) -> HttpResponse:
     return page(request, "portal/key_issue.html", {"form": form})
 
 
-@changed_by_owners
+@changed_by_developers
 def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """One key: its usage first; the form changes it."""
     found, now = _own(member, pk), timezone.now()
@@ -142,6 +144,9 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "environment": found.environment,
         "scopes": found.scopes,
         "networks": found.networks,
+        "origins": found.origins,
+        "methods": found.methods,
+        "requests_per_second": found.requests_per_second,
         "expires_at": found.expires_at,
     }
     offered = tuple(scope for scope in SCOPES if scope in (*rights.scopes, *found.scopes))
@@ -175,11 +180,21 @@ def key(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         and state is not KeyState.REVOKED
         and not key_rights.is_suspended_by_staff(found),
         "by_staff": key_rights.is_suspended_by_staff(found),
-        "longest": ""
-        if rights.expires_at is None
-        else timed(f"It can be valid until {utc(rights.expires_at)} at most."),
+        "bounds": timed(_bounds(rights)),
     }
     return page(request, "portal/key.html", context)
+
+
+def _bounds(rights: key_rights.Given) -> str:
+    """The most that the operator gave the key, as the form's hint."""
+    lines = []
+    if rights.expires_at is not None:
+        lines.append(f"It can be valid until {utc(rights.expires_at)} at most.")
+    if rights.methods:
+        lines.append(f"It can call at most {', '.join(rights.methods)}.")
+    if rights.requests_per_second is not None:
+        lines.append(f"It can make at most {rights.requests_per_second:,g} calls a second.")
+    return " ".join(lines)
 
 
 def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
@@ -189,11 +204,14 @@ def _wish(form: KeyForm, standing: Any) -> key_actions.Wish:
         environment=given["environment"],
         scopes=given["scopes"],
         networks=given["networks"],
+        origins=given["origins"],
+        methods=given["methods"],
+        requests_per_second=given["requests_per_second"],
         expires_at=form.expiry(standing),
     )
 
 
-@action_of_owners
+@action_of_developers
 def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """Issues a new key; the old one stays valid for the overlap."""
     found, form = _own(member, pk), RotateForm(request.POST)
@@ -215,7 +233,7 @@ def rotate(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     return _show_secret(request, run) or back
 
 
-@action_of_owners
+@action_of_developers
 def extend_overlap(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     """The old key of a rotation works some hours longer."""
     found, form, now = _own(member, pk), ExtendForm(request.POST), timezone.now()
@@ -243,7 +261,7 @@ def _show_secret(request: HttpRequest, run: Callable[[], IssuedKey]) -> HttpResp
 def _action(verb: str, action: Callable[..., ApiKey]) -> Callable[..., HttpResponseBase]:
     """A button of a key's page."""
 
-    @action_of_owners
+    @action_of_developers
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         found = _own(member, pk)
         run = partial(action, member.customer_id, pk, now=timezone.now())

@@ -64,6 +64,29 @@ def changed_by_owners(view: View[P]) -> Page[P]:
     return _restricted(view, "owners change", (*_READS, "POST"))
 
 
+def for_developers(view: View[P]) -> Page[P]:
+    """A page with a form, for developers and owners."""
+    return _restricted(view, "developers", (*_READS, "POST"))
+
+
+def action_of_developers(view: View[P]) -> Page[P]:
+    """A button for developers and owners."""
+    return _restricted(view, "developers", ("POST",))
+
+
+def changed_by_developers(view: View[P]) -> Page[P]:
+    """A page for members, with a form for developers and owners."""
+    return _restricted(view, "developers change", (*_READS, "POST"))
+
+
+def _may(member: Member, who: str, method: str | None) -> bool:
+    """Whether the member may do this at a page of `portal_access`."""
+    needed, _, only_changes = who.partition(" ")
+    if needed in ("members", "oneself") or (only_changes and method in _READS):
+        return True
+    return member.is_owner if needed == "owners" else member.manages_keys
+
+
 def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
     counted = counting(view)
 
@@ -80,9 +103,9 @@ def _restricted(view: View[P], who: str, methods: Collection[str]) -> Page[P]:
         if request.method not in methods:
             return HttpResponseNotAllowed(methods)
         request.member = member  # type: ignore[attr-defined]
-        needs_owner = who == "owners" or (who == "owners change" and request.method == "POST")
-        if needs_owner and not member.is_owner:
-            return page(request, "portal/forbidden.html", {}, status=403)
+        if not _may(member, who, request.method):
+            needed = who.partition(" ")[0]
+            return page(request, "portal/forbidden.html", {"needed": needed}, status=403)
         response = counted(request, member, *args, **kwargs)
         add_never_cache_headers(response)
         return response

@@ -3,26 +3,26 @@
 import hashlib
 from collections.abc import Callable
 
-from django.contrib.auth import authenticate, login, logout
+from django.conf import settings
+from django.contrib.auth import authenticate, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from access.callers import Quota
 from gateway.sign_in import limited_sign_in
 from portal import store
 from portal.errors import LinkSpent
 from portal.forms.sign_in import CodeForm, EmailForm, PasswordForm, SignInForm
-from portal.services import links, members, post
+from portal.services import links, members, post, provider_members
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
-from staff import audit, outgoing_mail, second_factor, sign_ins
+from staff import audit, outgoing_mail, provider, second_factor, sessions, sign_ins
+from staff.views.provider import Door, begin, end, finish, page_below
 
 _MAILS = Quota(rate=3 / 900, burst=3)
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def _open(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -54,15 +54,19 @@ def _checked_password(request: HttpRequest) -> HttpResponse:
             sign_ins.record_failure(request, name)
         form.add_error(None, "Wrong e-mail address or password")
         return _sign_in_page(request, form)
-    if second_factor.has_device(member.user):
-        second_factor.begin(request, member.user, lead_to=_next(request))
-        return HttpResponseRedirect(reverse("portal:code"))
-    login(request, member.user, backend=_BACKEND)
-    return HttpResponseRedirect(_next(request))
+    return second_factor.sign_in(
+        request,
+        member.user,
+        by=sessions.PASSWORD,
+        lead_to=_next(request),
+        code_page=reverse("portal:code"),
+    )
 
 
 def _sign_in_page(request: HttpRequest, form: SignInForm) -> HttpResponse:
-    return page(request, "portal/sign_in.html", {"form": form, "next": _next(request)})
+    name = settings.OIDC_NAME if provider.is_on() else ""
+    context = {"form": form, "next": _next(request), "provider": name}
+    return page(request, "portal/sign_in.html", context)
 
 
 @_open
@@ -84,8 +88,10 @@ def code(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    """The sign-in page offers who came by the provider to sign out there as well."""
+    asked = "?signed_out" if sessions.is_by_provider(request.session) else ""
     logout(request)
-    return HttpResponseRedirect(reverse("portal:sign_in"))
+    return HttpResponseRedirect(f"{reverse('portal:sign_in')}{asked}")
 
 
 @_open
@@ -140,6 +146,34 @@ def _chosen(request: HttpRequest, token: str, form: PasswordForm, purpose: Purpo
 def _next(request: HttpRequest) -> str:
     """The page after signing in, always one of the portal."""
     asked = request.POST.get("next") or request.GET.get("next") or ""
-    home = reverse("portal:overview")
-    good = asked.startswith(home) and url_has_allowed_host_and_scheme(asked, allowed_hosts=None)
-    return asked if good else home
+    return page_below(reverse("portal:overview"), asked)
+
+
+# --- by the provider ---
+
+
+_DOOR = Door("portal:sign_in", "portal:provider_callback", "portal:code", "portal:overview")
+
+
+def _led(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A page that leads to the provider."""
+    return never_cache(limited_sign_in(require_safe(view), methods=("GET", "HEAD")))
+
+
+@_led
+def by_provider(request: HttpRequest) -> HttpResponseBase:
+    """Leads to the provider."""
+    return begin(request, _DOOR)
+
+
+@never_cache
+@require_safe
+def provider_callback(request: HttpRequest) -> HttpResponseBase:
+    """The provider comes back here, with a code."""
+    return finish(request, _DOOR, provider_members.member_user)
+
+
+@_led
+def provider_sign_out(request: HttpRequest) -> HttpResponseBase:
+    """Leads to the end of the session at the provider."""
+    return end(request, _DOOR)

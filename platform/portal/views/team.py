@@ -48,6 +48,7 @@ def team(request: HttpRequest, member: Member) -> HttpResponse:
     ]
     context = {
         "people": people,
+        "roles": Member.Role.values,
         "form": form,
         "is_full": len(people) >= members.MOST_MEMBERS,
         "most": members.MOST_MEMBERS,

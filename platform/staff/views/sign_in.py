@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import LoginView
@@ -13,22 +14,24 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from unfold.forms import AuthenticationForm
 
-from staff import audit, second_factor, sign_ins
+from staff import audit, provider, second_factor, sessions, sign_ins
 from staff.forms import CodeForm
 
 
 class _SignIn(LoginView):
-    """Django's page, which signs in only users without a second factor."""
+    """Django's page, followed by the second factor."""
 
     template_name = "admin/login.html"
     authentication_form = AuthenticationForm
 
     def form_valid(self, form: Any) -> HttpResponse:
-        user = form.get_user()
-        if not second_factor.has_device(user):
-            return super().form_valid(form)
-        second_factor.begin(self.request, user, lead_to=self.get_success_url())
-        return HttpResponseRedirect(reverse("staff_code"))
+        return second_factor.sign_in(
+            self.request,
+            form.get_user(),
+            by=sessions.PASSWORD,
+            lead_to=self.get_success_url(),
+            code_page=reverse("staff_code"),
+        )
 
     def form_invalid(self, form: Any) -> HttpResponse:
         # Django signals wrong passwords, but not a right one of a user who is not staff.
@@ -48,11 +51,25 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         "title": "Sign in",
         "app_path": request.get_full_path(),
         "username": request.user.get_username(),
+        "provider": settings.OIDC_NAME if provider.is_on() else "",
+        "provider_link": reverse("staff_provider", query={"next": _asked(request)}),
     }
     if REDIRECT_FIELD_NAME not in request.GET:
         context[REDIRECT_FIELD_NAME] = reverse("admin:index")
     request.current_app = admin.site.name
     return _SignIn.as_view(extra_context=context)(request)  # type: ignore[return-value]
+
+
+@never_cache
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Django's page; who came by the provider is led to the sign-in page, which offers to sign out
+    there as well.
+    """
+    is_by_provider = sessions.is_by_provider(request.session)
+    response: HttpResponse = admin.site.logout(request)
+    if is_by_provider and request.method == "POST":
+        return HttpResponseRedirect(f"{reverse('admin:login')}?signed_out")
+    return response
 
 
 @sensitive_post_parameters()
@@ -90,8 +107,12 @@ def _who(request: HttpRequest) -> tuple[Any, str] | None:
         return second_factor.pending(request)
     if not user.is_staff or user.is_verified() or not second_factor.has_device(user):
         return None
-    asked = request.GET.get(REDIRECT_FIELD_NAME, "")
+    asked = _asked(request)
     inside = url_has_allowed_host_and_scheme(
         asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return user, asked if inside else reverse("admin:index")
+
+
+def _asked(request: HttpRequest) -> str:
+    return request.GET.get(REDIRECT_FIELD_NAME, "")

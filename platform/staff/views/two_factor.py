@@ -67,18 +67,17 @@ def _renew(request: HttpRequest) -> HttpResponse:
 
 def _turn_off(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
-    form = PasswordAndCodeForm(request.POST, auto_id="off_%s")
+    form = PasswordAndCodeForm(request.POST, auto_id="off_%s", user=user)
     if form.is_valid():
+        given = form.cleaned_data
         # One message for both, so that neither can be guessed alone.
-        right = user.check_password(form.cleaned_data["password"])
-        if right and second_factor.check_code(user, form.cleaned_data["code"]) is not None:
+        if second_factor.proves(user, given.get("password", ""), given["code"]):
             with transaction.atomic():
                 second_factor.turn_off(request)
                 audit.record(request, "turned off the second factor", user)
             messages.success(
                 request,
-                "The second factor is off: signing in takes only your password."
-                " Other sessions ended",
+                "The second factor is off: signing in takes no code. Other sessions ended",
             )
             return HttpResponseRedirect(reverse("staff_two_factor"))
         form.add_error(None, "Wrong password or code")
@@ -98,7 +97,7 @@ def _page(
         device=device,
         left=second_factor.recovery_codes_left(request.user),
         renew=renew or CodeForm(auto_id="renew_%s"),
-        turn_off=turn_off or PasswordAndCodeForm(auto_id="off_%s"),
+        turn_off=turn_off or PasswordAndCodeForm(auto_id="off_%s", user=request.user),
         is_required=settings.STAFF_TWO_FACTOR,
     )
 

@@ -43,13 +43,14 @@ return 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listener:
-    """One open stream: the key's digest, and the host and address of its client."""
+    """One open stream: the key's digest, and its client's host, address and page's origin."""
 
     digest: bytes
     key_id: int
     customer: int
     host: Host
     address: str
+    origin: str
     name: str = field(default_factory=lambda: f"{os.getpid()}-{next(_numbers)}")
 
 
@@ -64,7 +65,9 @@ def listener(request: EndpointRequest, *, most_of_key: int) -> Listener:
     customer = customers_of([caller.key_id]).get(caller.key_id)
     if customer is None:
         raise KeyUnknown
-    found = Listener(sender.digest, caller.key_id, customer, sender.host, sender.address)
+    found = Listener(
+        sender.digest, caller.key_id, customer, sender.host, sender.address, sender.origin
+    )
     now = time.time()
     words = [f"{now:.3f}", f"{now + _FORGOTTEN_SECONDS:.3f}", most_of_key, found.name]
     if not run_script(_ENTER, [_key(found)], words):
@@ -91,7 +94,7 @@ def turned_away(
     with client().pipeline(transaction=False) as pipeline:
         for each in listeners:
             try:
-                sender = Sender(each.host, each.address, "", each.digest)
+                sender = Sender(each.host, each.address, "", each.digest, origin=each.origin)
                 admit(entry_for(sender, policy, USAGE_NAME), now=now)
             except RpcError as refusal:
                 found.append((each, refusal))

@@ -46,9 +46,11 @@ class Alias:
 _ALIASES = {
     ("keys", "issue"): Alias("create"),
     ("keys", "restrict"): Alias(
-        "change", frozenset({"scopes", "methods", "networks", "expires_at", "version"})
+        "change", frozenset({"scopes", "methods", "networks", "origins", "expires_at", "version"})
     ),
-    ("keys", "limits"): Alias("change", frozenset({"tier", "calls_per_month", "version"})),
+    ("keys", "limits"): Alias(
+        "change", frozenset({"tier", "requests_per_second", "calls_per_month", "version"})
+    ),
 }
 
 

@@ -807,6 +807,15 @@ class NotFound(TidemarkError):
     reason = "not_found"
 
 
+class OriginNotAllowed(TidemarkError):
+    """The key has a list of web origins, and the request is from no page of them.
+
+    Call from a page of an origin on the key's list, or change the list.
+    """
+
+    reason = "origin_not_allowed"
+
+
 class Overloaded(TidemarkError):
     """Too many requests wait, or the process is stopping.
 
@@ -1641,6 +1650,7 @@ BY_REASON: dict[str, type[TidemarkError]] = {
     NodeError.reason: NodeError,
     NonceUnusable.reason: NonceUnusable,
     NotFound.reason: NotFound,
+    OriginNotAllowed.reason: OriginNotAllowed,
     Overloaded.reason: Overloaded,
     OverrideWithoutEffect.reason: OverrideWithoutEffect,
     ParseError.reason: ParseError,

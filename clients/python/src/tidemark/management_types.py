@@ -134,6 +134,8 @@ class IssuedKey(Resource):
     calls_per_month: int | None
     """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
     created_at: datetime
+    created_by: str | None
+    """who issued it; null if that is not known, and for tokens if it was the operator"""
     customer: int
     environment: str
     expires_at: datetime | None
@@ -146,8 +148,11 @@ class IssuedKey(Resource):
     name: str
     networks: list[str]
     notes: str
+    origins: list[str]
     prefix: str
     """how its secret begins"""
+    requests_per_second: float | None
+    """calls per second of this key; empty is what its tier says, which is the most"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -164,6 +169,8 @@ class Key(Resource):
     calls_per_month: int | None
     """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
     created_at: datetime
+    created_by: str | None
+    """who issued it; null if that is not known, and for tokens if it was the operator"""
     customer: int
     environment: str
     expires_at: datetime | None
@@ -176,8 +183,11 @@ class Key(Resource):
     name: str
     networks: list[str]
     notes: str
+    origins: list[str]
     prefix: str
     """how its secret begins"""
+    requests_per_second: float | None
+    """calls per second of this key; empty is what its tier says, which is the most"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -228,9 +238,10 @@ class Member(Resource):
     has_second_factor: bool | None = False
     """whether signing in takes a code of an authenticator app"""
     id: int
-    role: Literal["owner", "reader"] | str
+    role: Literal["owner", "developer", "reader"] | str
     """
     * `owner` - Owner
+    * `developer` - Developer
     * `reader` - Reader
     """
     signed_in_at: datetime | None
@@ -248,9 +259,10 @@ class MemberWithLink(Resource):
     """whether signing in takes a code of an authenticator app"""
     id: int
     link: str | None
-    role: Literal["owner", "reader"] | str
+    role: Literal["owner", "developer", "reader"] | str
     """
     * `owner` - Owner
+    * `developer` - Developer
     * `reader` - Reader
     """
     signed_in_at: datetime | None

@@ -794,6 +794,8 @@ class KeyShown(Record):
     """its name"""
     networks: list[str]
     """the addresses that it may be used from; empty: any"""
+    origins: list[str]
+    """the web origins whose pages alone may use it; empty: any page, and programs"""
     prefix: str
     """how its text begins"""
 

@@ -338,6 +338,10 @@ export class NonceUnusable extends TidemarkError {}
  * finds only the customer's own objects. */
 export class NotFound extends TidemarkError {}
 
+/** The key has a list of web origins, and the request is from no page of them. Call from a page of
+ * an origin on the key's list, or change the list. */
+export class OriginNotAllowed extends TidemarkError {}
+
 /** Too many requests wait, or the process is stopping. Wait for `Retry-After` seconds and send the
  * same request again. */
 export class Overloaded extends TidemarkError {}
@@ -745,6 +749,7 @@ export const BY_REASON: Readonly<Record<string, typeof TidemarkError>> = {
   node_error: NodeError,
   nonce_unusable: NonceUnusable,
   not_found: NotFound,
+  origin_not_allowed: OriginNotAllowed,
   overloaded: Overloaded,
   override_without_effect: OverrideWithoutEffect,
   parse_error: ParseError,

@@ -198,7 +198,7 @@ export class Members {
   constructor(private readonly caller: Caller) {}
 
   /** Lists members, newest first. */
-  list(query: { customer?: bigint | number; role?: "owner" | "reader"; email?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedMember> {
+  list(query: { customer?: bigint | number; role?: "developer" | "owner" | "reader"; email?: string; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedMember> {
     return this.caller.pages<types.ManagedMember>(`/manage/v1/members`, query, signal);
   }
 

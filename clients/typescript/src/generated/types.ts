@@ -99,6 +99,26 @@ export interface components {
             transactionIndex?: bigint | number;
         };
         /**
+         * AccountContext
+         * @description What the answer is based on.
+         */
+        AccountContext: {
+            /** @description the version of the archive's interface */
+            apiVersion: string;
+            /** @description whether the whole history would give the same answer */
+            completeness: components["schemas"]["Completeness"];
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none */
+            gap?: components["schemas"]["GapEntry"];
+            /** @description what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
+            idl?: components["schemas"]["IdlData"] | null;
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
+            proof?: components["schemas"]["Standing"];
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out */
+            reason?: string;
+            /** @description the position's slot */
+            slot: bigint;
+        };
+        /**
          * AccountDiff
          * @description The difference, and what the answer is based on.
          */
@@ -114,7 +134,7 @@ export interface components {
          */
         AccountInfo: {
             /** @description what the answer is based on */
-            context: components["schemas"]["RewindContext"];
+            context: components["schemas"]["AccountContext"];
             /** @description the account; null where there was none, and `context.reason` says why */
             value: components["schemas"]["AccountSnapshot"] | null;
         };
@@ -445,7 +465,7 @@ export interface components {
         };
         /**
          * Bucket
-         * @description A limit of a rate, as a bucket of tokens. Null is no limit.
+         * @description A limit of a rate, as a bucket of tokens. Null means unlimited.
          */
         Bucket: {
             /** @description how many it holds */
@@ -1295,6 +1315,20 @@ export interface components {
             toSlot: bigint;
         };
         /**
+         * IdlData
+         * @description What an IDL says of an account's data.
+         */
+        IdlData: {
+            /** @description the IDL */
+            idl: components["schemas"]["UsedIdl"];
+            /** @description its members by name; integers above 32 bits are decimal text, bytes base64. Null if they could not be read */
+            info: {
+                [key: string]: unknown;
+            } | null;
+            /** @description what the IDL calls accounts of this type */
+            type: string;
+        };
+        /**
          * InCommitment
          * @description A commitment as Rust's clients write one.
          */
@@ -1476,6 +1510,8 @@ export interface components {
             name: string;
             /** @description the addresses that it may be used from; empty: any */
             networks: string[];
+            /** @description the web origins whose pages alone may use it; empty: any page, and programs */
+            origins: string[];
             /** @description how its text begins */
             prefix: string;
         };
@@ -1628,9 +1664,9 @@ export interface components {
          * @description Calls of this calendar month (UTC) that count, up to the last minute but one: of the key with those that it was rotated from or into.
          */
         Monthly: {
-            /** @description how many there may be; null is no limit */
+            /** @description how many there may be; null if unlimited */
             limit: (bigint) | null;
-            /** @description how many are left; null is no limit */
+            /** @description how many are left; null if unlimited */
             remaining: (bigint) | null;
             /** @description when the next month begins, in Unix seconds */
             resetsAt: bigint;
@@ -1648,6 +1684,36 @@ export interface components {
             truncatedByBytes: boolean;
             /** @description the accounts in the order of the request; null for one that was not there */
             value: (components["schemas"]["AccountSnapshot"] | null)[];
+        };
+        /**
+         * OneAccountConfig
+         * @description Where in the past, and how the account is written.
+         */
+        OneAccountConfig: {
+            /** @description right before or after a transaction */
+            anchor?: components["schemas"]["Anchor"];
+            /**
+             * @description taken and without effect: all that is archived is finalized
+             * @enum {string}
+             */
+            commitment?: "processed" | "confirmed" | "finalized";
+            /** @description a part of the data alone */
+            dataSlice?: components["schemas"]["DataSlice"];
+            /**
+             * @description `base64` by default; `jsonParsed` reads what known programs keep
+             * @enum {string}
+             */
+            encoding?: "base64" | "base64+zstd" | "base58" | "jsonParsed";
+            /** @description whether `context.idl` says what an IDL of the account's owner reads in its data */
+            idl?: boolean;
+            /** @description whether `context.proof` says if the cluster voted for what the archive has */
+            proof?: boolean;
+            /** @description the end of this slot */
+            slot?: bigint | number;
+            /** @description answer with what is known, even where slots in between are missing */
+            tolerateGaps?: boolean;
+            /** @description not the end of the slot, but right after its transaction of this index */
+            transactionIndex?: bigint | number;
         };
         /**
          * OverrideConfig
@@ -2452,13 +2518,13 @@ export interface components {
         TipFetches: {
             /** @description how many it holds */
             burst: (bigint) | null;
-            /** @description how many fetches a UTC day; null is no cap */
+            /** @description how many fetches a UTC day; null if unlimited */
             dailyCap: (bigint) | null;
             /** @description how many tokens come into it a second */
             perSecond: number | null;
             /** @description how many are in it, or somewhat fewer, since processes prefetch some; null also while that is unknown */
             remaining: (bigint) | null;
-            /** @description how many of them are left; null is no cap */
+            /** @description how many of them are left; null if unlimited */
             remainingToday: (bigint) | null;
             /** @description until it is full again */
             resetSeconds: (bigint) | null;
@@ -2796,7 +2862,7 @@ export interface components {
         FetchQuota: {
             /** @description fetches at once after a pause */
             fetch_burst: bigint;
-            /** @description fetches a UTC day; null is no cap */
+            /** @description fetches a UTC day; null if unlimited */
             fetch_daily_cap: (bigint) | null;
             /** @description fetches a second */
             fetch_rate_per_second: number;
@@ -2817,6 +2883,8 @@ export interface components {
             /** Format: date-time */
             readonly openedAt: string | null;
             rule: string;
+            /** @description the paragraph of the docs on the rule: when it opens, and what to do */
+            readonly runbookUrl: string;
             /**
              * @description * `critical` - Critical
              *     * `warning` - Warning
@@ -2960,6 +3028,8 @@ export interface components {
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description who issued it; null if that is not known, and for tokens if it was the operator */
+            readonly createdBy: string | null;
             readonly customer: bigint;
             readonly environment: string;
             /** Format: date-time */
@@ -2974,8 +3044,15 @@ export interface components {
             readonly name: string;
             networks: string[];
             readonly notes: string;
+            origins: string[];
             /** @description how its secret begins */
             prefix: string;
+            /**
+             * Calls per second
+             * Format: double
+             * @description calls per second of this key; empty is what its tier says, which is the most
+             */
+            readonly requestsPerSecond: number | null;
             /** Format: date-time */
             readonly revokedAt: string | null;
             readonly rotatedFrom: bigint | null;
@@ -2994,6 +3071,8 @@ export interface components {
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
+            /** @description who issued it; null if that is not known, and for tokens if it was the operator */
+            readonly createdBy: string | null;
             readonly customer: bigint;
             readonly environment: string;
             /** Format: date-time */
@@ -3008,8 +3087,15 @@ export interface components {
             readonly name: string;
             networks: string[];
             readonly notes: string;
+            origins: string[];
             /** @description how its secret begins */
             prefix: string;
+            /**
+             * Calls per second
+             * Format: double
+             * @description calls per second of this key; empty is what its tier says, which is the most
+             */
+            readonly requestsPerSecond: number | null;
             /** Format: date-time */
             readonly revokedAt: string | null;
             readonly rotatedFrom: bigint | null;
@@ -3075,10 +3161,11 @@ export interface components {
             readonly id: bigint;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            readonly role: "owner" | "reader";
+            readonly role: "owner" | "developer" | "reader";
             /** Format: date-time */
             signedInAt: string | null;
             /** @description active, invited (without a password yet) or deactivated */
@@ -3099,10 +3186,11 @@ export interface components {
             link: string | null;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            readonly role: "owner" | "reader";
+            readonly role: "owner" | "developer" | "reader";
             /** Format: date-time */
             signedInAt: string | null;
             /** @description active, invited (without a password yet) or deactivated */
@@ -3143,6 +3231,13 @@ export interface components {
             /** @description CIDR list: addresses that may use the key; empty is any address */
             networks?: string[];
             notes?: string;
+            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            origins?: string[];
+            /**
+             * Format: double
+             * @description calls per second; null is what its tier says, which is the most
+             */
+            requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
             tier?: string;
         };
@@ -3153,10 +3248,11 @@ export interface components {
             email: string;
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            role: "owner" | "reader";
+            role: "owner" | "developer" | "reader";
         };
         /** @description A webhook to add; for root keys without a customer it is the staff's. */
         ManagedNewWebhook: {
@@ -3225,7 +3321,7 @@ export interface components {
             address: string;
             readonly lamports: bigint;
         };
-        /** @description A class of service; a limit of null is none. */
+        /** @description A class of service. A limit of null means unlimited. */
         ManagedTier: {
             /** @description bundles that may come at once after a pause */
             readonly bundlesBurst: bigint;
@@ -3234,7 +3330,7 @@ export interface components {
              * @description bundles per second; empty is unlimited
              */
             readonly bundlesPerSecond: number | null;
-            /** @description calls that one key may make in a calendar month (UTC); empty is no limit */
+            /** @description calls that one key may make in a calendar month (UTC); empty is unlimited */
             readonly callsPerMonth: bigint | null;
             readonly id: bigint;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3253,7 +3349,7 @@ export interface components {
             readonly simulationJobs: bigint;
             /** @description simulations that one batch job may ask for */
             readonly simulationsPerJob: bigint;
-            /** @description bytes of notifications to one key in a calendar month (UTC); empty is no limit */
+            /** @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited */
             readonly streamBytesPerMonth: bigint | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             readonly streamConnections: bigint;
@@ -3263,7 +3359,7 @@ export interface components {
             readonly streamSubscriptions: bigint;
             /** @description tip-address fetches that may come at once after a pause */
             readonly tipFetchesBurst: bigint;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             readonly tipFetchesDailyCap: bigint | null;
             /**
              * Format: double
@@ -3282,7 +3378,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is no limit
+             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3303,7 +3399,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3314,7 +3410,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
@@ -3810,6 +3906,13 @@ export interface components {
             /** @description CIDR list: addresses that may use the key; empty is any address */
             networks?: string[];
             notes?: string;
+            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            origins?: string[];
+            /**
+             * Format: double
+             * @description calls per second; null is what its tier says, which is the most
+             */
+            requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
             tier?: string;
         };
@@ -3817,10 +3920,11 @@ export interface components {
         PatchedManagedMemberChanges: {
             /**
              * @description * `owner` - Owner
+             *     * `developer` - Developer
              *     * `reader` - Reader
              * @enum {string}
              */
-            role?: "owner" | "reader";
+            role?: "owner" | "developer" | "reader";
         };
         /** @description A tier to add, or what to change of one. */
         PatchedManagedTierBody: {
@@ -3833,7 +3937,7 @@ export interface components {
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is no limit
+             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3854,7 +3958,7 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is no limit
+             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
@@ -3865,7 +3969,7 @@ export interface components {
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is no cap */
+            /** @description tip-address fetches a UTC day; empty is unlimited */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
@@ -4042,6 +4146,7 @@ export type AccountAfter = components['schemas']['AccountAfter'];
 export type AccountChange = components['schemas']['AccountChange'];
 export type AccountChanges = components['schemas']['AccountChanges'];
 export type AccountConfig = components['schemas']['AccountConfig'];
+export type AccountContext = components['schemas']['AccountContext'];
 export type AccountDiff = components['schemas']['AccountDiff'];
 export type AccountInfo = components['schemas']['AccountInfo'];
 export type AccountPair = components['schemas']['AccountPair'];
@@ -4102,6 +4207,7 @@ export type FlatAccount = components['schemas']['FlatAccount'];
 export type FlatBundle = components['schemas']['FlatBundle'];
 export type FlatReturnData = components['schemas']['FlatReturnData'];
 export type GapEntry = components['schemas']['GapEntry'];
+export type IdlData = components['schemas']['IdlData'];
 export type InCommitment = components['schemas']['InCommitment'];
 export type InflightBundle = components['schemas']['InflightBundle'];
 export type InflightBundles = components['schemas']['InflightBundles'];
@@ -4125,6 +4231,7 @@ export type MissingRuleEntry = components['schemas']['MissingRuleEntry'];
 export type MonthOfCalls = components['schemas']['MonthOfCalls'];
 export type Monthly = components['schemas']['Monthly'];
 export type MultipleAccounts = components['schemas']['MultipleAccounts'];
+export type OneAccountConfig = components['schemas']['OneAccountConfig'];
 export type OverrideConfig = components['schemas']['OverrideConfig'];
 export type OwnPlace = components['schemas']['OwnPlace'];
 export type PaidTip = components['schemas']['PaidTip'];

@@ -445,6 +445,8 @@ class AsyncKeys:
         methods: Sequence[str] | Unset = UNSET,
         networks: Sequence[str] | Unset = UNSET,
         notes: str | Unset = UNSET,
+        origins: Sequence[str] | Unset = UNSET,
+        requests_per_second: float | Unset | None = UNSET,
         scopes: Sequence[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"]]
         | Unset = UNSET,
         tier: str | Unset = UNSET,
@@ -456,6 +458,8 @@ class AsyncKeys:
         calls_per_month: null is what its tier says
         methods: methods that the key may call; empty is every method of its scopes
         networks: CIDR list: addresses that may use the key; empty is any address
+        origins: web origins whose pages alone may use the key; empty is any page and program
+        requests_per_second: calls per second; null is what its tier says, which is the most
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
@@ -473,6 +477,8 @@ class AsyncKeys:
                 name=name,
                 networks=networks,
                 notes=notes,
+                origins=origins,
+                requestsPerSecond=requests_per_second,
                 scopes=scopes,
                 tier=tier,
             ),
@@ -497,6 +503,8 @@ class AsyncKeys:
         name: str | Unset = UNSET,
         networks: Sequence[str] | Unset = UNSET,
         notes: str | Unset = UNSET,
+        origins: Sequence[str] | Unset = UNSET,
+        requests_per_second: float | Unset | None = UNSET,
         scopes: Sequence[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"]]
         | Unset = UNSET,
         tier: str | Unset = UNSET,
@@ -507,6 +515,8 @@ class AsyncKeys:
         methods: methods that the key may call; empty is every method of its scopes
         name: what the key is for
         networks: CIDR list: addresses that may use the key; empty is any address
+        origins: web origins whose pages alone may use the key; empty is any page and program
+        requests_per_second: calls per second; null is what its tier says, which is the most
         version: the `version` of what was read; `*` changes any
         """
         answer: types.Key = await self._caller.write(
@@ -521,6 +531,8 @@ class AsyncKeys:
                 name=name,
                 networks=networks,
                 notes=notes,
+                origins=origins,
+                requestsPerSecond=requests_per_second,
                 scopes=scopes,
                 tier=tier,
             ),
@@ -660,7 +672,7 @@ class AsyncMembers:
         self,
         *,
         customer: int | None = None,
-        role: Literal["owner", "reader"] | None = None,
+        role: Literal["developer", "owner", "reader"] | None = None,
         email: str | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.Member]:
@@ -679,7 +691,7 @@ class AsyncMembers:
         self,
         *,
         email: str,
-        role: Literal["owner", "reader"],
+        role: Literal["owner", "developer", "reader"],
         customer: int | Unset = UNSET,
         idempotency_key: str | None = None,
     ) -> types.MemberWithLink:
@@ -712,7 +724,11 @@ class AsyncMembers:
         return answer
 
     async def change(
-        self, member_id: int, *, version: str, role: Literal["owner", "reader"] | Unset = UNSET
+        self,
+        member_id: int,
+        *,
+        version: str,
+        role: Literal["owner", "developer", "reader"] | Unset = UNSET,
     ) -> types.Member:
         """Changes a member's role.
 

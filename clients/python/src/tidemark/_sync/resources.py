@@ -443,6 +443,8 @@ class Keys:
         methods: Sequence[str] | Unset = UNSET,
         networks: Sequence[str] | Unset = UNSET,
         notes: str | Unset = UNSET,
+        origins: Sequence[str] | Unset = UNSET,
+        requests_per_second: float | Unset | None = UNSET,
         scopes: Sequence[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"]]
         | Unset = UNSET,
         tier: str | Unset = UNSET,
@@ -454,6 +456,8 @@ class Keys:
         calls_per_month: null is what its tier says
         methods: methods that the key may call; empty is every method of its scopes
         networks: CIDR list: addresses that may use the key; empty is any address
+        origins: web origins whose pages alone may use the key; empty is any page and program
+        requests_per_second: calls per second; null is what its tier says, which is the most
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
@@ -471,6 +475,8 @@ class Keys:
                 name=name,
                 networks=networks,
                 notes=notes,
+                origins=origins,
+                requestsPerSecond=requests_per_second,
                 scopes=scopes,
                 tier=tier,
             ),
@@ -495,6 +501,8 @@ class Keys:
         name: str | Unset = UNSET,
         networks: Sequence[str] | Unset = UNSET,
         notes: str | Unset = UNSET,
+        origins: Sequence[str] | Unset = UNSET,
+        requests_per_second: float | Unset | None = UNSET,
         scopes: Sequence[Literal["priority", "bundle", "rewind", "historical", "simulate", "proxy"]]
         | Unset = UNSET,
         tier: str | Unset = UNSET,
@@ -505,6 +513,8 @@ class Keys:
         methods: methods that the key may call; empty is every method of its scopes
         name: what the key is for
         networks: CIDR list: addresses that may use the key; empty is any address
+        origins: web origins whose pages alone may use the key; empty is any page and program
+        requests_per_second: calls per second; null is what its tier says, which is the most
         version: the `version` of what was read; `*` changes any
         """
         answer: types.Key = self._caller.write(
@@ -519,6 +529,8 @@ class Keys:
                 name=name,
                 networks=networks,
                 notes=notes,
+                origins=origins,
+                requestsPerSecond=requests_per_second,
                 scopes=scopes,
                 tier=tier,
             ),
@@ -658,7 +670,7 @@ class Members:
         self,
         *,
         customer: int | None = None,
-        role: Literal["owner", "reader"] | None = None,
+        role: Literal["developer", "owner", "reader"] | None = None,
         email: str | None = None,
         page_size: int | None = None,
     ) -> Iterator[types.Member]:
@@ -677,7 +689,7 @@ class Members:
         self,
         *,
         email: str,
-        role: Literal["owner", "reader"],
+        role: Literal["owner", "developer", "reader"],
         customer: int | Unset = UNSET,
         idempotency_key: str | None = None,
     ) -> types.MemberWithLink:
@@ -708,7 +720,11 @@ class Members:
         return answer
 
     def change(
-        self, member_id: int, *, version: str, role: Literal["owner", "reader"] | Unset = UNSET
+        self,
+        member_id: int,
+        *,
+        version: str,
+        role: Literal["owner", "developer", "reader"] | Unset = UNSET,
     ) -> types.Member:
         """Changes a member's role.
 
