@@ -69,7 +69,8 @@ class Budget:
 
     def spend(self, size: int) -> None:
         """Counts the bytes of a result. Raises AnswerTooLarge if they do not fit."""
-        self.require(size)
+        if size > _SMALL or size > self.maximum - self._used:
+            self.require(size)
         self._used += size
         if size > _SMALL:
             with _in_use.lock:
