@@ -215,7 +215,7 @@ def test_data_of_an_account_another_owner_and_another_build(
     text = text_of(client, share)
     assert "It failed on chain, and succeeds with the changes." in text
     assert "mine v2.so, uploaded" in text and "only in the replay" in text
-    assert "Program returned its own error 7 (0x7)" in text
+    assert "returned its own error 7 (0x7)" in text
     # A part of the account with the code, by hand: the file has no beginning any more.
     share = made(
         client,
