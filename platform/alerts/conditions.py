@@ -172,8 +172,8 @@ def described(condition: Condition) -> str:
         case LandingShareCondition():
             span = _MINUTES[condition.minutes]
             return (
-                f"below {condition.below_percent} % of {condition.least_submissions:,} or more"
-                f" in {span}{_of_keys(condition)}"
+                f"fewer than {condition.below_percent} % land, of {condition.least_submissions:,}"
+                f" or more within {span}{_of_keys(condition)}"
             )
         case TipSpendCondition():
             return (

@@ -128,7 +128,7 @@ class Rule(models.Model):
         null=True,
         blank=True,
         related_name="rules",
-        help_text="events are posted to it, whatever kinds it has",
+        help_text="events are posted to it, whatever types it has chosen",
     )
     mails = models.BooleanField(default=False, help_text="events are mailed to the customer")
     is_enabled = models.BooleanField(default=True)

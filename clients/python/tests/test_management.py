@@ -113,7 +113,7 @@ def test_an_event_rule_lives_and_its_deliveries_are_replayed(
     since = datetime.now(UTC) - timedelta(hours=1)
     assert management.rules.replay(made.id, since=since, states=["failed"]).queued == 0
     assert not management.rules.disable(made.id).is_enabled
-    with pytest.raises(errors.ActionImpossible, match="enable it first"):
+    with pytest.raises(errors.ActionRefused, match="enable it first"):
         management.rules.test(made.id)
     assert [each.id for each in management.rules.list(customer=customer.id)] == [made.id]
     management.rules.delete(made.id)

@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                     "webhook",
                     models.ForeignKey(
                         blank=True,
-                        help_text="events are posted to it, whatever kinds it has",
+                        help_text="events are posted to it, whatever types it has chosen",
                         null=True,
                         on_delete=django.db.models.deletion.RESTRICT,
                         related_name="rules",

@@ -93,7 +93,7 @@ class RuleChanges(Body):
         queryset=Webhook.objects.all(),
         required=False,
         allow_null=True,
-        help_text="the customer's webhook that gets the events, whatever kinds it has",
+        help_text="the customer's webhook that gets the events, whatever types it has chosen",
     )
     mails = serializers.BooleanField(
         required=False, help_text="whether the events are mailed to the customer"

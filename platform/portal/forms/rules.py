@@ -153,7 +153,7 @@ class RuleForm(forms.Form):
             label="Post to",
             required=False,
             choices=[("", "no webhook"), *((pk, each.name) for pk, each in self._webhooks.items())],
-            help_text="One of your webhooks; it gets these events whatever kinds it has",
+            help_text="One of your webhooks. It gets these events whatever types it has chosen",
         )
         self.fields["mails"] = forms.ChoiceField(
             label="Mail",
