@@ -8,6 +8,7 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
@@ -97,16 +98,42 @@ def lock_delivery(delivery_id: int) -> Delivery:
     )
 
 
+def _is_next(now: datetime, **recipient: Any) -> Combinable:
+    """No delivery of the same subject to the recipient waits before it for its retry."""
+    earlier = Delivery.objects.filter(
+        **recipient,
+        state=Delivery.State.WAITING,
+        subject=OuterRef("subject"),
+        pk__lt=OuterRef("pk"),
+        due_at__gt=now,
+    )
+    return Q(subject="") | ~Exists(earlier.exclude(subject=""))
+
+
 def _due(now: datetime, most: int, **recipient: Any) -> list[Delivery]:
     """The recipient's due deliveries, oldest event first, without those behind one of their subject
     that waits for its retry.
     """
     waiting = Delivery.objects.filter(state=Delivery.State.WAITING, **recipient)
-    earlier = waiting.exclude(subject="").filter(
-        subject=OuterRef("subject"), pk__lt=OuterRef("pk"), due_at__gt=now
-    )
-    due = waiting.filter(Q(subject="") | ~Exists(earlier), due_at__lte=now)
+    due = waiting.filter(_is_next(now, **recipient), due_at__lte=now)
     return list(due.select_related("event").order_by("pk")[:most])
+
+
+def count_waiting(*, now: datetime, due_before: datetime) -> tuple[int, int]:
+    """How many deliveries wait, and how many of them are late for want of workers: they were due
+    before then, and their recipient neither fails nor is being delivered to. Many mails of a rule
+    go out slowly by design.
+    """
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING)
+    late = waiting.filter(due_at__lt=due_before)
+    posts = late.filter(
+        Q(webhook__busy_until__isnull=True) | Q(webhook__busy_until__lt=now),
+        _is_next(now, webhook=OuterRef("webhook")),
+        webhook__isnull=False,
+        webhook__failing_since__isnull=True,
+    )
+    mails = late.filter(webhook__isnull=True, rule__isnull=True)
+    return waiting.count(), posts.count() + mails.count()
 
 
 def due_posts(webhook_id: int, now: datetime, most: int) -> list[Delivery]:

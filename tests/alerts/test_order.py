@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from alerts.models import Attempt, Delivery
+from alerts.models import Attempt, Delivery, Webhook
 from alerts.services import delivering, routing
 from alerts.services.events import publish
+from alerts.store import count_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +54,29 @@ def test_a_failed_event_holds_up_later_ones_of_its_subject_alone(
     clock.move(seconds=10)
     work()
     assert _abouts(receiver) == ["a 1", "b 1", "a 1", "a 2"]
+
+
+def test_only_workers_make_deliveries_late(
+    hook: Any, receiver: Any, tell: Any, work: Any, clock: Any
+) -> None:
+    """Neither a receiver that fails, nor an event that is held up, is the operator's trouble."""
+
+    def late() -> tuple[int, int]:
+        return count_waiting(now=clock.now, due_before=clock.now - timedelta(minutes=1))
+
+    tell("a", 1)
+    receiver.status = 500
+    work()
+    Delivery.objects.update(due_at=clock.now + timedelta(hours=1))
+    tell("a", 2)
+    tell("b", 1)
+    routing.route_events(now=clock.now, staff_mail=[])
+    clock.move(minutes=2)
+    assert late() == (3, 0), "its webhook fails"
+    Webhook.objects.update(failing_since=None)
+    assert late() == (3, 1), "b 1 could be posted, a 2 could not"
+    Webhook.objects.update(busy_until=clock.now + timedelta(seconds=10))
+    assert late() == (3, 0), "a worker posts to it"
 
 
 def test_an_event_that_is_given_up_holds_up_none(

@@ -35,7 +35,7 @@ def route_events(*, now: datetime, staff_mail: Sequence[str]) -> int:
     told = {pk: recipients(rule) for pk, rule in rules.items()}
     for event in events:
         if event.rule_id is not None:
-            for to in told[event.rule_id]:
+            for to in told.get(event.rule_id, ()):  # none: it was deleted just now
                 deliveries.append(
                     _delivery(event, now, rule=to.rule, webhook=to.webhook, mail_to=to.mail_to)
                 )
