@@ -36,6 +36,7 @@ def submit(key: ApiKey, state: str, count: int, at: datetime, tip: int | None = 
             settled_at=at,
             state=state,
             slot=slot,
+            err="AccountNotFound" if state == "failed" else None,
             tip_lamports=tip,
         )
         for _ in range(count)
