@@ -27,8 +27,8 @@ from alerts.services import retention, routing, rules, webhooks
 from priority.fates.services import settling
 from priority.fates.services.announcing import FateChange
 from priority.fates.services.notices import publish_stopped
-from priority.models import Submission
 from priority.fates.store.settling import FoundRow
+from priority.models import Submission
 from priority.submissions import State
 
 pytestmark = pytest.mark.django_db

@@ -18,9 +18,9 @@ from solders.signature import Signature
 
 from alerts.models import Delivery, Event
 from alerts.services import delivering, routing, rules, webhooks
-from priority.fates import settling
+from priority.fates.services import settling
+from priority.fates.store.settling import FoundRow
 from priority.models import Submission
-from priority.store.settling import FoundRow
 
 pytestmark = pytest.mark.soak
 
