@@ -1,13 +1,10 @@
 """Two hundred events a second: fates settled, published, posted and recorded, in time."""
 
-import json
 import multiprocessing
 import os
 import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
@@ -21,6 +18,7 @@ from alerts.services import delivering, routing, rules, webhooks
 from priority.fates.services import settling
 from priority.fates.store.settling import FoundRow
 from priority.models import Submission
+from tests.soak.event_receiver import serve
 
 pytestmark = pytest.mark.soak
 
@@ -28,29 +26,6 @@ PER_SECOND = int(os.environ.get("SOAK_RATE", "200"))
 SECONDS = int(os.environ.get("SOAK_SECONDS", "30"))
 SLOT_SECONDS = 0.4
 RECEIVERS = 4
-
-
-def _serve(pipe: Connection) -> None:
-    """A receiver in a process of its own, whose CPU is not ours; at the end it reports its ids."""
-    got: list[tuple[str, str]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            got.append((self.headers["webhook-id"], body["data"]["signature"]))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    pipe.send(server.server_address[1])
-    pipe.recv()
-    pipe.send(got)
 
 
 def _settle(submissions: list[Submission], slot: int) -> None:
@@ -64,8 +39,9 @@ def test_two_hundred_events_a_second_are_posted_as_they_come(
 ) -> None:
     settings.WEBHOOKS_PRIVATE = True
     ours, theirs = multiprocessing.Pipe()
-    receiver = multiprocessing.get_context("spawn").Process(target=_serve, args=[theirs])
+    receiver = multiprocessing.get_context("spawn").Process(target=serve, args=[theirs])
     receiver.start()
+    theirs.close()  # a receiver that ends is noticed
     port, key = ours.recv(), issue().key
     for number in range(RECEIVERS):
         hook = webhooks.create(key.customer_id, name="r", url=f"http://127.0.0.1:{port}/{number}")
