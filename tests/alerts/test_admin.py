@@ -302,8 +302,12 @@ def test_a_webhook_of_a_rule_is_not_deleted_and_staff_sees_the_rule(
         ada.pk, name="every fate", trigger="submission", condition={}, webhook=hook, now=clock.now
     )
     rules.send_test(made.pk, now=clock.now)
-    page = admin_client.post(f"{HOOKS}{hook.pk}/delete/", {"post": "yes"}).content.decode()
-    assert "event rule: every fate" in page and Webhook.objects.filter(pk=hook.pk).exists()
+    url = f"{HOOKS}{hook.pk}/delete/"
+    page = admin_client.post(url, {"post": "yes"}, follow=True).content.decode()
+    assert (
+        "every fate. Change or delete them first" in page
+        and Webhook.objects.filter(pk=hook.pk).exists()
+    )
     assert "every fate" in admin_client.get("/admin/alerts/rule/").content.decode()
     page = admin_client.get(f"/admin/alerts/rule/{made.pk}/change/").content.decode()
     assert "landed, failed, expired, refused" in page and "submission.landed" in page

@@ -15,7 +15,6 @@ from alerts.admin.states import customer_link, delivery_rows, kind_badge, webhoo
 from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
-from alerts.rule_store import rules_posting_to
 from alerts.services import webhooks
 from staff.actions import ActionsAdmin, AdminAction
 from staff.columns import column
@@ -113,6 +112,9 @@ class WebhookAdmin(ActionsAdmin):
         made = webhooks.create(None if customer is None else customer.pk, **given)
         obj.__dict__.update(made.__dict__)
 
+    def why_not_delete(self, row: Webhook) -> str | None:
+        return webhooks.why_in_use(row)
+
     def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
         webhooks.delete(obj.pk)
 
@@ -125,11 +127,10 @@ class WebhookAdmin(ActionsAdmin):
         return HttpResponseRedirect(reverse("admin:alerts_webhook_change", args=[obj.pk]))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its deliveries are deleted with it: they are counted, not listed. Rules protect it."""
+        """Its deliveries are deleted with it: they are counted, not listed."""
         count = Delivery.objects.filter(webhook__in=objs).count()
         listed = [*map(str, objs), f"{grouped(count)} deliveries to it, with their attempts"]
-        protected = [f"event rule: {name}" for each in objs for name in rules_posting_to(each.pk)]
-        return listed, {"webhooks": len(objs), "deliveries": count}, set(), protected
+        return listed, {"webhooks": len(objs), "deliveries": count}, set(), []
 
     def beside_fields(self, request: HttpRequest, row: Webhook) -> dict[str, Any]:
         now = timezone.now()

@@ -162,12 +162,18 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
 def delete(webhook_id: int) -> None:
     """Deletes the webhook and the record of its deliveries. Raises WebhookInUse."""
     webhook = store.lock_webhook(webhook_id)
-    rules = rule_store.rules_posting_to(webhook_id)
-    if rules:
-        raise WebhookInUse(
-            f"Event rules post to {webhook}: {', '.join(rules)}. Change or delete them first"
-        )
+    reason = why_in_use(webhook)
+    if reason is not None:
+        raise WebhookInUse(reason)
     store.delete_webhook(webhook)
+
+
+def why_in_use(webhook: Webhook) -> str | None:
+    """Why the webhook cannot be deleted now."""
+    rules = rule_store.rules_posting_to(webhook.pk)
+    if not rules:
+        return None
+    return f"Event rules post to {webhook}: {', '.join(rules)}. Change or delete them first"
 
 
 def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:
