@@ -112,7 +112,7 @@ class Webhook(models.Model):
 
 
 class Rule(models.Model):
-    """What a customer wants to be told of, and where. `condition` is that of `alerts.conditions`,
+    """What a customer is notified of, and where. `condition` is that of `alerts.conditions`,
     members in snake_case.
     """
 

@@ -21,7 +21,7 @@ from alerts.conditions import (
 from alerts.errors import ConditionInvalid
 from alerts.models import Rule
 from alerts.services.retention import KEPT_OF_RULES
-from alerts.services.rule_events import Happening, publish
+from alerts.services.rule_events import RuleEvent, publish
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from livefeed.filters import AccountFilter, allowed
@@ -47,9 +47,9 @@ def publish_slots(records: Sequence[SlotRecord], *, now: datetime) -> int:
         at = now if time is None else datetime.fromtimestamp(time, UTC)
         if at < now - _OLDEST:
             continue
-        for rule, happening in (*rules.writes(record), *rules.mentions(record)):
+        for rule, rule_event in (*rules.writes(record), *rules.mentions(record)):
             if at >= rule.enabled_at - _SLACK:
-                found.append((rule, happening))
+                found.append((rule, rule_event))
     publish(found, now=now)
     return len(found)
 
@@ -86,7 +86,7 @@ class _Rules:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def writes(self, record: SlotRecord) -> Iterator[tuple[Rule, Happening]]:
+    def writes(self, record: SlotRecord) -> Iterator[tuple[Rule, RuleEvent]]:
         """Of each account that a rule is about, the last write of the slot."""
         if not (self._accounts or self._programs) or record.account_writes is None:
             return
@@ -104,24 +104,24 @@ class _Rules:
                 if allowed(filters, write.data):
                     yield rule, program_account_written(write, record.slot, record.block_time)
 
-    def mentions(self, record: SlotRecord) -> Iterator[tuple[Rule, Happening]]:
+    def mentions(self, record: SlotRecord) -> Iterator[tuple[Rule, RuleEvent]]:
         if not self._mentions:
             return
         for index, executed in enumerate(record.transactions):
             for key in self._mentions.keys() & set(executed.account_keys):
                 err = (executed.meta or {}).get("err")
-                happening = address_mentioned(
+                rule_event = address_mentioned(
                     *(str(Pubkey(key)), executed.signature, record.slot, index),
                     *(record.block_time, err),
                 )
                 for outcome, rule in self._mentions[key]:
                     if outcome in ("any", "landed" if err is None else "failed"):
-                        yield rule, happening
+                        yield rule, rule_event
 
 
-def account_written(write: AccountWrite, slot: int, block_time: int | None) -> Happening:
+def account_written(write: AccountWrite, slot: int, block_time: int | None) -> RuleEvent:
     address = str(Pubkey(write.pubkey))
-    return Happening(
+    return RuleEvent(
         "account.written",
         about=f"account {address}",
         text=f"Slot {slot} wrote {address}: it has {write.lamports:,} lamports.",
@@ -131,9 +131,9 @@ def account_written(write: AccountWrite, slot: int, block_time: int | None) -> H
     )
 
 
-def program_account_written(write: AccountWrite, slot: int, block_time: int | None) -> Happening:
+def program_account_written(write: AccountWrite, slot: int, block_time: int | None) -> RuleEvent:
     address, program = str(Pubkey(write.pubkey)), str(Pubkey(write.owner))
-    return Happening(
+    return RuleEvent(
         "program_account.written",
         about=f"account {address}",
         text=f"Slot {slot} wrote {address}, an account of the program {program}.",
@@ -145,9 +145,9 @@ def program_account_written(write: AccountWrite, slot: int, block_time: int | No
 
 def address_mentioned(
     address: str, signature: bytes, slot: int, index: int, block_time: int | None, err: Any
-) -> Happening:
+) -> RuleEvent:
     name, end = str(Signature(signature)), "landed" if err is None else "failed"
-    return Happening(
+    return RuleEvent(
         "address.mentioned",
         about=f"address {address}",
         text=f"Transaction {name} of slot {slot} mentions {address}. It {end}.",

@@ -32,10 +32,10 @@ def route_events(*, now: datetime, staff_mail: Sequence[str]) -> int:
     addresses = _addresses_of(events, staff_mail)
     deliveries = []
     rules = rule_store.rules_by_id({each.rule_id for each in events if each.rule_id is not None})
-    told = {pk: recipients(rule) for pk, rule in rules.items()}
+    routes = {pk: recipients(rule) for pk, rule in rules.items()}
     for event in events:
         if event.rule_id is not None:
-            for to in told.get(event.rule_id, ()):  # none: it was deleted just now
+            for to in routes.get(event.rule_id, ()):  # none: it was deleted just now
                 deliveries.append(
                     _delivery(event, now, rule=to.rule, webhook=to.webhook, mail_to=to.mail_to)
                 )

@@ -9,7 +9,7 @@ from alerts.kinds import KINDS
 from alerts.models import Event, Rule
 
 
-class Happening(NamedTuple):
+class RuleEvent(NamedTuple):
     """What a rule publishes. `once` distinguishes it from all others of the rule; each
     recipient gets those of one `subject` in order.
     """
@@ -22,26 +22,26 @@ class Happening(NamedTuple):
     once: str
 
 
-def publish(happenings: Sequence[tuple[Rule, Happening]], *, now: datetime) -> None:
+def publish(rule_events: Sequence[tuple[Rule, RuleEvent]], *, now: datetime) -> None:
     """Writes an event for each, in one statement for a thousand; one that was written before stays
     the only one. Call it in the transaction of what happened.
     """
-    if happenings:
-        rule_store.write_events([event(rule, each, now=now) for rule, each in happenings])
+    if rule_events:
+        rule_store.write_events([event(rule, each, now=now) for rule, each in rule_events])
 
 
-def event(rule: Rule, happening: Happening, *, now: datetime, test: bool = False) -> Event:
+def event(rule: Rule, rule_event: RuleEvent, *, now: datetime, test: bool = False) -> Event:
     """The event, not stored. A test is of no subject, and may be repeated."""
-    assert KINDS[happening.kind].of_rules, f"{happening.kind} is not published by rules"
+    assert KINDS[rule_event.kind].of_rules, f"{rule_event.kind} is not published by rules"
     return Event(
-        kind=happening.kind,
+        kind=rule_event.kind,
         customer_id=rule.customer_id,
         rule=rule,
-        about=happening.about[:200],
-        text=happening.text,
-        data={**rule_data(rule), **happening.data, "test": test},
-        subject="" if test else happening.subject,
-        once=None if test else f"rule {rule.pk}: {happening.once}",
+        about=rule_event.about[:200],
+        text=rule_event.text,
+        data={**rule_data(rule), **rule_event.data, "test": test},
+        subject="" if test else rule_event.subject,
+        once=None if test else f"rule {rule.pk}: {rule_event.once}",
         at=now,
     )
 

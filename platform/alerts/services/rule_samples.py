@@ -1,4 +1,4 @@
-"""Examples of what rules tell, for tests of a rule."""
+"""Examples of what rules publish, for tests of a rule."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from alerts.conditions import (
 )
 from alerts.models import Rule
 from alerts.services import chain_rules, submission_rules
-from alerts.services.rule_events import Happening
+from alerts.services.rule_events import RuleEvent
 from chain.accounts import AccountWrite
 
 _SIGNATURE = bytes(64)
@@ -25,7 +25,7 @@ _ADDRESS = str(Pubkey.default())
 _SLOT = 1
 
 
-def example(rule: Rule, *, now: datetime) -> Happening:
+def example(rule: Rule, *, now: datetime) -> RuleEvent:
     """An event as the rule would publish it, with made-up values."""
     time = int(now.timestamp())
     match read_condition(rule.trigger, rule.condition):

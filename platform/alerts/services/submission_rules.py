@@ -18,7 +18,7 @@ from alerts.conditions import (
 )
 from alerts.models import Rule
 from alerts.services.key_events import iso, key_data
-from alerts.services.rule_events import Happening, publish
+from alerts.services.rule_events import RuleEvent, publish
 
 
 class Fate(NamedTuple):
@@ -73,9 +73,9 @@ _TEXTS = {
 }
 
 
-def fate_event(fate: Fate, key: ApiKey) -> Happening:
+def fate_event(fate: Fate, key: ApiKey) -> RuleEvent:
     which = fate.slot if fate.slot is not None else fate.reason
-    return Happening(
+    return RuleEvent(
         f"submission.{fate.state}",
         about=f"transaction {fate.signature}",
         text=_TEXTS[fate.state].format(f"Transaction {fate.signature}", which),
@@ -100,10 +100,10 @@ def keys_of(rule: Rule, condition: OfKeys) -> list[int]:
 
 def share_event(
     condition: LandingShareCondition, landed: int, settled: int, *, now: datetime, is_low: bool
-) -> Happening:
+) -> RuleEvent:
     percent = round(100 * landed / settled, 1)
     verb = "below" if is_low else "no longer below"
-    return Happening(
+    return RuleEvent(
         f"landing_share.{'low' if is_low else 'recovered'}",
         about=f"{percent:g} % landed",
         text=f"{landed:,} of {settled:,} settled transactions landed, {percent:g} %: {verb} the"
@@ -120,8 +120,8 @@ def share_event(
     )
 
 
-def tips_event(condition: TipSpendCondition, lamports: int, *, since: datetime) -> Happening:
-    return Happening(
+def tips_event(condition: TipSpendCondition, lamports: int, *, since: datetime) -> RuleEvent:
+    return RuleEvent(
         "tips.above",
         about=f"{lamports:,} lamports of tips",
         text=f"Tips since {since:%Y-%m-%d %H:%M} UTC are {lamports:,} lamports, above the threshold"

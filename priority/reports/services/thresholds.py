@@ -23,7 +23,7 @@ _COUNTED_IN = {"hour": HOUR, "day": DAY, "month": DAY}
 
 def watch(*, now: datetime) -> None:
     """Compares each rule's threshold with what was counted last. What crossed it is written with
-    the event, so that each crossing is told once.
+    the event, so that each crossing is published once.
     """
     for each in rule_store.enabled_rules(Trigger.LANDING_SHARE, Trigger.TIP_SPEND):
         with transaction.atomic():
