@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from priority.fates.services import retention
-from priority.reports.services import counting
+from priority.reports.services import counting, thresholds
 from priority.treasury.services import sweeps
 from shared_state.outages import until_next_call
 from tipping.services import sweeping
@@ -57,6 +57,9 @@ def forget_submissions() -> None:
 
 @shared_task
 def count_landings() -> None:
-    """The next call continues with the remaining changes."""
+    """Counts, and compares customers' thresholds with the counts. The next call continues with the
+    remaining changes.
+    """
     with until_next_call("count_landings", log):
         counting.count(kept=timedelta(days=settings.SUBMISSION_DAYS), now=timezone.now())
+        thresholds.watch(now=timezone.now())

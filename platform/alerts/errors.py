@@ -12,7 +12,7 @@ class UnknownKind(ActionRefused):
 
 
 class NameMissing(ActionRefused):
-    """A webhook without a name, or with too long a name."""
+    """A webhook or a rule without a name, or with too long a name."""
 
 
 class TooManyWebhooks(ActionRefused):
@@ -25,3 +25,27 @@ class WebhookIsOff(ActionRefused):
 
 class SecretUnreadable(ActionRefused):
     """The stored secret was encrypted under another SECRET_KEY: rotate the webhook's secret."""
+
+
+class WebhookInUse(ActionRefused):
+    """Rules post to the webhook: change or delete them first."""
+
+
+class ConditionInvalid(ActionRefused):
+    """A rule's condition that does not go with its trigger, or that cannot be met."""
+
+
+class TooManyRules(ActionRefused):
+    """The customer already has the maximum of rules (EVENT_RULES)."""
+
+
+class NoRecipient(ActionRefused):
+    """A rule that neither posts to a webhook of its customer nor mails."""
+
+
+class RuleIsOff(ActionRefused):
+    """The rule is off: enable it first."""
+
+
+class ReplayTooLarge(ActionRefused):
+    """More deliveries than one replay queues: choose a shorter time."""

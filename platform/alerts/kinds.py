@@ -16,7 +16,8 @@ class Audience(enum.Enum):
 class Kind:
     """One kind of event: `name` is stable, `title` begins a mail's subject, `meaning` says when it
     is sent, `page` is the name of the URL to act at with the member of `data` that it takes,
-    `fields` are the members of `data` except COMMON_FIELDS, each with its meaning.
+    `fields` are the members of `data` except COMMON_FIELDS, each with its meaning. Those
+    `of_rules` go where a customer's rule says, and to no one else.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Kind:
     meaning: str
     page: tuple[str, str]
     fields: Mapping[str, str] = field(default_factory=dict)
+    of_rules: bool = False
 
 
 # Members of `data` in every event.
@@ -65,7 +67,44 @@ _SUBMISSION = {
     "bundleId": "the bundle that it was submitted in; null if it was submitted alone",
     "reason": "why, as in the fate's `sendingStopped`",
 }
+_RULE = {
+    "ruleId": "number of the rule",
+    "ruleName": "the rule's name",
+}
+_TEST = {"test": "true in a test of the rule, whose other members are examples"}
+_FATE = {
+    **_RULE,
+    **_KEY,
+    "signature": "the transaction's signature, base58",
+    "bundleId": "the bundle that it was submitted in; null if it was submitted alone",
+    "slot": "the slot of its block; null if it is in none",
+    "transactionIndex": "its index in the block; null if unknown",
+    "err": "the error, as in `getTransaction`; null if there is none",
+    "reason": "why it is in no block; null otherwise",
+    **_TEST,
+}
+_SHARE = {
+    **_RULE,
+    "landed": "landed transactions",
+    "settled": "settled transactions",
+    "percent": "their share, in percent",
+    "belowPercent": "the rule's threshold",
+    "minutes": "the time that was counted",
+    **_TEST,
+}
+_WRITE = {
+    **_RULE,
+    "address": "the account that was written",
+    "slot": "the slot, finalized",
+    "blockTime": "the block's time in Unix seconds; null if unknown",
+    "signature": "the transaction that wrote last; null for a write outside transactions",
+    "lamports": "the balance after the slot",
+    "owner": "the owning program after the slot",
+    "dataSize": "bytes of the account's data after the slot",
+    **_TEST,
+}
 _FATES = ("portal:fate", "signature")
+_RULES = ("portal:rule", "ruleId")
 _KEYS, _HOOKS = ("portal:key", "keyId"), ("portal:webhook", "webhookId")
 _ALARMS = ("admin:operations_alarm_change", "alarmId")
 
@@ -154,6 +193,120 @@ KINDS = {
             _SUBMISSION,
         ),
         Kind(
+            "submission.landed",
+            Audience.CUSTOMER,
+            "Transaction landed",
+            "a transaction is in a finalized block, without an error",
+            _FATES,
+            _FATE,
+            of_rules=True,
+        ),
+        Kind(
+            "submission.failed",
+            Audience.CUSTOMER,
+            "Transaction failed on chain",
+            "a transaction is in a finalized block, with an error",
+            _FATES,
+            _FATE,
+            of_rules=True,
+        ),
+        Kind(
+            "submission.expired",
+            Audience.CUSTOMER,
+            "Transaction expired",
+            "a transaction is lost: it was sent, is in no block and can never be in one",
+            _FATES,
+            _FATE,
+            of_rules=True,
+        ),
+        Kind(
+            "submission.refused",
+            Audience.CUSTOMER,
+            "Transaction was refused",
+            "a transaction is lost: no upstream took it, and it can never be in a block",
+            _FATES,
+            _FATE,
+            of_rules=True,
+        ),
+        Kind(
+            "landing_share.low",
+            Audience.CUSTOMER,
+            "Fewer transactions land",
+            "the share of landed transactions fell below a rule's threshold",
+            _RULES,
+            _SHARE,
+            of_rules=True,
+        ),
+        Kind(
+            "landing_share.recovered",
+            Audience.CUSTOMER,
+            "Transactions land again",
+            "the share of landed transactions is no longer below a rule's threshold",
+            _RULES,
+            _SHARE,
+            of_rules=True,
+        ),
+        Kind(
+            "tips.above",
+            Audience.CUSTOMER,
+            "Spending on tips exceeds its threshold",
+            "the tips of landed transactions exceed a rule's threshold, once for each period",
+            _RULES,
+            {
+                **_RULE,
+                "lamports": "tips of the period so far",
+                "aboveLamports": "the rule's threshold",
+                "period": "hour, day or month",
+                "since": "when the period began, UTC (ISO 8601)",
+                **_TEST,
+            },
+            of_rules=True,
+        ),
+        Kind(
+            "account.written",
+            Audience.CUSTOMER,
+            "Account was written",
+            "an account was written, once for each slot that wrote it",
+            _RULES,
+            _WRITE,
+            of_rules=True,
+        ),
+        Kind(
+            "program_account.written",
+            Audience.CUSTOMER,
+            "Account of a program was written",
+            "an account of a program was written, once for each slot that wrote it",
+            _RULES,
+            {**_WRITE, "program": "the rule's program"},
+            of_rules=True,
+        ),
+        Kind(
+            "address.mentioned",
+            Audience.CUSTOMER,
+            "Transaction mentions an address",
+            "a transaction in a finalized block mentions an address",
+            _RULES,
+            {
+                **_RULE,
+                "address": "the rule's address",
+                "signature": "the transaction's signature, base58",
+                "slot": "the slot, finalized",
+                "transactionIndex": "its index in the block",
+                "blockTime": "the block's time in Unix seconds; null if unknown",
+                "err": "the error, as in `getTransaction`; null if there is none",
+                **_TEST,
+            },
+            of_rules=True,
+        ),
+        Kind(
+            "rule.disabled",
+            Audience.CUSTOMER,
+            "Event rule was switched off",
+            "a rule published more events than its recipients accepted, and is off",
+            _RULES,
+            {**_RULE, "reason": "why it is off"},
+        ),
+        Kind(
             "webhook.disabled",
             Audience.CUSTOMER,
             "Webhook was switched off",
@@ -193,10 +346,14 @@ OF_BOTH = frozenset({"test", "webhook.disabled"})
 
 
 def kinds_for(*, staff: bool) -> list[Kind]:
-    """The kinds that a webhook of this audience can choose; tests are always delivered."""
+    """The kinds that a webhook of this audience can choose; tests are always delivered, and events
+    of rules as the rules say.
+    """
     audience = Audience.STAFF if staff else Audience.CUSTOMER
     return [
         kind
         for kind in KINDS.values()
-        if kind.name != "test" and (kind.audience is audience or kind.name in OF_BOTH)
+        if kind.name != "test"
+        and not kind.of_rules
+        and (kind.audience is audience or kind.name in OF_BOTH)
     ]

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from access.models import Customer
+from alerts.conditions import TITLES, Trigger
 
 
 class Event(models.Model):
@@ -21,6 +22,21 @@ class Event(models.Model):
     about = models.CharField(max_length=200, help_text="what the event is about")
     text = models.TextField(help_text="a description in one or two sentences")
     data = models.JSONField(default=dict)
+    rule = models.ForeignKey(
+        "Rule",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="events",
+        help_text="it goes where the rule says; empty: to all who want the kind",
+    )
+    subject = models.CharField(
+        max_length=120,
+        blank=True,
+        db_default="",
+        help_text="each recipient gets events of one subject in order; empty: in any order",
+    )
     once = models.CharField(
         max_length=150,
         null=True,
@@ -42,6 +58,9 @@ class Event(models.Model):
             models.Index(fields=["customer", "-id"], name="events_by_customer"),
             models.Index(fields=["at"], name="events_by_time"),
             models.Index(fields=["kind", "-id"], name="events_by_kind"),
+            models.Index(
+                fields=["rule", "at"], condition=Q(rule__isnull=False), name="events_by_rule"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -92,6 +111,53 @@ class Webhook(models.Model):
         return self.name
 
 
+class Rule(models.Model):
+    """What a customer is notified of, and where. `condition` is that of `alerts.conditions`,
+    members in snake_case.
+    """
+
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="event_rules")
+    name = models.CharField(max_length=100)
+    trigger = models.CharField(
+        max_length=20, choices=[(each.value, TITLES[each]) for each in Trigger]
+    )
+    condition = models.JSONField(default=dict)
+    webhook = models.ForeignKey(
+        Webhook,
+        on_delete=models.RESTRICT,
+        null=True,
+        blank=True,
+        related_name="rules",
+        help_text="events are posted to it, whatever types it has chosen",
+    )
+    mails = models.BooleanField(default=False, help_text="events are mailed to the customer")
+    is_enabled = models.BooleanField(default=True)
+    enabled_at = models.DateTimeField(help_text="it is about what happens from then on")
+    disabled_reason = models.CharField(max_length=200, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Of a landing share: since when it has been below the threshold.
+    low_since = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering: ClassVar = ["name", "pk"]
+        verbose_name = "event rule"
+        indexes: ClassVar = [
+            models.Index(
+                fields=["trigger", "customer"],
+                condition=Q(is_enabled=True),
+                name="rules_by_trigger",
+            )
+        ]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(webhook__isnull=False) | Q(mails=True), name="a_rule_has_a_recipient"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Delivery(models.Model):
     """One event to deliver to one webhook, or to one mail address."""
 
@@ -105,6 +171,19 @@ class Delivery(models.Model):
         Webhook, on_delete=models.CASCADE, null=True, blank=True, related_name="deliveries"
     )
     mail_to = models.EmailField(blank=True)
+    rule = models.ForeignKey(
+        Rule,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        db_index=False,
+        editable=False,
+        related_name="deliveries",
+        help_text="the event's",
+    )
+    subject = models.CharField(
+        max_length=120, blank=True, db_default="", editable=False, help_text="the event's"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     tries = models.PositiveSmallIntegerField(
         default=0, help_text="attempts since it was last queued"
@@ -131,6 +210,21 @@ class Delivery(models.Model):
             ),
             models.Index(
                 fields=["mail_to", "-id"], condition=~Q(mail_to=""), name="deliveries_by_mail"
+            ),
+            models.Index(
+                fields=["webhook", "subject", "id"],
+                condition=Q(state="waiting") & ~Q(subject=""),
+                name="deliveries_in_order",
+            ),
+            models.Index(
+                fields=["rule", "-id"],
+                condition=Q(rule__isnull=False),
+                name="deliveries_by_rule",
+            ),
+            models.Index(
+                fields=["rule"],
+                condition=Q(state="waiting", rule__isnull=False),
+                name="deliveries_waiting_by_rule",
             ),
         ]
         constraints: ClassVar = [

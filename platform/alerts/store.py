@@ -8,6 +8,7 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
@@ -66,9 +67,13 @@ def has_waiting(now: datetime) -> bool:
 
 
 @transaction.atomic
-def delete_events(before: datetime, most: int) -> int:
-    """Deletes the oldest events with their deliveries and attempts. Returns how many events."""
+def delete_events(before: datetime, most: int, *, of_rules: bool = False) -> int:
+    """Deletes the oldest events, or those of rules alone, with their deliveries and attempts.
+    Returns how many events.
+    """
     old = Event.objects.filter(at__lt=before)
+    if of_rules:
+        old = old.filter(rule__isnull=False)
     found = list(old.order_by("at").values_list("pk", flat=True)[:most])
     Attempt.objects.filter(delivery__event__in=found).delete()
     with connection.cursor() as cursor:
@@ -93,18 +98,50 @@ def lock_delivery(delivery_id: int) -> Delivery:
     )
 
 
-def next_delivery(webhook_id: int, now: datetime) -> Delivery | None:
-    """The webhook's oldest due delivery."""
-    due = Delivery.objects.filter(webhook=webhook_id, state=Delivery.State.WAITING, due_at__lte=now)
-    return due.select_related("event", "webhook").order_by("pk").first()
+def _is_next(now: datetime, **recipient: Any) -> Combinable:
+    """No delivery of the same subject to the recipient waits before it for its retry."""
+    earlier = Delivery.objects.filter(
+        **recipient,
+        state=Delivery.State.WAITING,
+        subject=OuterRef("subject"),
+        pk__lt=OuterRef("pk"),
+        due_at__gt=now,
+    )
+    return Q(subject="") | ~Exists(earlier.exclude(subject=""))
+
+
+def _due(now: datetime, most: int, **recipient: Any) -> list[Delivery]:
+    """The recipient's due deliveries, oldest event first, without those behind one of their subject
+    that waits for its retry.
+    """
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING, **recipient)
+    due = waiting.filter(_is_next(now, **recipient), due_at__lte=now)
+    return list(due.select_related("event").order_by("pk")[:most])
+
+
+def count_waiting(*, now: datetime, due_before: datetime) -> tuple[int, int]:
+    """How many deliveries wait, and how many of them are late for want of workers: they were due
+    before then, and their recipient neither fails nor is being delivered to. Many mails of a rule
+    go out slowly by design.
+    """
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING)
+    late = waiting.filter(due_at__lt=due_before)
+    posts = late.filter(
+        Q(webhook__busy_until__isnull=True) | Q(webhook__busy_until__lt=now),
+        _is_next(now, webhook=OuterRef("webhook")),
+        webhook__isnull=False,
+        webhook__failing_since__isnull=True,
+    )
+    mails = late.filter(webhook__isnull=True, rule__isnull=True)
+    return waiting.count(), posts.count() + mails.count()
+
+
+def due_posts(webhook_id: int, now: datetime, most: int) -> list[Delivery]:
+    return _due(now, most, webhook=webhook_id)
 
 
 def due_mails(address: str, now: datetime, most: int) -> list[Delivery]:
-    """Deliveries due at the mail address, oldest first."""
-    due = Delivery.objects.filter(
-        mail_to=address, webhook__isnull=True, state=Delivery.State.WAITING, due_at__lte=now
-    )
-    return list(due.select_related("event").order_by("pk")[:most])
+    return _due(now, most, mail_to=address, webhook__isnull=True)
 
 
 def record_outcome(delivery: Delivery, **values: Any) -> bool:
@@ -115,8 +152,28 @@ def record_outcome(delivery: Delivery, **values: Any) -> bool:
     return bool(mine.update(tries=F("tries") + 1, **values))
 
 
-def create_attempt(delivery_id: int, **values: Any) -> None:
-    Attempt.objects.create(delivery_id=delivery_id, **values)
+def record_delivered(done: Sequence[tuple[Delivery, datetime]]) -> set[int]:
+    """Records that the deliveries' next attempts succeeded; the ids of those where no other worker
+    had recorded that attempt.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE alerts_delivery d SET state = %s, tries = d.tries + 1, delivered_at = v.at"
+            " FROM unnest(%s::bigint[], %s::integer[], %s::timestamptz[]) AS v(id, tries, at)"
+            " WHERE d.id = v.id AND d.tries = v.tries AND d.state = %s RETURNING d.id",
+            [
+                Delivery.State.DELIVERED,
+                [delivery.pk for delivery, _ in done],
+                [delivery.tries for delivery, _ in done],
+                [at for _, at in done],
+                Delivery.State.WAITING,
+            ],
+        )
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def create_attempts(attempts: Sequence[Attempt]) -> None:
+    Attempt.objects.bulk_create(attempts)
 
 
 def newest_deliveries(webhook: Webhook, limit: int) -> list[Delivery]:

@@ -15,12 +15,18 @@ log = logging.getLogger(__name__)
 # Per worker process. Requests run in threads, not in tasks, so that the worker still rotates tip
 # batches while receivers take their ten seconds. Failing webhooks have threads of their own.
 _working, _failing, _mails = WorkerThreads(12), WorkerThreads(4), WorkerThreads(4)
+_MOST_ROUNDS = 20
 
 
 @shared_task(name="alerts.tasks.tell_people")
 def deliver_events() -> None:
     """Routes new events and starts due deliveries in threads that outlive the task."""
-    events = routing.route_events(now=timezone.now(), staff_mail=settings.STAFF_MAIL)
+    events = 0
+    for _ in range(_MOST_ROUNDS):
+        routed = routing.route_events(now=timezone.now(), staff_mail=settings.STAFF_MAIL)
+        events += routed
+        if routed < routing.MOST_EVENTS:
+            break
     if events:
         log.info("routed %d events", events)
     for threads, failing in ((_working, False), (_failing, True)):

@@ -410,6 +410,10 @@ STAFF_MAIL = env.names("STAFF_MAIL", [])
 # Webhooks may lead to addresses of the own machine and network; in public that lets customers
 # reach what only this machine may.
 WEBHOOKS_PRIVATE = env.boolean("WEBHOOKS_PRIVATE", LOCALNET)
+# Event rules that a customer may have, and deliveries of a rule that may wait: one with more of
+# them publishes more than its receiver accepts, and is switched off.
+EVENT_RULES = env.integer("EVENT_RULES", 20)
+EVENT_RULE_WAITING = env.integer("EVENT_RULE_WAITING", 10_000, minimum=1)
 # Days for which usage is kept by the minute; by the day it is kept for good.
 USAGE_DAYS = env.integer("USAGE_DAYS", 92, minimum=1)
 

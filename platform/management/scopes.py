@@ -10,6 +10,7 @@ _RESOURCES = {
     "tips": True,
     "upstreams": True,
     "webhooks": True,
+    "rules": True,
     "gaps": True,
     "alarms": True,
     "audit": False,
@@ -23,7 +24,8 @@ SCOPES = tuple(
 # What the tokens of a customer's people may have: their own things, as in the portal.
 CUSTOMER_SCOPES = (
     *("customers:read", "keys:read", "keys:write", "members:read", "members:write"),
-    *("usage:read", "webhooks:read", "webhooks:write", "submissions:read"),
+    *("usage:read", "webhooks:read", "webhooks:write", "rules:read", "rules:write"),
+    "submissions:read",
 )
 _OF_ROLES = {
     "owner": CUSTOMER_SCOPES,

@@ -14,6 +14,7 @@ from management.views.operating import (
     LedgerGaps,
     Submissions,
 )
+from management.views.rules import Rules
 from management.views.tiers import Tiers
 from management.views.tips import TipBatches, Tips, TipSweeps, TtlClasses
 from management.views.upstreams import Upstreams
@@ -33,6 +34,7 @@ for _prefix, _view in (
     ("gaps/ledger", LedgerGaps),
     ("keys", Keys),
     ("members", Members),
+    ("rules", Rules),
     ("submissions", Submissions),
     ("tiers", Tiers),
     ("tip-batches", TipBatches),

@@ -36,7 +36,7 @@ GROUPS = (
         "Subjects",
         (
             *("concepts", "clients", "subscriptions", "grpc"),
-            *("landing", "the-past", "proof", "ledger"),
+            *("landing", "events", "the-past", "proof", "ledger"),
         ),
     ),
     Group(

@@ -1,20 +1,16 @@
 """Params of the subscriptions' methods, and what they mean."""
 
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
-import msgspec
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.account_json import AccountEncoding
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
-from chain.memcmp import memcmp_bytes
 from jsonrpc.errors import InvalidParams
 from jsonrpc.params import U8, U64, Config
-from livefeed.filters import AccountFilter
+from livefeed.filter_params import Filter
 from livefeed.messages import Level
-
-_MOST_FILTERS = 4
 
 K = TypeVar("K", Pubkey, Signature)
 
@@ -52,21 +48,6 @@ class AccountConfig(CommitmentConfig, frozen=True, kw_only=True):
     def part(self) -> tuple[int, int] | None:
         given = self.data_slice
         return None if given is None else (given.offset, given.length)
-
-
-class Memcmp(Config, frozen=True, kw_only=True):
-    """Bytes that must stand at an offset: base58 or base64 text, or a list of numbers."""
-
-    offset: U64
-    bytes: str | list[Annotated[int, msgspec.Meta(ge=0, le=255)]]
-    encoding: Literal["base58", "base64", "bytes"] | None = None
-
-
-class Filter(Config, frozen=True, kw_only=True):
-    """One of its fields, as the node has it."""
-
-    memcmp: Memcmp | None = None
-    data_size: U64 | None = None
 
 
 class ProgramConfig(AccountConfig, frozen=True, kw_only=True):
@@ -109,25 +90,3 @@ def _read(kind: type[K], text: str, name: str) -> K:
         return kind.from_string(text)
     except ValueError:
         raise InvalidParams(f"Invalid Request: Invalid {name} provided") from None
-
-
-def filters_of(config: ProgramConfig) -> tuple[AccountFilter, ...]:
-    """Raises InvalidParams."""
-    given = config.filters or []
-    if len(given) > _MOST_FILTERS:
-        raise InvalidParams(f"Too many filters provided; max {_MOST_FILTERS}")
-    return tuple(map(_filter, given))
-
-
-def _filter(given: Filter | str) -> AccountFilter:
-    if isinstance(given, str):
-        return AccountFilter()
-    if (given.memcmp is None) == (given.data_size is None):
-        raise InvalidParams("Invalid params: expected one of `dataSize`, `memcmp` in a filter")
-    if given.memcmp is None:
-        return AccountFilter(size=given.data_size)
-    try:
-        part = memcmp_bytes(given.memcmp.bytes, given.memcmp.encoding)
-    except ValueError as error:
-        raise InvalidParams(str(error)) from None
-    return AccountFilter(offset=given.memcmp.offset, part=part)

@@ -11,6 +11,7 @@ from chain.node_version import BASE58_REFUSED, node_version, refuses_base58
 from jsonrpc.errors import InvalidParams
 from jsonrpc.methods import MethodTable
 from jsonrpc.params import U64
+from livefeed.filter_params import read_filters
 from livefeed.messages import Level
 from subscriptions.configs import (
     AccountConfig,
@@ -21,7 +22,6 @@ from subscriptions.configs import (
     Mentions,
     ProgramConfig,
     SignatureConfig,
-    filters_of,
     pubkey_of,
     signature_of,
 )
@@ -72,7 +72,7 @@ def program_subscribe(
         level=config.level,
         memory=memory_of(config),
         program=pubkey_of(program),
-        filters=filters_of(config),
+        filters=read_filters(config.filters or []),
         encoding=config.encoding or AccountEncoding.BINARY,
         part=config.part,
     )

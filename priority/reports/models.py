@@ -49,6 +49,9 @@ class LandingKeyCount(models.Model):
     state = models.CharField(max_length=10, choices=STATES)
     reason = models.CharField(max_length=160)
     count = models.BigIntegerField()
+    tips = models.BigIntegerField(
+        db_default=0, help_text="lamports of their tips, which were paid if they landed"
+    )
 
     class Meta:
         db_table = "priority_landingkeytally"

@@ -1,6 +1,7 @@
 """Local receivers of webhooks and mails."""
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,8 +21,9 @@ from tests.localnet_process import free_ports
 class Receiver:
     """A web server that records what is posted to it, and gives set responses."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: str = "HTTP/1.0") -> None:
         self.status, self.headers, self.text = 204, {}, b""  # type: ignore[var-annotated]
+        self.connections, self._good = 0, sys.maxsize
         self.got: list[tuple[str, dict[str, str], bytes]] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -29,12 +31,20 @@ class Receiver:
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = protocol
+
+            def setup(self) -> None:
+                super().setup()
+                receiver.connections += 1
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 receiver.got.append((self.path, headers, body))
                 receiver.was_asked.set()
                 receiver.may_answer.wait(20)
+                if len(receiver.got) > receiver._good:
+                    receiver.status, receiver._good = 500, sys.maxsize
                 with suppress(OSError):
                     self.send_response(receiver.status)
                     for name, value in receiver.headers.items():
@@ -54,6 +64,10 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.port}/hook"
         self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
         self._thread.start()
+
+    def fail_after(self, good: int) -> None:
+        """After so many more requests it answers 500."""
+        self._good = len(self.got) + good
 
     def stop(self) -> None:
         self.may_answer.set()
@@ -79,6 +93,14 @@ def receivers() -> Iterator[Callable[[], Receiver]]:
 @pytest.fixture
 def receiver(receivers: Callable[[], Receiver]) -> Receiver:
     return receivers()
+
+
+@pytest.fixture
+def keeping() -> Iterator[Receiver]:
+    """A web server that keeps its connections."""
+    receiver = Receiver("HTTP/1.1")
+    yield receiver
+    receiver.stop()
 
 
 class MailServer:

@@ -291,3 +291,23 @@ def test_an_empty_list_says_what_fills_it(admin_client: Any, path: str) -> None:
     page = admin_client.get(path).content.decode()
     assert "Nothing here yet" in page
     assert "Each event" in page or "Events are published" in page or "posted: customers" in page
+
+
+def test_a_webhook_of_a_rule_is_not_deleted_and_staff_sees_the_rule(
+    admin_client: Any, ada: Any, hook: Webhook, clock: Any
+) -> None:
+    from alerts.services import rules
+
+    made = rules.create(
+        ada.pk, name="every fate", trigger="submission", condition={}, webhook=hook, now=clock.now
+    )
+    rules.send_test(made.pk, now=clock.now)
+    url = f"{HOOKS}{hook.pk}/delete/"
+    page = admin_client.post(url, {"post": "yes"}, follow=True).content.decode()
+    assert (
+        "every fate. Change or delete them first" in page
+        and Webhook.objects.filter(pk=hook.pk).exists()
+    )
+    assert "every fate" in admin_client.get("/admin/alerts/rule/").content.decode()
+    page = admin_client.get(f"/admin/alerts/rule/{made.pk}/change/").content.decode()
+    assert "landed, failed, expired, refused" in page and "submission.landed" in page

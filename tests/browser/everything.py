@@ -49,7 +49,8 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     landed = Submission.objects.filter(key=key, state="landed")[0].signature
     return {
         "pk": key.pk,
-        "webhook": _alerts(customer, now),
+        "webhook": (webhook := _alerts(customer, now)),
+        "rule": _rules(customer, webhook, now),
         "signature": str(landed),
         "bundle_id": Bundle.objects.filter(key=key)[0].bundle_id,
         "replay_pk": kept_replay(customer, landed).pk,
@@ -116,6 +117,29 @@ def _operations(now: datetime) -> None:
             closed_at=now if number == 2 else None,
             acknowledged_at=now if number == 1 else None,
         )
+
+
+def _rules(customer: Any, webhook_id: int, now: datetime) -> int:
+    """A rule with each trigger; the first has a delivery to the webhook, and is off."""
+    from alerts.models import Delivery, Webhook
+    from alerts.services import rules
+    from tests.alerts.test_rules import CONDITIONS
+
+    made = [
+        rules.create(
+            customer.pk,
+            name=f"rule of the night shift with a long name: {trigger}",
+            trigger=trigger,
+            condition=condition,
+            webhook=Webhook.objects.get(pk=webhook_id),
+            mails=True,
+            now=now,
+        )
+        for trigger, condition in CONDITIONS.items()
+    ]
+    Delivery.objects.filter(webhook=webhook_id).update(rule=made[0])
+    rules.disable(made[0].pk, reason="more than 10,000 of its deliveries wait")
+    return made[0].pk
 
 
 def _alerts(customer: Any, now: datetime) -> int:

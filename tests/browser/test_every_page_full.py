@@ -21,11 +21,12 @@ def test_every_page_with_data(watched: Callable[[], Watched]) -> None:
     visitor = watched()
     visitor.sign_in()
     # A form for a new row is the same as it was without any.
-    own = [each for each in chosen(admin_pages()) if not each[0].endswith("_add")]
-    wrong = look_at_all(visitor, own, "full")
+    admin = [each for each in chosen(admin_pages()) if not each[0].endswith("_add")]
+    wrong = look_at_all(visitor, admin, "full")
     customer = member(watched)
     pages = {f"portal-{name}": path for name, path in portal_pages(ids).items()}
-    hook = {f"portal-{name}": path for name, path in portal_pages({"pk": ids["webhook"]}).items()}
-    pages |= {name: path for name, path in hook.items() if "/webhooks/" in path}
+    for kind in ("webhook", "rule"):
+        own = {f"portal-{name}": path for name, path in portal_pages({"pk": ids[kind]}).items()}
+        pages |= {name: path for name, path in own.items() if f"/{kind}s/" in path}
     wrong += look_at_all(customer, chosen(pages), "full")
     assert not wrong, "\n".join(wrong)

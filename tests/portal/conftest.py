@@ -102,7 +102,7 @@ def rows_of(tiers: dict[str, Any], person: People) -> Callable[[Any], dict[str, 
 
     from access.services import keys
     from alerts.models import Delivery, Event
-    from alerts.services import webhooks
+    from alerts.services import rules, webhooks
     from priority.models import Bundle, Submission
     from tests.browser.kept_replays import kept_replay
     from tests.priority.landed_samples import fill_landing
@@ -113,15 +113,26 @@ def rows_of(tiers: dict[str, Any], person: People) -> Callable[[Any], dict[str, 
         fill_landing(now, key=key, rounds=1, seed=customer.pk)
         url = "http://127.0.0.1:9/hook"
         webhook = webhooks.create(customer.pk, name=f"webhook of {customer}", url=url)
+        rule = rules.create(
+            customer.pk,
+            name=f"rule of {customer}",
+            trigger="submission",
+            condition={"keys": [key.pk]},
+            mails=True,
+            now=now,
+        )
         event = Event.objects.create(
             kind="key.expiring", customer=customer, about="a key", text="soon", at=now
         )
-        delivery = Delivery.objects.create(event=event, webhook=webhook, due_at=now)
+        delivery = Delivery.objects.create(
+            event=event, webhook=webhook, rule=rule, due_at=now, state="failed"
+        )
         signature = Submission.objects.filter(key=key, state="landed")[0].signature
         name = f"colleague@{customer.name.split()[0].lower()}.example"
         return {
             "key": key,
             "webhook": webhook,
+            "rule": rule,
             "delivery": delivery,
             "colleague": person(customer, "reader", name),
             "signature": str(signature),

@@ -25,7 +25,15 @@ ORDERS = {
     *("key_end_overlap", "key_extend_overlap"),
     *("webhook_test", "webhook_secret", "webhook_enable", "webhook_disable", "webhook_delete"),
     *("alert_address", "alert_address_members"),
-    *("webhook_redeliver", "alert_mails", "invite_again", "change_role", "remove"),
+    *("rule_test", "rule_enable", "rule_disable", "rule_replay", "rule_delete"),
+    *(
+        "webhook_redeliver",
+        "rule_redeliver",
+        "alert_mails",
+        "invite_again",
+        "change_role",
+        "remove",
+    ),
     *("replay_build", "replay_delete"),
 }
 TAKES_POST = sorted(name for name, door in DOORS.items() if door not in ("members", None))
@@ -45,7 +53,7 @@ FOR_OWNERS = sorted(name for name in TAKES_POST if DOORS[name] != "oneself")
 def parts_of(name: str, rows: dict[str, Any]) -> dict[str, Any]:
     """What the URL of that name takes, of these rows."""
     pattern = next(each for each in urlpatterns if each.name == name)
-    kind = "webhook" if name.startswith("webhook") else "key"
+    kind = next((each for each in ("webhook", "rule") if name.startswith(each)), "key")
     if name in ("invite_again", "change_role", "remove"):
         kind = "colleague"
     known = {
@@ -72,7 +80,7 @@ def text_of(answer: Any) -> str:
 
 def test_every_page_is_behind_a_door_or_known_to_be_open() -> None:
     assert {name for name, door in DOORS.items() if door is None} == OPEN
-    assert {name for name in WITH_PARTS if name not in ("key", "webhook")} >= ORDERS - {
+    assert {name for name in WITH_PARTS if name not in ("key", "webhook", "rule")} >= ORDERS - {
         "alert_mails",
         "alert_address",
         "alert_address_members",
@@ -90,7 +98,13 @@ def test_another_customers_rows_are_nowhere(
 ) -> None:
     adas, eves = rows_of(ada), rows_of(eve)
     client = browser(person(eve, "owner"))
-    posted = {"role": "owner", "overlap_hours": "1", "more_hours": "1"}
+    posted = {
+        "since": "2026-01-01T00:00",
+        "which": "all",
+        "role": "owner",
+        "overlap_hours": "1",
+        "more_hours": "1",
+    }
     for name in WITH_PARTS:
         method = client.post if name in ORDERS else client.get
         theirs = reverse(f"portal:{name}", kwargs=parts_of(name, adas))

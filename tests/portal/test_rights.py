@@ -26,6 +26,13 @@ OF_DEVELOPERS = {
 }
 OF_OWNERS = {
     "replays/*/delete/",
+    "rules/*/",
+    "rules/*/delete/",
+    "rules/*/deliveries/*/",
+    "rules/*/disable/",
+    "rules/*/replay/",
+    "rules/*/test/",
+    "rules/add/",
     "team/",
     "team/*/remove/",
     "team/*/role/",
@@ -42,6 +49,7 @@ OF_OWNERS = {
 OF_MEMBERS = {"account/sign-out/"}
 OF_NOTHING = {"account/", "account/second-step/", "password/", "sign-out/", "webhooks/address/"}
 TYPED = {
+    "mails": "on",
     "name": "another",
     "url": "https://example.com/hook",
     "email": "new@ada.example",
@@ -74,7 +82,11 @@ def pages_of(rows: dict[str, Any]) -> list[str]:
         "replay_pk": rows["replay"].pk,
     }
     found = [*portal_pages({**ids, "pk": rows["key"].pk}).values()]
-    return [*found, f"/portal/webhooks/{rows['webhook'].pk}/"]
+    add = "/portal/rules/add/?trigger=submission"
+    return [
+        *(*found, add, f"/portal/rules/{rows['rule'].pk}/"),
+        f"/portal/webhooks/{rows['webhook'].pk}/",
+    ]
 
 
 def owned(customer: Any) -> list[Any]:
@@ -82,7 +94,7 @@ def owned(customer: Any) -> list[Any]:
     from django.contrib.auth.models import User
 
     from access.models import ApiKey, Customer
-    from alerts.models import Delivery, Webhook
+    from alerts.models import Delivery, Rule, Webhook
     from portal.models import Member
     from rewind.replay.models import Replay
 
@@ -90,6 +102,7 @@ def owned(customer: Any) -> list[Any]:
         [*Customer.objects.filter(pk=customer.pk).values()],
         [*ApiKey.objects.filter(customer=customer).order_by("pk").values()],
         [*Webhook.objects.filter(customer=customer).order_by("pk").values()],
+        [*Rule.objects.filter(customer=customer).order_by("pk").values()],
         [*Delivery.objects.filter(webhook__customer=customer).order_by("pk").values()],
         [*Member.objects.filter(customer=customer).order_by("pk").values()],
         [

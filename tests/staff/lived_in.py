@@ -23,7 +23,7 @@ def fill(
     from access.models import Customer
     from access.services import keys
     from alerts.models import Delivery, Event
-    from alerts.services import webhooks
+    from alerts.services import rules, webhooks
     from operations.models import Alarm
     from portal.services import members
     from priority.upstreams.models import Upstream
@@ -45,6 +45,9 @@ def fill(
     posting = webhooks.create(None, name="pager", url=_URL)
     stopped = webhooks.create(customer.pk, name="stopped", url=_URL)
     webhooks.disable(stopped.pk)
+    rule = rules.create(
+        customer.pk, name="fates", trigger="submission", condition={}, mails=True, now=now
+    )
     event = Event.objects.create(
         kind="key.expiring", customer=customer, about="a key", text="soon", at=now
     )
@@ -66,6 +69,7 @@ def fill(
         "access/tier": (working.tier, tier("unused", 70)),
         "portal/member": (owner, reader),
         "alerts/webhook": (posting, stopped),
+        "alerts/rule": (rule,),
         "alerts/delivery": (failed,),
         "alerts/event": (event,),
         "operations/alarm": (alarm,),

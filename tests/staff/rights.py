@@ -16,6 +16,7 @@ _LISTS = [
     "access/tier",
     "alerts/delivery",
     "alerts/event",
+    "alerts/rule",
     "alerts/webhook",
     "auth/user",
     "historical/gap",

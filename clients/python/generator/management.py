@@ -172,7 +172,7 @@ def _body(operation: dict[str, Any], http: dict[str, Any]) -> list[Argument]:
     schema = http["components"]["schemas"][reference.rpartition("/")[2]]
     required = schema.get("required", [])
     return [
-        _argument({"name": name, **each}, each, name in required)
+        _argument({"name": name, **each}, renamed(each, PREFIX), name in required)
         for name, each in schema["properties"].items()
         if not each.get("readOnly")
     ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tidemark import Management, Tidemark, errors
-from tidemark.management_types import Customer, IssuedKey
+from tidemark.management_types import Customer, IssuedKey, RuleCondition
 
 
 @pytest.fixture
@@ -89,3 +89,33 @@ def test_usage_is_read_and_downloaded(management: Management, customer: Customer
     assert usage.counts.counted == 0
     rows = list(csv.reader(io.StringIO(management.usage.csv(span="24h", customer=customer.id))))
     assert "method" in rows[0] and rows[1:] in ([], [[]])
+
+
+def test_an_event_rule_lives_and_its_deliveries_are_replayed(
+    management: Management, customer: Customer
+) -> None:
+    management.customers.change(customer.id, version="*", email="ada@example.org")
+    made = management.rules.create(
+        customer=customer.id,
+        name="share",
+        trigger="landing_share",
+        condition=RuleCondition(below_percent=80, minutes=15),
+        mails=True,
+    )
+    assert (made.condition.minutes, made.condition.least_submissions) == (15, 20)
+    changed = management.rules.change(
+        made.id, version=made.version, condition=RuleCondition(below_percent=50)
+    )
+    assert (changed.condition.below_percent, changed.condition.minutes) == (50, 60)
+    management.rules.test(made.id)
+    (delivery,) = management.deliveries.list(rule=made.id)
+    assert (delivery.kind, delivery.mail_to) == ("landing_share.low", "ada@example.org")
+    since = datetime.now(UTC) - timedelta(hours=1)
+    assert management.rules.replay(made.id, since=since, states=["failed"]).queued == 0
+    assert not management.rules.disable(made.id).is_enabled
+    with pytest.raises(errors.ActionRefused, match="enable it first"):
+        management.rules.test(made.id)
+    assert [each.id for each in management.rules.list(customer=customer.id)] == [made.id]
+    management.rules.delete(made.id)
+    with pytest.raises(errors.NotFound):
+        management.rules.get(made.id)

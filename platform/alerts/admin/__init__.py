@@ -1,3 +1,3 @@
 """The admin's pages on events, webhooks and deliveries."""
 
-from alerts.admin import deliveries, events, webhooks  # noqa: F401  (each registers its own)
+from alerts.admin import deliveries, events, rules, webhooks  # noqa: F401  (each registers its own)

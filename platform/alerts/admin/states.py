@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from access.models import Customer
 from alerts.kinds import KINDS
-from alerts.models import Attempt, Delivery, Webhook
+from alerts.models import Attempt, Delivery, Rule, Webhook
 from staff import outgoing_mail
 from staff.formatting import ago, badge, duration, grouped, link, utc
 
@@ -24,6 +24,12 @@ def webhook_state(webhook: Webhook, now: datetime) -> SafeString:
     if webhook.delivered_at is None:
         return badge("not used yet", "quiet", "No delivery so far")
     return badge("working", "good", f"Last success: {utc(webhook.delivered_at)}")
+
+
+def rule_state(rule: Rule) -> SafeString:
+    if rule.is_enabled:
+        return badge("on", "good", f"About what happens since {utc(rule.enabled_at)}")
+    return badge("off", "quiet", rule.disabled_reason or "switched off")
 
 
 def delivery_state(delivery: Delivery, now: datetime) -> SafeString:

@@ -112,6 +112,9 @@ class WebhookAdmin(ActionsAdmin):
         made = webhooks.create(None if customer is None else customer.pk, **given)
         obj.__dict__.update(made.__dict__)
 
+    def why_not_delete(self, row: Webhook) -> str | None:
+        return webhooks.why_in_use(row)
+
     def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
         webhooks.delete(obj.pk)
 

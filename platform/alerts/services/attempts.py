@@ -1,11 +1,13 @@
 """Records the outcome of delivery attempts, and disables webhooks that keep failing."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import transaction
 
 from alerts import store
-from alerts.models import Delivery
+from alerts.models import Attempt, Delivery
 from alerts.posting import Answer
 from alerts.schedule import next_attempt_at
 from alerts.services import webhooks
@@ -14,6 +16,14 @@ from alerts.services.events import publish
 # A webhook without any success for this long is disabled.
 PATIENCE = timedelta(days=3)
 _GONE = 410
+
+
+class Outcome(NamedTuple):
+    """What an attempt of a delivery came to, and when."""
+
+    delivery: Delivery
+    answer: Answer
+    at: datetime
 
 
 @transaction.atomic
@@ -32,17 +42,37 @@ def record(delivery: Delivery, answer: Answer, *, now: datetime) -> bool:
             recorded = store.record_outcome(delivery, due_at=again)
     if not recorded:
         return False
-    store.create_attempt(
-        delivery.pk,
-        at=now,
+    store.create_attempts([_attempt(delivery, answer, now)])
+    if delivery.webhook_id is not None:
+        _update_webhook(delivery.webhook_id, answer, now)
+    return True
+
+
+@transaction.atomic
+def record_delivered(outcomes: Sequence[Outcome]) -> None:
+    """Records good answers of one webhook, in four statements for any number. Those that another
+    worker recorded stay as they are.
+    """
+    if not outcomes:
+        return
+    store.lock_webhook_of(outcomes[0].delivery)
+    recorded = store.record_delivered([(each.delivery, each.at) for each in outcomes])
+    mine = [each for each in outcomes if each.delivery.pk in recorded]
+    store.create_attempts([_attempt(*each) for each in mine])
+    webhook_id = outcomes[0].delivery.webhook_id
+    if mine and webhook_id is not None:
+        store.record_success(webhook_id, mine[-1].at)
+
+
+def _attempt(delivery: Delivery, answer: Answer, at: datetime) -> Attempt:
+    return Attempt(
+        delivery=delivery,
+        at=at,
         status=answer.status,
         problem=answer.problem,
         answer=answer.text,
         milliseconds=answer.milliseconds,
     )
-    if delivery.webhook_id is not None:
-        _update_webhook(delivery.webhook_id, answer, now)
-    return True
 
 
 def _update_webhook(webhook_id: int, answer: Answer, now: datetime) -> None:

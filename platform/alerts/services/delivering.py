@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,13 +13,17 @@ from standardwebhooks import Webhook as Signer
 
 from alerts import store
 from alerts.errors import SecretUnreadable
-from alerts.models import Event, Webhook
-from alerts.posting import TIMEOUT_SECONDS, Answer, post
+from alerts.models import Delivery, Event, Webhook
+from alerts.posting import Answer, Poster
 from alerts.services import attempts, webhooks
+from alerts.services.attempts import Outcome
 
-# A turn is renewed before each request, which takes ten seconds and a DNS lookup. The turn of a
-# killed worker expires, and deliveries without a recorded attempt are posted again.
+# A turn is renewed before each batch, whose last request takes ten seconds and a DNS lookup. The
+# turn of a killed worker expires, and deliveries without a recorded attempt are posted again.
 TURN = timedelta(seconds=60)
+# Deliveries that are posted over one connection and recorded together, and for how long at most.
+_BATCH = 50
+_BATCH_SECONDS = 2.0
 # A turn ends after this, so that a webhook with many deliveries does not occupy a thread for long.
 _LONGEST_SECONDS = 20.0
 
@@ -53,16 +57,38 @@ def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         if renewed is None:
             return delivered
         turn = renewed
-        delivery = store.next_delivery(turn.webhook_id, now)
-        if delivery is None or delivery.webhook is None:
+        due = store.due_posts(turn.webhook_id, now, _BATCH)
+        if not due:
             break
-        answer = post_event(delivery.event, delivery.webhook, now=now)
-        attempts.record(delivery, answer, now=clock())
-        if not answer.is_good:
+        good, failure = _post_batch(due, store.webhook(turn.webhook_id), now=now, clock=clock)
+        attempts.record_delivered(good)
+        delivered += len(good)
+        if failure is not None:
+            attempts.record(failure.delivery, failure.answer, now=failure.at)
             break
-        delivered += 1
     store.end_turn(turn.webhook_id, turn.until)
     return delivered
+
+
+def _post_batch(
+    due: Sequence[Delivery], webhook: Webhook, *, now: datetime, clock: Callable[[], datetime]
+) -> tuple[list[Outcome], Outcome | None]:
+    """Posts the deliveries in order over one connection, until _BATCH_SECONDS are over or one
+    fails. Returns the delivered ones, and the failed one.
+    """
+    began = time.monotonic()
+    good: list[Outcome] = []
+    with _poster(webhook) as poster:
+        for delivery in due:
+            answer = _post(delivery.event, webhook, poster, now)
+            now = clock()
+            outcome = Outcome(delivery, answer, now)
+            if not answer.is_good:
+                return good, outcome
+            good.append(outcome)
+            if time.monotonic() - began > _BATCH_SECONDS:
+                break
+    return good, None
 
 
 def message_id(event: Event) -> str:
@@ -98,18 +124,21 @@ def headers_of(event: Event, body: str, secrets: list[str], *, now: datetime) ->
 
 def post_event(event: Event, webhook: Webhook, *, now: datetime) -> Answer:
     """One request, and its outcome."""
+    with _poster(webhook) as poster:
+        return _post(event, webhook, poster, now)
+
+
+def _poster(webhook: Webhook) -> Poster:
+    return Poster(webhook.url, private_allowed=settings.WEBHOOKS_PRIVATE)
+
+
+def _post(event: Event, webhook: Webhook, poster: Poster, now: datetime) -> Answer:
     body = body_of(event)
     try:
         secrets = webhooks.secrets_of(webhook, now=now)
     except SecretUnreadable as problem:
         return Answer(None, str(problem), "", 0)
-    return post(
-        webhook.url,
-        body.encode(),
-        headers_of(event, body, secrets, now=now),
-        private_allowed=settings.WEBHOOKS_PRIVATE,
-        timeout=TIMEOUT_SECONDS,
-    )
+    return poster.post(body.encode(), headers_of(event, body, secrets, now=now))
 
 
 def _renewed(turn: Turn, now: datetime) -> Turn | None:

@@ -18,10 +18,11 @@ def publish(
     now: datetime,
     customer_id: int | None = None,
     once: str | None = None,
+    subject: str = "",
 ) -> Event | None:
     """Writes an event of one of KINDS; None if an event with that `once` exists already. Call it in
     the transaction of the change that it reports. The worker routes it to webhooks and mail
-    recipients within seconds.
+    recipients within seconds; each gets the events of one `subject` in order.
     """
     if customer_id is None and KINDS[kind].audience is Audience.CUSTOMER:
         assert kind in ("test", "webhook.disabled"), f"{kind} concerns a customer"
@@ -31,6 +32,7 @@ def publish(
         "about": about[:200],
         "text": text,
         "data": dict(data),
+        "subject": subject,
         "at": now,
     }
     if once is None:

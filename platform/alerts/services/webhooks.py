@@ -9,8 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from alerts import addresses, store
-from alerts.errors import NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
+from alerts import addresses, rule_store, store
+from alerts.errors import (
+    NameMissing,
+    TooManyWebhooks,
+    UnknownKind,
+    WebhookInUse,
+    WebhookIsOff,
+)
 from alerts.kinds import kinds_for
 from alerts.models import Delivery, Webhook
 from alerts.sealing import seal, unseal
@@ -154,8 +160,20 @@ def redeliver(delivery_id: int, *, now: datetime) -> Delivery:
 
 @transaction.atomic
 def delete(webhook_id: int) -> None:
-    """Deletes the webhook and the record of its deliveries."""
-    store.delete_webhook(store.lock_webhook(webhook_id))
+    """Deletes the webhook and the record of its deliveries. Raises WebhookInUse."""
+    webhook = store.lock_webhook(webhook_id)
+    reason = why_in_use(webhook)
+    if reason is not None:
+        raise WebhookInUse(reason)
+    store.delete_webhook(webhook)
+
+
+def why_in_use(webhook: Webhook) -> str | None:
+    """Why the webhook cannot be deleted now."""
+    rules = rule_store.rules_posting_to(webhook.pk)
+    if not rules:
+        return None
+    return f"Event rules post to {webhook}: {', '.join(rules)}. Change or delete them first"
 
 
 def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:

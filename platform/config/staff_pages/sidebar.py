@@ -87,6 +87,7 @@ _GROUPS: tuple[tuple[str, tuple[Link, ...]], ...] = (
             _list("Alarms", "operations", "alarm", "notifications_active"),
             _list("Events", "alerts", "event", "campaign"),
             _list("Webhooks", "alerts", "webhook", "webhook"),
+            _list("Event rules", "alerts", "rule", "rule"),
             _list("Deliveries", "alerts", "delivery", "outbox"),
         ),
     ),

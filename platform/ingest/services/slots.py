@@ -11,6 +11,7 @@ import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from alerts.services import chain_rules
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import SlotRange, runs, subtract
@@ -173,6 +174,7 @@ def store_records(
     recorded = record_blocks(ascending, now=now, signatures=signatures)
     archived = record_slots(ascending, source=source, now=now)
     tip_ledger.record(ascending, now=now)
+    chain_rules.publish_slots(ascending, now=now)
     bounds = archive.bounds()
     ledger_links.follow(
         ascending, not_below=None if bounds is None else bounds[0], source=source, now=now

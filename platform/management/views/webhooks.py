@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.db.models import Q
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
@@ -10,8 +11,9 @@ from rest_framework.response import Response
 
 from access.models import Customer
 from alerts import addresses
-from alerts.models import Delivery, Webhook
+from alerts.models import Attempt, Delivery, Webhook
 from alerts.services import webhooks
+from alerts.services.delivering import message_id
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
@@ -145,42 +147,55 @@ class Webhooks(ResourceViewSet):
         return self.answer(webhook)
 
 
-class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
-    """One event for one webhook."""
+class AttemptSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """One attempt of a delivery: the HTTP status (of a mail 250), or the problem."""
 
-    webhook: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    class Meta:
+        model = Attempt
+        fields = ("at", "status", "problem", "milliseconds")
+        read_only_fields = fields
+
+
+class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """One event for one webhook, or for one mail address that a rule names."""
+
+    webhook: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
+    rule: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
     kind = serializers.CharField(source="event.kind", read_only=True)
     about = serializers.CharField(source="event.about", read_only=True)
     at = serializers.DateTimeField(source="event.at", read_only=True)
+    message_id = serializers.SerializerMethodField(help_text="the `webhook-id` of its requests")
+    attempts = AttemptSerializer(source="log", many=True, read_only=True)
 
     class Meta:
         model = Delivery
         fields = (
-            "id",
-            "webhook",
-            "kind",
-            "about",
-            "at",
-            "state",
-            "tries",
-            "due_at",
-            "delivered_at",
+            *("id", "webhook", "rule", "mail_to", "kind", "about", "at", "message_id", "state"),
+            *("tries", "due_at", "delivered_at", "attempts"),
         )
         read_only_fields = fields
+
+    def get_message_id(self, delivery: Delivery) -> str:
+        return message_id(delivery.event)
 
 
 class DeliveryFilter(Filters):
     """Which deliveries to list."""
 
     webhook = IdFilter("webhook_id")
+    rule = IdFilter("rule_id")
     state = filters.ChoiceFilter(choices=Delivery.State.choices)
 
 
 class Deliveries(ResourceViewSet):
     resource = "webhooks"
-    singular, plural = "a delivery to a webhook", "deliveries to webhooks"
-    owner = "webhook__customer"
-    queryset = Delivery.objects.select_related("event").filter(webhook__isnull=False)
+    singular, plural = "a delivery of an event", "deliveries of events"
+    owner = "event__customer"
+    queryset = (
+        Delivery.objects.select_related("event")
+        .prefetch_related("log")
+        .filter(Q(webhook__isnull=False) | Q(rule__isnull=False))
+    )
     serializer_class = DeliverySerializer
     filterset_class = DeliveryFilter
 

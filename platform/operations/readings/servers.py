@@ -10,9 +10,9 @@ import msgspec
 import redis
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, Q
 
-from alerts.models import Delivery, Webhook
+from alerts.models import Webhook
+from alerts.store import count_waiting
 from embedded.addresses import is_embedded
 from shared_state.database_writes import outage_of_writes
 from shared_state.redis_client import client
@@ -125,9 +125,7 @@ def read_disk(folder: Path) -> DiskReading:
 
 
 def read_alerts(now: datetime) -> AlertsReading:
-    waiting = Delivery.objects.filter(state=Delivery.State.WAITING).aggregate(
-        waiting=Count("pk"), late=Count("pk", filter=Q(due_at__lt=now - LATE))
-    )
+    waiting, late = count_waiting(now=now, due_before=now - LATE)
     failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name")
     names = list(failing.values_list("name", flat=True)[:20])
-    return AlertsReading(waiting["waiting"], waiting["late"], names)
+    return AlertsReading(waiting, late, names)

@@ -1,6 +1,7 @@
 """A customer's webhooks: the list, one with its deliveries, and actions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -104,13 +105,30 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "old_until": ago(found.previous_until, now, "")
         if found.previous_until is not None and found.previous_until > now
         else None,
-        "deliveries": [
-            {**row, "log": attempt_rows(each.log.all(), now, by_mail=False)}
-            for row, each in zip(delivery_rows(newest, now), newest, strict=True)
-        ],
+        "deliveries": logged(newest, now, partial(_again, member, found)),
         "shown": _DELIVERIES,
     }
     return page(request, "portal/webhook.html", context)
+
+
+def logged(
+    deliveries: Sequence[Delivery], now: datetime, again: Callable[[Delivery], str]
+) -> list[dict[str, Any]]:
+    """Rows of templates/portal/deliveries.html; `again` is the address that delivers one again."""
+    return [
+        {
+            **row,
+            "log": attempt_rows(each.log.all(), now, by_mail=each.webhook_id is None),
+            "again": again(each),
+        }
+        for row, each in zip(delivery_rows(deliveries, now), deliveries, strict=True)
+    ]
+
+
+def _again(member: Member, webhook: Webhook, delivery: Delivery) -> str:
+    if not member.is_owner or not webhook.is_enabled:
+        return ""
+    return reverse("portal:webhook_redeliver", args=[webhook.pk, delivery.pk])
 
 
 def _secret(webhook: Webhook) -> str | None:
@@ -154,9 +172,11 @@ disable = _action("disabled", "Nothing is posted to it until it is enabled", ser
 @action_of_owners
 def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     found = _own(member, pk)
-    with transaction.atomic():
+    with attempt(request) as attempted:
         audit.record(request, "deleted", found, text="in the portal")
         services.delete(pk)
+    if not attempted.done:
+        return _to(pk)
     messages.success(request, f"Deleted {found}")
     return HttpResponseRedirect(reverse("portal:webhooks"))
 

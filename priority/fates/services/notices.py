@@ -1,4 +1,4 @@
-"""Events, for webhooks and mails, about submissions that are not sent or watched any more."""
+"""Events about submissions: final fates, and those that are not sent or watched any more."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,7 @@ from solders.signature import Signature
 
 from access.models import ApiKey
 from access.store import keys_by_id
+from alerts.services import submission_rules
 from alerts.services.events import publish
 from alerts.services.key_events import key_data
 from priority.fates.services.announcing import FateChange
@@ -25,6 +26,27 @@ def publish_stopped(changes: Iterable[FateChange]) -> None:
         key = None if each.key_id is None else keys.get(each.key_id)
         if key is not None:
             _publish(key, each)
+
+
+def publish_settled(changes: Iterable[FateChange]) -> None:
+    """Publishes final fates as rules say. Call it in the transaction that stores the changes."""
+    settled = [each for each in changes if each.settled and each.key_id is not None]
+    if settled:
+        submission_rules.publish_fates([_fate(each) for each in settled], now=settled[0].at)
+
+
+def _fate(change: FateChange) -> submission_rules.Fate:
+    assert change.key_id is not None
+    return submission_rules.Fate(
+        key_id=change.key_id,
+        signature=str(Signature(change.signature)),
+        state=change.state,
+        slot=change.slot,
+        transaction_index=change.transaction_index,
+        err=change.err,
+        reason=change.reason,
+        bundle_id=change.bundle_id,
+    )
 
 
 def _publish(key: ApiKey, change: FateChange) -> None:
@@ -52,4 +74,5 @@ def _publish(key: ApiKey, change: FateChange) -> None:
         customer_id=key.customer_id,
         # A lander that takes over from another says it again.
         once=f"{kind} {signature} {change.at:%Y-%m-%d}",
+        subject=submission_rules.subject_of(signature),
     )

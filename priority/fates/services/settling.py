@@ -9,7 +9,7 @@ import msgspec
 from django.db import transaction
 
 from priority.fates.services.announcing import FateChange, announce
-from priority.fates.services.notices import publish_stopped
+from priority.fates.services.notices import publish_settled, publish_stopped
 from priority.fates.store import settling as store
 from priority.fates.store.settling import FoundRow, SettledRow
 from priority.models import Bundle, Submission
@@ -78,6 +78,7 @@ def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
             )
     _settle_bundles({row.bundle_pk for row in rows if row.bundle_pk is not None}, now)
     changes = [_change(row, now) for row in rows]
+    publish_settled(changes)
     transaction.on_commit(partial(announce, changes))
     states: Counter[counters.CounterName] = Counter(
         (counters.SUBMISSIONS, row.state) for row in rows

@@ -24,7 +24,7 @@ _ORIGIN = "'2000-01-01+00'::timestamptz"
 STEP_OF = f"date_bin('{STEP} seconds', {{}}, {_ORIGIN})"
 
 _COLUMNS = "seconds, start, measure, tier, upstream, word, number, count, amount"
-_KEY_COLUMNS = "seconds, start, key_id, tier, state, reason, count"
+_KEY_COLUMNS = "seconds, start, key_id, tier, state, reason, count, tips"
 
 
 def plain_text(column: str) -> str:
@@ -99,7 +99,7 @@ _COUNT_KEYS = f"""
 INSERT INTO priority_landingkeytally ({_KEY_COLUMNS})
 SELECT {STEP}, p.start, s.key_id, s.tier, s.state, CASE s.state WHEN 'failed'
   THEN left(s.err::text, 150) WHEN 'landed' THEN '' ELSE {plain_text("s.reason")} END AS why,
-  count(*)
+  count(*), COALESCE(sum(s.tip_lamports), 0)
 FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s
 ON s.accepted_at >= p.start AND s.accepted_at < p.start + interval '{STEP} seconds'
 WHERE s.kind <> 'sweep' GROUP BY p.start, s.key_id, s.tier, s.state, why
@@ -172,7 +172,7 @@ def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
     wanted = sorted(starts)
     for table, columns, sums in (
         ("priority_landingtally", "measure, tier, upstream, word, number", "count, amount"),
-        ("priority_landingkeytally", "key_id, tier, state, reason", "count"),
+        ("priority_landingkeytally", "key_id, tier, state, reason", "count, tips"),
     ):
         summed = ", ".join(f"sum({each})" for each in sums.split(", "))
         with connection.cursor() as cursor:

@@ -22,3 +22,19 @@ def states_by_key(times: Times, keys: Collection[int]) -> list[tuple[int, dateti
         )
         found: list[tuple[int, datetime, str, int]] = cursor.fetchall()
         return found
+
+
+def states_and_tips(
+    keys: Collection[int], *, seconds: int, since: datetime
+) -> list[tuple[str, int, int]]:
+    """(state, submissions, lamports of their tips) in the keys' counts from then on, which are of
+    so many seconds each.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT state, sum(count)::bigint, sum(tips)::bigint FROM priority_landingkeytally"
+            " WHERE key_id = ANY(%s) AND seconds = %s AND start >= %s GROUP BY state",
+            [list(keys), seconds, since],
+        )
+        found: list[tuple[str, int, int]] = cursor.fetchall()
+        return found

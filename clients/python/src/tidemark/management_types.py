@@ -55,6 +55,16 @@ class ArchiveGap(Resource):
     tries: int
 
 
+class Attempt(Resource):
+    """One attempt of a delivery: the HTTP status (of a mail 250), or the problem."""
+
+    at: datetime
+    milliseconds: int
+    problem: str
+    status: int | None
+    """HTTP status"""
+
+
 class AuditEntry(Resource):
     """One action of staff, of a customer, or of a program with a root key."""
 
@@ -108,15 +118,20 @@ class Customer(Resource):
 
 
 class Delivery(Resource):
-    """One event for one webhook."""
+    """One event for one webhook, or for one mail address that a rule names."""
 
     about: str
     at: datetime
+    attempts: list[Attempt]
     delivered_at: datetime | None
     due_at: datetime
     """when the next attempt is due"""
     id: int
     kind: str
+    mail_to: str
+    message_id: str
+    """the `webhook-id` of its requests"""
+    rule: int | None
     state: Literal["waiting", "delivered", "failed"] | str
     """
     * `waiting` - Waiting
@@ -125,7 +140,7 @@ class Delivery(Resource):
     """
     tries: int
     """attempts since it was last queued"""
-    webhook: int
+    webhook: int | None
 
 
 class IssuedKey(Resource):
@@ -279,6 +294,90 @@ class Method(Resource):
     """mean duration"""
     status: str
     """`ok`, or the refusal's reason"""
+
+
+class Replayed(Resource):
+    """How many deliveries were queued again."""
+
+    queued: int
+
+
+class RuleCondition(Resource):
+    """
+    What must be so, by the trigger: `submission` has `states` and `keys`; `landing_share`
+    `belowPercent`, `minutes`, `leastSubmissions` and `keys`; `tip_spend` `aboveLamports`, `period`
+    and `keys`; `account` `address`; `program` `program` and `filters`; `mention` `address` and
+    `outcome`.
+    """
+
+    above_lamports: int | None = None
+    address: str | None = None
+    """base58"""
+    below_percent: int | None = None
+    filters: list[Any] | None = None
+    """as in `programSubscribe`"""
+    keys: list[int] | None = None
+    """ids of API keys whose submissions count; empty: all of the customer"""
+    least_submissions: int | None = None
+    """with fewer settled ones the share is not compared; 20 by default"""
+    minutes: Literal[15, 60, 360] | str | None = None
+    """
+    60 by default
+
+    * `15` - 15
+    * `60` - 60
+    * `360` - 360
+    """
+    outcome: Literal["any", "landed", "failed"] | str | None = None
+    """
+    any by default
+
+    * `any` - any
+    * `landed` - landed
+    * `failed` - failed
+    """
+    period: Literal["hour", "day", "month"] | str | None = None
+    """
+    of UTC; day by default
+
+    * `hour` - hour
+    * `day` - day
+    * `month` - month
+    """
+    program: str | None = None
+    """base58"""
+    states: list[Literal["landed", "failed", "expired", "refused"] | str] | None = None
+    """final fates; without them: all"""
+
+
+class Rule(Resource):
+    """An event rule. `condition` has the members that go with its trigger."""
+
+    condition: RuleCondition
+    created_at: datetime
+    customer: int
+    disabled_reason: str
+    enabled_at: datetime
+    """it is about what happens from then on"""
+    id: int
+    is_enabled: bool
+    low_since: datetime | None
+    """since when the landing share has been below the threshold"""
+    mails: bool
+    """events are mailed to the customer"""
+    name: str
+    trigger: (
+        Literal["submission", "landing_share", "tip_spend", "account", "program", "mention"] | str
+    )
+    """
+    * `submission` - The final fate of a submitted transaction
+    * `landing_share` - The share of landed transactions falls below a threshold
+    * `tip_spend` - Spending on tips exceeds a threshold
+    * `account` - A write to an account
+    * `program` - A write to an account of a program
+    * `mention` - A transaction that mentions an address
+    """
+    webhook: int | None
 
 
 class Step(Resource):

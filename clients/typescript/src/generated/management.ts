@@ -76,12 +76,12 @@ export class Customers {
 export class Deliveries {
   constructor(private readonly caller: Caller) {}
 
-  /** Lists deliveries to webhooks, newest first. */
-  list(query: { webhook?: bigint | number; state?: "delivered" | "failed" | "waiting"; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedDelivery> {
+  /** Lists deliveries of events, newest first. */
+  list(query: { webhook?: bigint | number; rule?: bigint | number; state?: "delivered" | "failed" | "waiting"; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedDelivery> {
     return this.caller.pages<types.ManagedDelivery>(`/manage/v1/deliveries`, query, signal);
   }
 
-  /** Reads a delivery to a webhook. */
+  /** Reads a delivery of an event. */
   get(id: bigint | number, signal?: AbortSignal): Promise<Versioned<types.ManagedDelivery>> {
     return this.caller.get<Versioned<types.ManagedDelivery>>(`/manage/v1/deliveries/${id}`, {}, signal);
   }
@@ -251,6 +251,55 @@ export class Members {
   /** Ends all sessions of a member, who can sign in again. For root keys. */
   signOut(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMember>> {
     return this.caller.write<Versioned<types.ManagedMember>>("POST", `/manage/v1/members/${id}/sign-out`, undefined, options);
+  }
+}
+
+export class Rules {
+  constructor(private readonly caller: Caller) {}
+
+  /** Lists event rules, newest first. */
+  list(query: { customer?: bigint | number; webhook?: bigint | number; trigger?: "account" | "landing_share" | "mention" | "program" | "submission" | "tip_spend"; enabled?: boolean; limit?: bigint | number } = {}, signal?: AbortSignal): AsyncGenerator<types.ManagedRule> {
+    return this.caller.pages<types.ManagedRule>(`/manage/v1/rules`, query, signal);
+  }
+
+  /** Adds an event rule, enabled, for what happens from now on. */
+  create(body: types.ManagedNewRule, options: WriteOptions = {}): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.write<Versioned<types.ManagedRule>>("POST", `/manage/v1/rules`, body, options);
+  }
+
+  /** Deletes an event rule with its events and the record of their deliveries. */
+  delete(id: bigint | number, options: WriteOptions = {}): Promise<void> {
+    return this.caller.write<void>("DELETE", `/manage/v1/rules/${id}`, undefined, options);
+  }
+
+  /** Reads an event rule. */
+  get(id: bigint | number, signal?: AbortSignal): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.get<Versioned<types.ManagedRule>>(`/manage/v1/rules/${id}`, {}, signal);
+  }
+
+  /** Changes an event rule; its trigger stays. */
+  change(id: bigint | number, body: types.PatchedManagedRuleChanges, options: WriteOptions & { version: string }): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.write<Versioned<types.ManagedRule>>("PATCH", `/manage/v1/rules/${id}`, body, options);
+  }
+
+  /** Disables an event rule; what it published is still delivered. */
+  disable(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.write<Versioned<types.ManagedRule>>("POST", `/manage/v1/rules/${id}/disable`, undefined, options);
+  }
+
+  /** Enables an event rule, for what happens from now on. */
+  enable(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.write<Versioned<types.ManagedRule>>("POST", `/manage/v1/rules/${id}/enable`, undefined, options);
+  }
+
+  /** Sends deliveries of an event rule again, in order and with the same webhook-ids. */
+  replay(id: bigint | number, body: types.ManagedReplay, options: WriteOptions = {}): Promise<Versioned<types.ManagedReplayed>> {
+    return this.caller.write<Versioned<types.ManagedReplayed>>("POST", `/manage/v1/rules/${id}/replay`, body, options);
+  }
+
+  /** Sends an example of an event rule's events to its recipients, with `test` set. */
+  test(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedRule>> {
+    return this.caller.write<Versioned<types.ManagedRule>>("POST", `/manage/v1/rules/${id}/test`, undefined, options);
   }
 }
 
@@ -512,6 +561,7 @@ export class Resources {
   readonly ledgerGaps: LedgerGaps;
   readonly keys: Keys;
   readonly members: Members;
+  readonly rules: Rules;
   readonly submissions: Submissions;
   readonly tiers: Tiers;
   readonly tipBatches: TipBatches;
@@ -532,6 +582,7 @@ export class Resources {
     this.ledgerGaps = new LedgerGaps(caller);
     this.keys = new Keys(caller);
     this.members = new Members(caller);
+    this.rules = new Rules(caller);
     this.submissions = new Submissions(caller);
     this.tiers = new Tiers(caller);
     this.tipBatches = new TipBatches(caller);

@@ -2930,6 +2930,15 @@ export interface components {
             readonly toSlot: bigint;
             readonly tries: bigint;
         };
+        /** @description One attempt of a delivery: the HTTP status (of a mail 250), or the problem. */
+        ManagedAttempt: {
+            /** Format: date-time */
+            readonly at: string;
+            readonly milliseconds: number;
+            readonly problem: string;
+            /** @description HTTP status */
+            readonly status: bigint | null;
+        };
         /** @description One action of staff, of a customer, or of a program with a root key. */
         ManagedAuditEntry: {
             readonly address: string | null;
@@ -2997,11 +3006,12 @@ export interface components {
             name: string;
             notes?: string;
         };
-        /** @description One event for one webhook. */
+        /** @description One event for one webhook, or for one mail address that a rule names. */
         ManagedDelivery: {
             readonly about: string;
             /** Format: date-time */
             readonly at: string;
+            readonly attempts: components["schemas"]["ManagedAttempt"][];
             /** Format: date-time */
             readonly deliveredAt: string | null;
             /**
@@ -3011,6 +3021,11 @@ export interface components {
             readonly dueAt: string;
             readonly id: bigint;
             readonly kind: string;
+            /** Format: email */
+            readonly mailTo: string;
+            /** @description the `webhook-id` of its requests */
+            readonly messageId: string;
+            readonly rule: bigint | null;
             /**
              * @description * `waiting` - Waiting
              *     * `delivered` - Delivered
@@ -3020,7 +3035,7 @@ export interface components {
             readonly state: "waiting" | "delivered" | "failed";
             /** @description attempts since it was last queued */
             readonly tries: bigint;
-            readonly webhook: bigint;
+            readonly webhook: bigint | null;
         };
         /** @description A new API key with its secret, which no other response has. */
         ManagedIssuedKey: {
@@ -3254,6 +3269,26 @@ export interface components {
              */
             role: "owner" | "developer" | "reader";
         };
+        /** @description A rule to add. A root key names the customer. */
+        ManagedNewRule: {
+            condition?: components["schemas"]["ManagedRuleCondition"];
+            customer?: bigint | number;
+            /** @description whether the events are mailed to the customer */
+            mails?: boolean;
+            name: string;
+            /**
+             * @description * `submission` - The final fate of a submitted transaction
+             *     * `landing_share` - The share of landed transactions falls below a threshold
+             *     * `tip_spend` - Spending on tips exceeds a threshold
+             *     * `account` - A write to an account
+             *     * `program` - A write to an account of a program
+             *     * `mention` - A transaction that mentions an address
+             * @enum {string}
+             */
+            trigger: "submission" | "landing_share" | "tip_spend" | "account" | "program" | "mention";
+            /** @description the customer's webhook that gets the events, whatever types it has chosen */
+            webhook?: bigint | number | null;
+        };
         /** @description A webhook to add; for root keys without a customer it is the staff's. */
         ManagedNewWebhook: {
             customer?: bigint | number | null;
@@ -3266,6 +3301,106 @@ export interface components {
         ManagedOverlap: {
             /** @default 24 */
             overlapHours?: bigint | number;
+        };
+        /** @description Which deliveries of a rule to send again: of events from `since` on and before `until`. */
+        ManagedReplay: {
+            /** Format: date-time */
+            since: string;
+            /** @description by default both */
+            states?: ("delivered" | "failed")[];
+            /**
+             * Format: date-time
+             * @description by default now
+             */
+            until?: string;
+        };
+        /** @description How many deliveries were queued again. */
+        ManagedReplayed: {
+            queued: bigint;
+        };
+        /** @description An event rule. `condition` has the members that go with its trigger. */
+        ManagedRule: {
+            condition: components["schemas"]["ManagedRuleCondition"];
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly customer: bigint;
+            readonly disabledReason: string;
+            /**
+             * Format: date-time
+             * @description it is about what happens from then on
+             */
+            readonly enabledAt: string;
+            readonly id: bigint;
+            readonly isEnabled: boolean;
+            /**
+             * Format: date-time
+             * @description since when the landing share has been below the threshold
+             */
+            lowSince: string | null;
+            /** @description events are mailed to the customer */
+            readonly mails: boolean;
+            readonly name: string;
+            /**
+             * @description * `submission` - The final fate of a submitted transaction
+             *     * `landing_share` - The share of landed transactions falls below a threshold
+             *     * `tip_spend` - Spending on tips exceeds a threshold
+             *     * `account` - A write to an account
+             *     * `program` - A write to an account of a program
+             *     * `mention` - A transaction that mentions an address
+             * @enum {string}
+             */
+            trigger: "submission" | "landing_share" | "tip_spend" | "account" | "program" | "mention";
+            readonly webhook: bigint | null;
+        };
+        /**
+         * @description What must be so, by the trigger: `submission` has `states` and `keys`; `landing_share`
+         *     `belowPercent`, `minutes`, `leastSubmissions` and `keys`; `tip_spend` `aboveLamports`, `period`
+         *     and `keys`; `account` `address`; `program` `program` and `filters`; `mention` `address` and
+         *     `outcome`.
+         */
+        ManagedRuleCondition: {
+            /** Format: int64 */
+            aboveLamports?: bigint | number;
+            /** @description base58 */
+            address?: string;
+            belowPercent?: bigint | number;
+            /** @description as in `programSubscribe` */
+            filters?: unknown[];
+            /** @description ids of API keys whose submissions count; empty: all of the customer */
+            keys?: (bigint | number)[];
+            /** @description with fewer settled ones the share is not compared; 20 by default */
+            leastSubmissions?: bigint | number;
+            /**
+             * @description 60 by default
+             *
+             *     * `15` - 15
+             *     * `60` - 60
+             *     * `360` - 360
+             * @enum {integer}
+             */
+            minutes?: 15 | 60 | 360;
+            /**
+             * @description any by default
+             *
+             *     * `any` - any
+             *     * `landed` - landed
+             *     * `failed` - failed
+             * @enum {string}
+             */
+            outcome?: "any" | "landed" | "failed";
+            /**
+             * @description of UTC; day by default
+             *
+             *     * `hour` - hour
+             *     * `day` - day
+             *     * `month` - month
+             * @enum {string}
+             */
+            period?: "hour" | "day" | "month";
+            /** @description base58 */
+            program?: string;
+            /** @description final fates; without them: all */
+            states?: ("landed" | "failed" | "expired" | "refused")[];
         };
         /** @description Calls of one step of time. */
         ManagedStep: {
@@ -3773,6 +3908,19 @@ export interface components {
             previous?: string | null;
             results: components["schemas"]["ManagedMember"][];
         };
+        PaginatedManagedRuleList: {
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cD00ODY%3D"
+             */
+            next?: string | null;
+            /**
+             * Format: uri
+             * @example http://api.example.org/accounts/?cursor=cj0xJnA9NDg3
+             */
+            previous?: string | null;
+            results: components["schemas"]["ManagedRule"][];
+        };
         PaginatedManagedSubmissionList: {
             /**
              * Format: uri
@@ -3925,6 +4073,15 @@ export interface components {
              * @enum {string}
              */
             role?: "owner" | "developer" | "reader";
+        };
+        /** @description What may be changed of a rule; a `condition` replaces the whole one. */
+        PatchedManagedRuleChanges: {
+            condition?: components["schemas"]["ManagedRuleCondition"];
+            /** @description whether the events are mailed to the customer */
+            mails?: boolean;
+            name?: string;
+            /** @description the customer's webhook that gets the events, whatever types it has chosen */
+            webhook?: bigint | number | null;
         };
         /** @description A tier to add, or what to change of one. */
         PatchedManagedTierBody: {
@@ -4293,6 +4450,7 @@ export type FateEvent = components['schemas']['FateEvent'];
 export type FetchQuota = components['schemas']['FetchQuota'];
 export type ManagedAlarm = components['schemas']['ManagedAlarm'];
 export type ManagedArchiveGap = components['schemas']['ManagedArchiveGap'];
+export type ManagedAttempt = components['schemas']['ManagedAttempt'];
 export type ManagedAuditEntry = components['schemas']['ManagedAuditEntry'];
 export type ManagedCounts = components['schemas']['ManagedCounts'];
 export type ManagedCoverage = components['schemas']['ManagedCoverage'];
@@ -4309,8 +4467,13 @@ export type ManagedMemberWithLink = components['schemas']['ManagedMemberWithLink
 export type ManagedMethod = components['schemas']['ManagedMethod'];
 export type ManagedNewKey = components['schemas']['ManagedNewKey'];
 export type ManagedNewMember = components['schemas']['ManagedNewMember'];
+export type ManagedNewRule = components['schemas']['ManagedNewRule'];
 export type ManagedNewWebhook = components['schemas']['ManagedNewWebhook'];
 export type ManagedOverlap = components['schemas']['ManagedOverlap'];
+export type ManagedReplay = components['schemas']['ManagedReplay'];
+export type ManagedReplayed = components['schemas']['ManagedReplayed'];
+export type ManagedRule = components['schemas']['ManagedRule'];
+export type ManagedRuleCondition = components['schemas']['ManagedRuleCondition'];
 export type ManagedStep = components['schemas']['ManagedStep'];
 export type ManagedSubmission = components['schemas']['ManagedSubmission'];
 export type ManagedSweptAddress = components['schemas']['ManagedSweptAddress'];
@@ -4336,6 +4499,7 @@ export type PaginatedManagedDeliveryList = components['schemas']['PaginatedManag
 export type PaginatedManagedKeyList = components['schemas']['PaginatedManagedKeyList'];
 export type PaginatedManagedLedgerGapList = components['schemas']['PaginatedManagedLedgerGapList'];
 export type PaginatedManagedMemberList = components['schemas']['PaginatedManagedMemberList'];
+export type PaginatedManagedRuleList = components['schemas']['PaginatedManagedRuleList'];
 export type PaginatedManagedSubmissionList = components['schemas']['PaginatedManagedSubmissionList'];
 export type PaginatedManagedTierList = components['schemas']['PaginatedManagedTierList'];
 export type PaginatedManagedTipBatchList = components['schemas']['PaginatedManagedTipBatchList'];
@@ -4347,6 +4511,7 @@ export type PaginatedManagedWebhookList = components['schemas']['PaginatedManage
 export type PatchedManagedCustomerBody = components['schemas']['PatchedManagedCustomerBody'];
 export type PatchedManagedKeyChanges = components['schemas']['PatchedManagedKeyChanges'];
 export type PatchedManagedMemberChanges = components['schemas']['PatchedManagedMemberChanges'];
+export type PatchedManagedRuleChanges = components['schemas']['PatchedManagedRuleChanges'];
 export type PatchedManagedTierBody = components['schemas']['PatchedManagedTierBody'];
 export type PatchedManagedTtlClassBody = components['schemas']['PatchedManagedTtlClassBody'];
 export type PatchedManagedUpstreamBody = components['schemas']['PatchedManagedUpstreamBody'];

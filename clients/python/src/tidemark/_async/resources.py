@@ -221,22 +221,23 @@ class AsyncDeliveries:
         self,
         *,
         webhook: int | None = None,
+        rule: int | None = None,
         state: Literal["delivered", "failed", "waiting"] | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[types.Delivery]:
-        """Lists deliveries to webhooks, newest first.
+        """Lists deliveries of events, newest first.
 
         page_size: entries of a page: 50 by default, at most 500
         """
         async for each in self._caller.pages(
             "/manage/v1/deliveries",
             types.Delivery,
-            query_of(webhook=webhook, state=state, limit=page_size),
+            query_of(webhook=webhook, rule=rule, state=state, limit=page_size),
         ):
             yield each
 
     async def get(self, delivery_id: int) -> types.Delivery:
-        """Reads a delivery to a webhook."""
+        """Reads a delivery of an event."""
         answer: types.Delivery = await self._caller.get(
             f"/manage/v1/deliveries/{delivery_id}", types.Delivery
         )
@@ -847,6 +848,197 @@ class AsyncMembers:
             "POST",
             f"/manage/v1/members/{member_id}/sign-out",
             types.Member,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+
+class AsyncRules:
+    """Rules."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+        *,
+        customer: int | None = None,
+        webhook: int | None = None,
+        trigger: Literal[
+            "account", "landing_share", "mention", "program", "submission", "tip_spend"
+        ]
+        | None = None,
+        enabled: bool | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[types.Rule]:
+        """Lists event rules, newest first.
+
+        page_size: entries of a page: 50 by default, at most 500
+        """
+        async for each in self._caller.pages(
+            "/manage/v1/rules",
+            types.Rule,
+            query_of(
+                customer=customer,
+                webhook=webhook,
+                trigger=trigger,
+                enabled=enabled,
+                limit=page_size,
+            ),
+        ):
+            yield each
+
+    async def create(
+        self,
+        *,
+        name: str,
+        trigger: Literal[
+            "submission", "landing_share", "tip_spend", "account", "program", "mention"
+        ],
+        condition: types.RuleCondition | Unset = UNSET,
+        customer: int | Unset = UNSET,
+        mails: bool | Unset = UNSET,
+        webhook: int | Unset | None = UNSET,
+        idempotency_key: str | None = None,
+    ) -> types.Rule:
+        """Adds an event rule, enabled, for what happens from now on.
+
+        mails: whether the events are mailed to the customer
+        webhook: the customer's webhook that gets the events, whatever types it has chosen
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Rule = await self._caller.write(
+            "POST",
+            "/manage/v1/rules",
+            types.Rule,
+            body_of(
+                condition=condition,
+                customer=customer,
+                mails=mails,
+                name=name,
+                trigger=trigger,
+                webhook=webhook,
+            ),
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def delete(self, rule_id: int, *, version: str | None = None) -> None:
+        """Deletes an event rule with its events and the record of their deliveries.
+
+        version: the `version` that it must still have
+        """
+        await self._caller.write("DELETE", f"/manage/v1/rules/{rule_id}", None, version=version)
+
+    async def get(self, rule_id: int) -> types.Rule:
+        """Reads an event rule."""
+        answer: types.Rule = await self._caller.get(f"/manage/v1/rules/{rule_id}", types.Rule)
+        return answer
+
+    async def change(
+        self,
+        rule_id: int,
+        *,
+        version: str,
+        condition: types.RuleCondition | Unset = UNSET,
+        mails: bool | Unset = UNSET,
+        name: str | Unset = UNSET,
+        webhook: int | Unset | None = UNSET,
+    ) -> types.Rule:
+        """Changes an event rule; its trigger stays.
+
+        mails: whether the events are mailed to the customer
+        webhook: the customer's webhook that gets the events, whatever types it has chosen
+        version: the `version` of what was read; `*` changes any
+        """
+        answer: types.Rule = await self._caller.write(
+            "PATCH",
+            f"/manage/v1/rules/{rule_id}",
+            types.Rule,
+            body_of(condition=condition, mails=mails, name=name, webhook=webhook),
+            version=version,
+        )
+        return answer
+
+    async def disable(
+        self, rule_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Rule:
+        """Disables an event rule; what it published is still delivered.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Rule = await self._caller.write(
+            "POST",
+            f"/manage/v1/rules/{rule_id}/disable",
+            types.Rule,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def enable(
+        self, rule_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Rule:
+        """Enables an event rule, for what happens from now on.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Rule = await self._caller.write(
+            "POST",
+            f"/manage/v1/rules/{rule_id}/enable",
+            types.Rule,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def replay(
+        self,
+        rule_id: int,
+        *,
+        since: datetime,
+        states: Sequence[Literal["delivered", "failed"]] | Unset = UNSET,
+        until: datetime | Unset = UNSET,
+        version: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> types.Replayed:
+        """Sends deliveries of an event rule again, in order and with the same webhook-ids.
+
+        states: by default both
+        until: by default now
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Replayed = await self._caller.write(
+            "POST",
+            f"/manage/v1/rules/{rule_id}/replay",
+            types.Replayed,
+            body_of(since=since, states=states, until=until),
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
+    async def test(
+        self, rule_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Rule:
+        """Sends an example of an event rule's events to its recipients, with `test` set.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Rule = await self._caller.write(
+            "POST",
+            f"/manage/v1/rules/{rule_id}/test",
+            types.Rule,
             version=version,
             idempotency_key=idempotency_key,
         )
@@ -1766,6 +1958,7 @@ class AsyncResources:
     ledger_gaps: AsyncLedgerGaps
     keys: AsyncKeys
     members: AsyncMembers
+    rules: AsyncRules
     submissions: AsyncSubmissions
     tiers: AsyncTiers
     tip_batches: AsyncTipBatches
@@ -1786,6 +1979,7 @@ class AsyncResources:
         self.ledger_gaps = AsyncLedgerGaps(caller)
         self.keys = AsyncKeys(caller)
         self.members = AsyncMembers(caller)
+        self.rules = AsyncRules(caller)
         self.submissions = AsyncSubmissions(caller)
         self.tiers = AsyncTiers(caller)
         self.tip_batches = AsyncTipBatches(caller)
