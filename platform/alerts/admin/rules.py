@@ -44,7 +44,6 @@ class RuleAdmin(ReadOnlyAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Rule) -> dict[str, Any]:
         return {
-            "show_to": True,
             "none": "No deliveries yet.",
             "deliveries": delivery_rows(deliveries_of(row, limit=_SHOWN), timezone.now()),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
