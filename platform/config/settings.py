@@ -487,7 +487,7 @@ AUTH_PASSWORD_VALIDATORS = [
 STAFF_TWO_FACTOR = env.boolean("STAFF_TWO_FACTOR", False)
 OTP_TOTP_ISSUER = "Tidemark"
 # Who signs in by OpenID Connect: off without the first three. Which claim names a person's groups,
-# and which groups have which role of staff; without a group that has one, nobody becomes staff.
+# and which groups have which role of staff; without a group that has one, no one becomes staff.
 OIDC_ISSUER = env.http_url("OIDC_ISSUER", "")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET", "")

@@ -87,7 +87,7 @@ def sign_out_address(back: str) -> str:
 
 
 def _registered() -> Any:
-    """Made anew each time, and so with the provider's metadata and keys of now: sign-ins are
+    """Made again each time, and so with the provider's metadata and keys of now: sign-ins are
     rare.
     """
     return OAuth().register(

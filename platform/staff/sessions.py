@@ -39,7 +39,7 @@ def begin(session: SessionBase, now: datetime) -> None:
     session[_BEGAN] = now.timestamp()
 
 
-def note_door(session: SessionBase, by: str) -> None:
+def note_way(session: SessionBase, by: str) -> None:
     """Notes what the user gave: PASSWORD, or else the account of a provider."""
     session[_BY] = by
 

@@ -16,7 +16,7 @@ def _signed_in(request: HttpRequest, user: Any, **_: Any) -> None:
     sessions.begin(request.session, timezone.now())
     if request.META:  # not a command or a test
         by = getattr(user, "signed_in_by", sessions.PASSWORD)
-        sessions.note_door(request.session, by)
+        sessions.note_way(request.session, by)
         device = getattr(user, "otp_device", None)
         second = "" if device is None else f" With a second factor: {device.name}."
         text = f"By {by}.{second}"

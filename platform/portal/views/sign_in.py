@@ -20,7 +20,7 @@ from portal.services import links, members, post, provider_members
 from portal.services.links import Purpose
 from portal.views.pages import attempt, count, counting, page, signed_in_member
 from staff import audit, outgoing_mail, provider, second_factor, sessions, sign_ins
-from staff.views.provider import Door, begin, end, finish, page_below
+from staff.views.provider import Area, begin, end, finish, page_below
 
 _MAILS = Quota(rate=3 / 900, burst=3)
 
@@ -152,7 +152,7 @@ def _next(request: HttpRequest) -> str:
 # --- by the provider ---
 
 
-_DOOR = Door("portal:sign_in", "portal:provider_callback", "portal:code", "portal:overview")
+_PORTAL = Area("portal:sign_in", "portal:provider_callback", "portal:code", "portal:overview")
 
 
 def _led(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -163,17 +163,17 @@ def _led(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
 @_led
 def by_provider(request: HttpRequest) -> HttpResponseBase:
     """Leads to the provider."""
-    return begin(request, _DOOR)
+    return begin(request, _PORTAL)
 
 
 @never_cache
 @require_safe
 def provider_callback(request: HttpRequest) -> HttpResponseBase:
     """The provider comes back here, with a code."""
-    return finish(request, _DOOR, provider_members.member_user)
+    return finish(request, _PORTAL, provider_members.member_user)
 
 
 @_led
 def provider_sign_out(request: HttpRequest) -> HttpResponseBase:
     """Leads to the end of the session at the provider."""
-    return end(request, _DOOR)
+    return end(request, _PORTAL)

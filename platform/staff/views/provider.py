@@ -21,7 +21,7 @@ from staff.provider import Identity, NotBegun
 _LEAD_TO = "provider_leads_to"
 
 
-class Door(NamedTuple):
+class Area(NamedTuple):
     """The names of the URLs at which people sign in, and of the page behind them."""
 
     sign_in: str
@@ -30,7 +30,7 @@ class Door(NamedTuple):
     home: str
 
 
-_ADMIN = Door("admin:login", "staff_callback", "staff_code", "admin:index")
+_ADMIN = Area("admin:login", "staff_callback", "staff_code", "admin:index")
 
 
 @never_cache
@@ -54,19 +54,19 @@ def provider_sign_out(request: HttpRequest) -> HttpResponseBase:
     return end(request, _ADMIN)
 
 
-def begin(request: HttpRequest, door: Door) -> HttpResponseBase:
+def begin(request: HttpRequest, area: Area) -> HttpResponseBase:
     """Leads to the provider; `next` in the query is the page to go to afterwards."""
     _require_on()
-    request.session[_LEAD_TO] = page_below(reverse(door.home), request.GET.get("next", ""))
+    request.session[_LEAD_TO] = page_below(reverse(area.home), request.GET.get("next", ""))
     try:
-        redirect: HttpResponseBase = _client().lead_to_provider(request, reverse(door.callback))
+        redirect: HttpResponseBase = _client().lead_to_provider(request, reverse(area.callback))
         return redirect
     except ActionRefused as refusal:
-        return _refused(request, door, refusal)
+        return _refused(request, area, refusal)
 
 
 def finish(
-    request: HttpRequest, door: Door, user_of: Callable[[HttpRequest, Identity], User]
+    request: HttpRequest, area: Area, user_of: Callable[[HttpRequest, Identity], User]
 ) -> HttpResponseBase:
     """Signs in who came back from the provider, or leads to the second factor. `user_of` returns
     whom an identity signs in, and raises ActionRefused.
@@ -78,24 +78,24 @@ def finish(
         email = identity.email
         user = user_of(request, identity)
     except NotBegun as refusal:  # not logged: anyone can send one at any time
-        return _refused(request, door, refusal)
+        return _refused(request, area, refusal)
     except ActionRefused as refusal:
         sign_ins.record_failure(request, email, f"{refusal}.")
-        return _refused(request, door, refusal)
-    lead_to = request.session.pop(_LEAD_TO, reverse(door.home))
+        return _refused(request, area, refusal)
+    lead_to = request.session.pop(_LEAD_TO, reverse(area.home))
     by = f"the provider {identity.issuer}"
     return second_factor.sign_in(
-        request, user, by=by, lead_to=lead_to, code_page=reverse(door.code)
+        request, user, by=by, lead_to=lead_to, code_page=reverse(area.code)
     )
 
 
-def end(request: HttpRequest, door: Door) -> HttpResponseBase:
+def end(request: HttpRequest, area: Area) -> HttpResponseBase:
     """Leads to the end of the session at the provider, which leads back to the sign-in page."""
     _require_on()
     try:
-        return HttpResponseRedirect(_client().sign_out_address(reverse(door.sign_in)))
+        return HttpResponseRedirect(_client().sign_out_address(reverse(area.sign_in)))
     except ActionRefused as refusal:
-        return _refused(request, door, refusal)
+        return _refused(request, area, refusal)
 
 
 def page_below(home: str, asked: str) -> str:
@@ -116,6 +116,6 @@ def _require_on() -> None:
         raise Http404
 
 
-def _refused(request: HttpRequest, door: Door, refusal: ActionRefused) -> HttpResponseBase:
+def _refused(request: HttpRequest, area: Area, refusal: ActionRefused) -> HttpResponseBase:
     messages.error(request, f"{settings.OIDC_NAME}: {refusal}")
-    return HttpResponseRedirect(reverse(door.sign_in))
+    return HttpResponseRedirect(reverse(area.sign_in))
