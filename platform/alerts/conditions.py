@@ -12,6 +12,7 @@ from jsonrpc.errors import InvalidParams
 from jsonrpc.wire import to_camel
 from livefeed.filter_params import MOST_FILTERS, Filter, read_filters
 from livefeed.filters import AccountFilter
+from staff.formatting import counted
 
 _MOST_KEYS = 50
 # More lamports than there are.
@@ -177,7 +178,7 @@ def described(condition: Condition) -> str:
             )
         case TipSpendCondition():
             return (
-                f"above {condition.above_lamports:,} lamports a {condition.period}"
+                f"above {counted(condition.above_lamports, 'lamport')} a {condition.period}"
                 f"{_of_keys(condition)}"
             )
         case AccountCondition():

@@ -25,7 +25,7 @@ def fill(cursor: Any, *, customers: int, keys: int, days: int = 10) -> None:
         """
         INSERT INTO access_apikey (customer_id, tier_id, name, environment, notes, shown_prefix,
             last_four, digest, scopes, networks, created_at, expires_at, suspended_at, revoked_at,
-            last_used_at, methods)
+            last_used_at, methods, origins)
         SELECT c.id, (SELECT id FROM access_tier ORDER BY rank DESC LIMIT 1), 'bot ' || n,
                CASE n % 3 WHEN 0 THEN 'production' WHEN 1 THEN 'staging' ELSE '' END, '',
                'tmk_' || lpad(to_hex(n), 4, '0'), right(lpad(to_hex(n * 7919), 4, '0'), 4),
@@ -33,7 +33,8 @@ def fill(cursor: Any, *, customers: int, keys: int, days: int = 10) -> None:
                ARRAY[]::varchar[], now() - n * interval '7 min',
                CASE WHEN n % 11 = 0 THEN now() + (n % 30) * interval '1 day' END,
                CASE WHEN n % 23 = 0 THEN now() END, CASE WHEN n % 29 = 0 THEN now() END,
-               CASE WHEN n % 10 = 0 THEN now() - n * interval '1 s' END, ARRAY[]::varchar[]
+               CASE WHEN n % 10 = 0 THEN now() - n * interval '1 s' END,
+               ARRAY[]::varchar[], ARRAY[]::varchar[]
         FROM generate_series(1, %s) n
         JOIN (SELECT id, row_number() OVER (ORDER BY id DESC) AS place FROM access_customer) c
           ON c.place = 1 + n %% %s

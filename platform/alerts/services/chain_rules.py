@@ -25,6 +25,7 @@ from alerts.services.rule_events import RuleEvent, publish
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from livefeed.filters import AccountFilter, allowed
+from staff.formatting import counted
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ def account_written(write: AccountWrite, slot: int, block_time: int | None) -> R
     return RuleEvent(
         "account.written",
         about=f"account {address}",
-        text=f"Slot {slot} wrote {address}: it has {write.lamports:,} lamports.",
+        text=f"Slot {slot} wrote {address}: it has {counted(write.lamports, 'lamport')}.",
         data=_write_data(write, slot, block_time),
         subject=f"account {address}",
         once=f"{slot} {address}",

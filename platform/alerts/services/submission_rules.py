@@ -19,6 +19,7 @@ from alerts.conditions import (
 from alerts.models import Rule
 from alerts.services.key_events import iso, key_data
 from alerts.services.rule_events import RuleEvent, publish
+from staff.formatting import counted
 
 
 class Fate(NamedTuple):
@@ -123,9 +124,9 @@ def share_event(
 def tips_event(condition: TipSpendCondition, lamports: int, *, since: datetime) -> RuleEvent:
     return RuleEvent(
         "tips.above",
-        about=f"{lamports:,} lamports of tips",
-        text=f"Tips since {since:%Y-%m-%d %H:%M} UTC are {lamports:,} lamports, above the threshold"
-        f" of {condition.above_lamports:,} lamports a {condition.period}.",
+        about=f"{counted(lamports, 'lamport')} of tips",
+        text=f"Tips since {since:%Y-%m-%d %H:%M} UTC are {counted(lamports, 'lamport')}, above the"
+        f" threshold of {counted(condition.above_lamports, 'lamport')} a {condition.period}.",
         data={
             "lamports": lamports,
             "aboveLamports": condition.above_lamports,
