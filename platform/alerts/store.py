@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
@@ -124,16 +124,18 @@ def count_waiting(*, now: datetime, due_before: datetime) -> tuple[int, int]:
     before then, and their recipient neither fails nor is being delivered to. Many mails of a rule
     go out slowly by design.
     """
-    waiting = Delivery.objects.filter(state=Delivery.State.WAITING)
-    late = waiting.filter(due_at__lt=due_before)
-    posts = late.filter(
+    late_posts = Q(
         Q(webhook__busy_until__isnull=True) | Q(webhook__busy_until__lt=now),
         _is_next(now, webhook=OuterRef("webhook")),
         webhook__isnull=False,
         webhook__failing_since__isnull=True,
     )
-    mails = late.filter(webhook__isnull=True, rule__isnull=True)
-    return waiting.count(), posts.count() + mails.count()
+    late_mails = Q(webhook__isnull=True, rule__isnull=True)
+    found = Delivery.objects.filter(state=Delivery.State.WAITING).aggregate(
+        waiting=Count("pk"),
+        late=Count("pk", filter=Q(late_posts | late_mails, due_at__lt=due_before)),
+    )
+    return found["waiting"], found["late"]
 
 
 def due_posts(webhook_id: int, now: datetime, most: int) -> list[Delivery]:
