@@ -34,6 +34,7 @@ WHOLE = {
     "maxSupportedTransactionVersion": 1,
 }
 # Of replays. Features of 4.4.0 that the engine does not have (docs/decisions/missing-rules.md).
+# With 4.4.0, what a cut log could hide of rules that the engine lacks.
 VERDICTS = {"4.1.2": {"verified"}, "4.4.0": {"verified", "unverified engine_missing_rules"}}
 _BASE64 = {"encoding": "base64", "commitment": "confirmed"}
 # Slower than the recorded validators: few slots are left out.

@@ -98,7 +98,7 @@ def test_a_member_signs_in_and_out(issuer: str, ada: Any, client: Client) -> Non
     assert client.get(back).headers["Location"] == "/portal/keys/"
     assert client.get("/portal/").context["member"] == ada
     account = ada.user.provider_accounts.get()
-    assert (account.issuer, account.subject) == (issuer, "sub of ada")
+    assert (account.issuer, account.subject) == (issuer, "ada")
     client.post("/portal/sign-out/")
     address = client.get(f"{PORTAL}sign-out/").headers["Location"]
     page = requests.get(address, timeout=30)

@@ -54,6 +54,7 @@ def test_a_key_is_told_what_it_is_and_may(door: Any, issue: Issue, way: Any) -> 
         "createdAt": int(issued.key.created_at.timestamp()),
         "expiresAt": int(expiry.timestamp()),
         "networks": ["127.0.0.0/8"],
+        "origins": [],
     }
     assert answer["tier"] == "basic"
     assert answer["scopes"] == ["historical", "rewind"]

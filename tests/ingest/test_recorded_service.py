@@ -88,7 +88,7 @@ def test_a_part_of_the_chain_is_at_every_door_as_the_node_had_it(
             check_blocks(recording, service, slots)
             check_accounts(recording, service, slots)
             verdicts = check_replays(recording, service, slots)
-            assert set(verdicts) == VERDICTS[version], verdicts
+            assert "verified" in verdicts and set(verdicts) <= VERDICTS[version], verdicts
             (run,) = proven(trusts_node=False)["proven"]
             assert run[0] <= first and run[1] == newest - 1
             check_banks(recording, service, slots)

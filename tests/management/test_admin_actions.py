@@ -47,6 +47,7 @@ TABLE = {
         "activate": "POST members/1/activate",
         "reset_second_factor": "POST members/1/second-factor/reset",
         "sign_out": "POST members/1/sign-out",
+        "unbind_provider": "POST members/1/provider/unbind",
     },
     "priority.Upstream": {
         "add": "POST upstreams",

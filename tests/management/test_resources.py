@@ -92,12 +92,12 @@ def test_a_members_way_to_sign_in_is_reset(
 
     from portal.services import members
     from staff import second_factor
-    from staff.models import App
+    from staff.models import App, ProviderAccount
 
     settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     staff, owner = root(), member(ada)
     own, path = token(ada, member=owner), f"members/{owner.pk}"
-    for call in ("password-link", "second-factor/reset", "sign-out"):
+    for call in ("password-link", "second-factor/reset", "provider/unbind", "sign-out"):
         refused = own.post(f"{path}/{call}")
         assert refused.status_code == 409 and "Only the operator" in refused.data["message"]
     invited = staff.post(f"{path}/password-link")
@@ -108,6 +108,10 @@ def test_a_members_way_to_sign_in_is_reset(
     assert Client().get("/" + made.data["link"].split("/", 3)[3]).status_code == 200
 
     assert staff.post(f"{path}/second-factor/reset").status_code == 409, "there is none"
+    assert staff.post(f"{path}/provider/unbind").status_code == 409, "none is bound"
+    ProviderAccount.objects.create(user=owner.user, issuer="https://id.example", subject="ada")
+    assert staff.post(f"{path}/provider/unbind").status_code == 200
+    assert not owner.user.provider_accounts.exists()
     App.new(owner.user, confirmed=True)
     second_factor.renew_recovery_codes(owner.user)
     assert staff.get(path).data["hasSecondFactor"] is True

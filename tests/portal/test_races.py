@@ -53,7 +53,16 @@ def test_owners_remove_each_other_and_the_last_key_is_issued_once(
     key = keys.issue_key(ada, tier=tiers["elite"], name="first").key
     monkeypatch.setattr(key_actions, "MOST_KEYS", 2)
     now = timezone.now()
-    wish = key_actions.Wish("another", "", ["historical"], [], None)
+    wish = key_actions.Wish(
+        name="another",
+        environment="",
+        scopes=["historical"],
+        networks=[],
+        origins=[],
+        methods=[],
+        requests_per_second=None,
+        expires_at=None,
+    )
     told = at_once(
         *[lambda: key_actions.issue(ada.pk, like=key.pk, wish=wish, now=now) for _ in range(4)]
     )

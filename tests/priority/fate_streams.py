@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from priority.fates.streams import PATH
-from tests import web_server
 from tests.patience import PATIENCE_SECONDS
 from tests.web_server import service_worker
+from tests.webserver.serving import serving as web_serving
 from webserver.worker import Worker
 
 
@@ -114,5 +114,5 @@ class FateServer:
 def serving() -> Iterator[FateServer]:
     """The web server, on a port of its own, until the end."""
     worker = service_worker()
-    with web_server.serving(worker) as port:
+    with web_serving(worker) as port:
         yield FateServer(port, worker)

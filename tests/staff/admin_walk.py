@@ -31,6 +31,9 @@ _PARTS = {
 OWN = {
     "/admin/login/",
     "/admin/login/code/",
+    "/admin/login/provider/",
+    "/admin/login/provider/callback/",
+    "/admin/login/provider/sign-out/",
     "/admin/logout/",
     "/admin/password_change/",
     "/admin/two-factor/",

@@ -20,7 +20,7 @@ from portal.models import Member
 from portal.services import mails, members, post
 from portal.services.links import Purpose
 from portal.views.team import INVITATIONS
-from staff import outgoing_mail, second_factor, sessions
+from staff import outgoing_mail, provider_accounts, second_factor, sessions
 from staff.errors import ActionRefused
 from staff.models import App
 
@@ -188,6 +188,18 @@ class Members(ResourceViewSet):
         return self.act(
             "reset the second factor", pk, lambda: second_factor.remove(user, timezone.now())
         )
+
+    @action(detail=True, methods=["post"], url_path="provider/unbind")
+    @shape()
+    def unbind_provider(self, request: Any, pk: int) -> Response:
+        """Unbinds a member from the account at the sign-in provider. All sessions end, and the next
+        account with the member's verified e-mail address is bound instead. For root keys.
+        """
+        self._require_root("unbinds accounts of the sign-in provider")
+        user = self.locked(pk).user
+        if not provider_accounts.is_bound(user):
+            raise ActionRefused("no account of the provider is bound")
+        return self.act("unbound from the provider", pk, lambda: provider_accounts.unbind(user))
 
     @action(detail=True, methods=["post"], url_path="sign-out")
     @shape()

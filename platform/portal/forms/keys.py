@@ -35,6 +35,17 @@ class RestrictedForm(forms.Form):
             attrs={"rows": 3, "placeholder": "203.0.113.0/24", "spellcheck": "false"}
         ),
     )
+    expires_at = forms.DateTimeField(
+        label="Expires",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        help_text="UTC; empty: never",
+    )
+
+
+class KeyForm(RestrictedForm):
+    """The settings of a key that customers may change."""
+
     origins = OriginsField(
         widget=forms.Textarea(
             attrs={"rows": 3, "placeholder": "https://app.example", "spellcheck": "false"}
@@ -52,17 +63,6 @@ class RestrictedForm(forms.Form):
         max_value=1_000_000,
         help_text=RATE_HELP,
     )
-    expires_at = forms.DateTimeField(
-        label="Expires",
-        required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="UTC; empty: never",
-    )
-
-
-class KeyForm(RestrictedForm):
-    """The settings of a key that customers may change."""
-
     name = forms.CharField(max_length=100, help_text=NAME_HELP)
     environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
     scopes = ScopesField(

@@ -22,7 +22,7 @@ server.listen(0, "127.0.0.1", () => {
     findAccount: (_context, name) =>
       given.people[name] && {
         accountId: name,
-        claims: () => ({ sub: `sub of ${name}`, ...given.people[name] }),
+        claims: () => ({ sub: name, ...given.people[name] }),
       },
   });
   server.on("request", provider.callback());

@@ -242,6 +242,12 @@ export class Members {
     return this.caller.write<Versioned<types.ManagedMemberWithLink>>("POST", `/manage/v1/members/${id}/password-link`, undefined, options);
   }
 
+  /** Unbinds a member from the account at the sign-in provider. All sessions end, and the next
+   * account with the member's verified e-mail address is bound instead. For root keys. */
+  unbindProvider(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMember>> {
+    return this.caller.write<Versioned<types.ManagedMember>>("POST", `/manage/v1/members/${id}/provider/unbind`, undefined, options);
+  }
+
   /** Removes a member's second factor, with its recovery codes. All sessions end. Verify first that
    * the member asked for it. For root keys. */
   resetSecondFactor(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMember>> {

@@ -812,6 +812,26 @@ class Members:
         )
         return answer
 
+    def unbind_provider(
+        self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
+    ) -> types.Member:
+        """Unbinds a member from the account at the sign-in provider. All sessions end, and the
+        next account with the member's verified e-mail address is bound instead. For root
+        keys.
+
+        version: the `version` that it must still have
+        idempotency_key: a call that is made again with it gets the same response; a new one by
+          default
+        """
+        answer: types.Member = self._caller.write(
+            "POST",
+            f"/manage/v1/members/{member_id}/provider/unbind",
+            types.Member,
+            version=version,
+            idempotency_key=idempotency_key,
+        )
+        return answer
+
     def reset_second_factor(
         self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
     ) -> types.Member:
