@@ -101,8 +101,11 @@ def test_a_member_signs_in_and_out(issuer: str, ada: Any, client: Client) -> Non
     assert (account.issuer, account.subject) == (issuer, "ada")
     client.post("/portal/sign-out/")
     address = client.get(f"{PORTAL}sign-out/").headers["Location"]
-    page = requests.get(address, timeout=30)
-    assert page.status_code == 200 and "sign-out" in page.text
+    with requests.Session() as browser:
+        form = forms_of(browser.get(address, timeout=30).text, address)[0]
+        left = browser.post(form.action, form.fields, allow_redirects=False, timeout=30)
+    assert left.status_code in (302, 303)
+    assert urlsplit(left.headers["Location"]).path == "/portal/sign-in/"
 
 
 def test_staff_signs_in_with_the_role_of_its_group(issuer: str, client: Client) -> None:

@@ -180,7 +180,7 @@ def test_migrations_that_are_missing_too_old_or_of_a_newer_version_are_named(
     assert said.has("error", "operations.9999_of_later", "newer version", "restore the backup")
     rename = "UPDATE django_migrations SET name = '{}' WHERE app = 'access' AND name = '{}'"
     old, last = "0009_stream_limits", "0011_kinds_of_calls"
-    later = "app = 'access' AND name > '0011'"
+    later = "app = 'access' AND name >= '0012'"
     gone = f"UPDATE django_migrations SET app = 'gone' WHERE {later}"
     back = "UPDATE django_migrations SET app = 'access' WHERE app = 'gone'"
     with _migration(gone, back), _migration(rename.format(old, last), rename.format(last, old)):
