@@ -185,3 +185,13 @@ def test_the_page_names_every_call_and_scope() -> None:
     named |= {path.partition("/1/")[2] for _method, path, _view in CALLS if "/1/" in path}
     missing = [each for each in (*named, *SCOPES) if f"`{each}`" not in text]
     assert not missing, f"docs/management.md does not name {missing}"
+
+
+def test_every_list_refuses_a_parameter_that_does_not_exist(root: Callable[..., Api]) -> None:
+    lists = [path for method, path, view in CALLS if method == "GET" and "/" not in path]
+    accepted = []
+    for path in lists:
+        answer = root().get(f"{path}?misspelled=1")
+        if answer.status_code != 400 or answer.data.get("error") != "invalid_fields":
+            accepted.append(f"{path}: {answer.status_code}")
+    assert len(lists) > 10 and not accepted

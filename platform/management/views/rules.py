@@ -12,7 +12,7 @@ from access.models import Customer
 from alerts.conditions import FATES, MINUTES, PERIODS, TITLES
 from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rules
-from management.filters import IdFilter
+from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
 from management.shapes import shape
 from management.views.base import ResourceViewSet
@@ -146,7 +146,7 @@ class Replayed(Camel):
     queued = serializers.IntegerField()
 
 
-class RuleFilter(filters.FilterSet):  # type: ignore[misc]
+class RuleFilter(Filters):
     """Which rules to list."""
 
     customer = IdFilter("customer_id")
