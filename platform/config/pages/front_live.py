@@ -1,12 +1,11 @@
 """The live strip of the front page: slots as they are stored, what landed, what the archive has."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 from django.utils import timezone
 
+from columns.kept import Kept
 from historical.blocks.store import blocks
 from historical.coverage.store import checking
 from historical.coverage.store.checking import Header
@@ -60,50 +59,21 @@ class Strip:
     height: int = _HIGHEST
 
 
-class _Kept:
-    """A value for all visitors of this process, read again by one of them when it is old."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._until = 0.0
-        self._strip: Strip | None = None
-        self._archive_until = 0.0
-        self._archive = Figure("", "", "")
-
-    def strip(self) -> Strip:
-        found = self._strip
-        if found is not None and (time.monotonic() < self._until or self._lock.locked()):
-            return found
-        with self._lock:
-            if self._strip is None or time.monotonic() >= self._until:
-                self._strip = self._read()
-                self._until = time.monotonic() + _KEPT_SECONDS
-            return self._strip
-
-    def forget(self) -> None:
-        self._until = self._archive_until = 0.0
-
-    def _read(self) -> Strip:
-        try:
-            if time.monotonic() >= self._archive_until:
-                self._archive = _archive()
-                self._archive_until = time.monotonic() + _COVERAGE_KEPT_SECONDS
-            return _strip(self._archive)
-        except AWAY:
-            return Strip("unknown", "bad", "The database or Redis does not respond.", "", (), ())
-
-
-_kept = _Kept()
-
-
 def strip() -> Strip:
     """The strip as it was within the last second."""
-    return _kept.strip()
+    return _kept.value()
 
 
 def forget() -> None:
-    """Reads again at the next call, for tests that change what is stored."""
     _kept.forget()
+    _kept_archive.forget()
+
+
+def _read(_before: Strip | None) -> Strip:
+    try:
+        return _strip(_kept_archive.value())
+    except AWAY:
+        return Strip("unknown", "bad", "The database or Redis does not respond.", "", (), ())
 
 
 def _strip(archive: Figure) -> Strip:
@@ -182,7 +152,7 @@ def _landed() -> Figure:
     return Figure(name, f"{share:.3g} %", "of what settled in this time")
 
 
-def _archive() -> Figure:
+def _archive(_before: Figure | None) -> Figure:
     found = coverage.summary(0, 2**62)
     if found is None:
         return Figure("Archive", "empty", "nothing is archived yet")
@@ -192,3 +162,7 @@ def _archive() -> Figure:
     value = "100 %" if not found.missing else f"{min(share, 99.99):.2f} %"
     missing = f", {found.missing:,} missing" if found.missing else ""
     return Figure("Archive", value, f"of slots {found.first:,} to {found.last:,}{missing}")
+
+
+_kept = Kept(_KEPT_SECONDS, _read)
+_kept_archive = Kept(_COVERAGE_KEPT_SECONDS, _archive)

@@ -1,11 +1,10 @@
 """The public status: each light now and over 90 days, and the incidents of that time."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
 
+from columns.kept import Kept
 from operations import store
 from operations.models import Alarm, Sample
 from operations.readings.present import MOMENT_SECONDS
@@ -69,43 +68,18 @@ class Status:
         return next((each for each in order if each in states), OPERATIONAL)
 
 
-class _Kept:
-    """One status for all visitors of this process, read again by one of them when it is old."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._until = 0.0
-        self._status: Status | None = None
-
-    def status(self) -> Status:
-        found = self._status
-        if found is not None and (time.monotonic() < self._until or self._lock.locked()):
-            return found
-        with self._lock:
-            if self._status is None or time.monotonic() >= self._until:
-                self._status = _read(clock.now(), self._status)
-                self._until = time.monotonic() + KEPT_SECONDS
-            return self._status
-
-    def forget(self) -> None:
-        self._until, self._status = 0.0, None
-
-
-_kept = _Kept()
-
-
 def status() -> Status:
     """The status as it was within the last 15 s."""
-    return _kept.status()
+    return _kept.value()
 
 
 def forget() -> None:
-    """Reads again at the next call, for tests that change what is stored."""
     _kept.forget()
 
 
-def _read(now: datetime, before: Status | None) -> Status:
+def _read(before: Status | None) -> Status:
     """Read now; while the database is away, what was known before."""
+    now = clock.now()
     held = held_alarms.open_alarms()
     try:
         stored = store.opened_since(first_day(now), limit=_MOST_ALARMS)
@@ -154,3 +128,6 @@ def _without_database(now: datetime, before: Status | None, held: Sequence[Alarm
     open_now = incidents_of(held)
     past = () if before is None else [each for each in before.incidents if each.number is not None]
     return Status(now, lights, [*open_now, *past])
+
+
+_kept = Kept(KEPT_SECONDS, _read)
