@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
+from access.models import Customer
 from jsonrpc.wire import to_camel
 
 
@@ -44,3 +45,18 @@ class Body(Camel):
             if unknown:
                 raise serializers.ValidationError({name: ["Unknown field."] for name in unknown})
         return super().to_internal_value(data)
+
+
+class OfCustomer(Body):
+    """What is made for a customer, whom a root key has to name; a token is of one."""
+
+    for_staff: ClassVar[tuple[str, ...]] = ("customer",)
+
+    customer: Any = serializers.PrimaryKeyRelatedField(
+        queryset=Customer.objects.all(), required=False
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if self.context["actor"].member is None and "customer" not in attrs:
+            raise serializers.ValidationError({"customer": ["This field is required."]})
+        return attrs

@@ -1,6 +1,6 @@
 """Members of customers: the users of their portal."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -10,9 +10,8 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from access.models import Customer
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Camel, OfCustomer
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 from portal.errors import MayNot
@@ -62,21 +61,11 @@ class MemberWithLink(MemberSerializer):
         read_only_fields = fields  # type: ignore[assignment]
 
 
-class NewMember(Body):
+class NewMember(OfCustomer):
     """A member to invite. A root key names the customer."""
 
-    for_staff: ClassVar[tuple[str, ...]] = ("customer",)
-
-    customer: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Customer.objects.all(), required=False
-    )
     email = serializers.EmailField(max_length=150)
     role = serializers.ChoiceField(Member.Role.choices)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if self.context["actor"].member is None and "customer" not in attrs:
-            raise serializers.ValidationError({"customer": ["This field is required."]})
-        return attrs
 
 
 class MemberChanges(Body):

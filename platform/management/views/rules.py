@@ -1,6 +1,6 @@
 """Event rules: what customers are notified of, and where."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils import timezone
 from django_filters import rest_framework as filters
@@ -8,12 +8,11 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from access.models import Customer
 from alerts.conditions import FATES, MINUTES, PERIODS, TITLES
 from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rules
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Camel, OfCustomer
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
@@ -109,20 +108,10 @@ class RuleChanges(Body):
         return webhook
 
 
-class NewRule(RuleChanges):
+class NewRule(OfCustomer, RuleChanges):
     """A rule to add. A root key names the customer."""
 
-    for_staff: ClassVar[tuple[str, ...]] = ("customer",)
-
-    customer: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Customer.objects.all(), required=False
-    )
     trigger = serializers.ChoiceField(_TRIGGERS)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if self.context["actor"].member is None and "customer" not in attrs:
-            raise serializers.ValidationError({"customer": ["This field is required."]})
-        return attrs
 
 
 class Replay(Body):
