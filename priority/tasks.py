@@ -8,9 +8,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from chain.units import Slot
 from priority.fates.services import retention
 from priority.reports.services import counting, thresholds
 from priority.treasury.services import sweeps
+from rewind.recording.services.slots import bounds
 from shared_state.outages import until_next_call
 from tipping.services import sweeping
 from upstream.node import Node, NodeError
@@ -38,7 +40,10 @@ def sweep_tips() -> None:
             return
         try:
             planned = sweeping.plan(
-                node_at(settings.UPSTREAM_RPC_URL), policy=policy, now=timezone.now()
+                node_at(settings.UPSTREAM_RPC_URL),
+                policy=policy,
+                recorded_to=_newest_archived,
+                now=timezone.now(),
             )
         except NodeError as error:
             log.warning("tips are not swept until the node answers: %s", error)
@@ -46,6 +51,11 @@ def sweep_tips() -> None:
         if planned:
             log.info("sweeps of tips planned: %d", planned)
             sweeps.carry_on(now=timezone.now())
+
+
+def _newest_archived() -> Slot | None:
+    found = bounds()
+    return None if found is None else found[1]
 
 
 @shared_task

@@ -18,6 +18,7 @@ from solders.signature import Signature
 from solders.transaction import Transaction
 
 from chain.derived_keys import derived_keypair
+from chain.units import Slot
 from tests.priority.odd_nodes import odd_node
 from tipping.models import Edge, TipAddress, TipBatch, TipEntry, TtlClass
 from tipping.services import sweeping
@@ -30,13 +31,16 @@ LEAST = 890_880
 
 @dataclass
 class BalanceChain:
-    """Balances that tips and transactions change. `is_recorded`: in the tip ledger too."""
+    """Balances that tips and transactions change. `is_recorded`: in the tip ledger too, which is
+    `behind` by so many slots.
+    """
 
     held: Counter[Pubkey] = field(default_factory=Counter)
     slot: int = 100
     fees: int = 0
     received: int = 0
     is_recorded: bool = True
+    behind: int = 0
     ours: set[Pubkey] = field(default_factory=lambda: {TREASURY})
     url: str = "http://127.0.0.1:1"
     spoken: int = 0
@@ -44,6 +48,10 @@ class BalanceChain:
     @property
     def node(self) -> Node:
         return Node(self.url)
+
+    @property
+    def recorded_to(self) -> Slot:
+        return Slot(self.slot - self.behind)
 
     def tip(self, pubkey: Pubkey, lamports: int) -> None:
         self.slot += 1

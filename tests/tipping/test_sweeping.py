@@ -40,7 +40,9 @@ def chain() -> Iterator[BalanceChain]:
 
 
 def plan(chain: BalanceChain, now: datetime | None = None) -> int:
-    return sweeping.plan(chain.node, policy=POLICY, now=now or timezone.now())
+    return sweeping.plan(
+        chain.node, policy=POLICY, recorded_to=lambda: chain.recorded_to, now=now or timezone.now()
+    )
 
 
 def bring_out(chain: BalanceChain, now: datetime | None = None) -> list[str]:
@@ -222,13 +224,40 @@ def test_differences_between_ledger_and_chain_are_noted(
 
 
 @pytest.mark.django_db
+def test_a_ledger_that_is_behind_the_node_is_waited_for(
+    chain: BalanceChain, caplog: pytest.LogCaptureFixture
+) -> None:
+    batch = expired_batch(chain, issued=2)
+    chain.tip(addresses(batch)[0], 2_000_000)
+    plan(chain)
+    chain.is_recorded, before = False, chain.slot
+    assert bring_out(chain) == ["landed"]
+    chain.behind = chain.slot - before
+    for _ in range(2):
+        assert plan(chain) == 0
+        batch.refresh_from_db()
+        assert (batch.swept_at, batch.balances_read_at) == (None, None)
+        assert batch.sweep_note.startswith("the ledger of tips has not reached slot 102,")
+    # The block's turn came, and the sweep is not in it.
+    chain.behind = 0
+    plan(chain)
+    batch.refresh_from_db()
+    assert batch.swept_at is not None
+    assert "1 address holds 2,000,000 lamports (0.002 SOL) less" in batch.sweep_note
+    assert "is swept, but 1 address holds" in caplog.text
+
+
+@pytest.mark.django_db
 def test_addresses_of_another_seed_are_noted_and_left(
     chain: BalanceChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     batch = expired_batch(chain, issued=2)
     chain.tip(addresses(batch)[0], 2_000_000)
     policy = sweeping.SweepPolicy(seed=b"t" * 32, treasury=TREASURY, after=POLICY.after)
-    assert sweeping.plan(chain.node, policy=policy, now=timezone.now()) == 0
+    assert (
+        sweeping.plan(chain.node, policy=policy, recorded_to=lambda: chain.slot, now=timezone.now())
+        == 0
+    )
     batch.refresh_from_db()
     assert batch.sweep_note == "no key for 1 of its addresses: TIP_SECRET_SEED has changed"
     assert "TIP_SECRET_SEED has changed" in caplog.text
@@ -240,7 +269,12 @@ def test_addresses_of_another_seed_are_noted_and_left(
 def test_without_the_node_nothing_is_planned_nor_called_swept(chain: BalanceChain) -> None:
     batch = expired_batch(chain, issued=2)
     with pytest.raises(NodeUnreachable):
-        sweeping.plan(Node("http://127.0.0.1:1"), policy=POLICY, now=timezone.now())
+        sweeping.plan(
+            Node("http://127.0.0.1:1"),
+            policy=POLICY,
+            recorded_to=lambda: chain.slot,
+            now=timezone.now(),
+        )
     batch.refresh_from_db()
     assert (batch.swept_at, batch.balances_read_at) == (None, None)
 

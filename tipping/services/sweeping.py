@@ -1,7 +1,7 @@
 """Sweeping: moves the balances of expired tip addresses to the treasury."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +12,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from chain.units import Slot
 from staff.formatting import with_sol
 from tipping.models import TipAddress, TipBatch, TipSweep
 from tipping.services.tip_keys import tip_keypair
@@ -27,6 +28,8 @@ _BATCHES, _ADDRESSES = 20, 20_000
 _RECHECK_AFTER = timedelta(minutes=10)
 
 State = TipSweep.State
+# The highest slot whose tips are in the ledger of tips; None without any block.
+RecordedTo = Callable[[], Slot | None]
 # A submission's fate → the sweep's state.
 _FATES = {"landed": State.LANDED, "failed": State.FAILED}
 
@@ -40,15 +43,19 @@ class SweepPolicy:
     after: timedelta
 
 
-def plan(node: Node, *, policy: SweepPolicy, now: datetime) -> int:
+def plan(node: Node, *, policy: SweepPolicy, recorded_to: RecordedTo, now: datetime) -> int:
     """Stores sweep transactions for addresses with a balance; the lander sends planned sweeps.
     Returns the number of transactions. Raises NodeError.
+
+    A batch is done once its addresses are empty. While the ledger of tips has not reached the slot
+    that the balances were read at, a difference between the two says nothing: the batch is read
+    again in the next call.
     """
     looks: list[_Balances] = []
     for batch in store.batches_due(
         now - policy.after, read_by=now - _RECHECK_AFTER, limit=_BATCHES
     ):
-        looks.append(_read(node, batch, policy=policy, now=now))
+        looks.append(_read(node, batch, policy=policy, recorded_to=recorded_to, now=now))
         if sum(len(look.addresses) for look in looks) >= _ADDRESSES:
             break
     return _sweep(node, looks, policy, now)
@@ -103,30 +110,42 @@ def recheck(batches: Collection[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Balances:
-    """The balances of a batch's addresses, and those that may be swept now."""
+    """The balances of a batch's addresses, and those that may be swept now. `is_ahead`: the ledger
+    of tips differs, and has not reached their slot.
+    """
 
     batch: TipBatch
     found: Balances
     addresses: dict[Pubkey, TipAddress]
     sweepable: dict[Pubkey, int]
     note: str
+    is_ahead: bool
 
 
-def _read(node: Node, batch: TipBatch, *, policy: SweepPolicy, now: datetime) -> _Balances:
+def _read(
+    node: Node, batch: TipBatch, *, policy: SweepPolicy, recorded_to: RecordedTo, now: datetime
+) -> _Balances:
     addresses = {address.pubkey: address for address in store.issued_addresses(batch)}
     found = balances(node, list(addresses))
     held = {pubkey: lamports for pubkey, lamports in found.lamports.items() if lamports}
     # A transfer to an address makes its sweep fail, and costs us a fee: do not retry each second.
     excluded = store.busy(batch) | store.failed_since(batch, now - _RECHECK_AFTER)
+    # Asked before the sums: these have all that was recorded by then.
+    recorded = recorded_to()
     by_ledger = store.ledger_balances(batch, at=found.slot)
     foreign = [key for key in held if _keypair(policy.seed, addresses[key]).pubkey() != key]
     free = held.keys() - excluded - set(foreign)
     sweepable: dict[Pubkey, int] = {key: held[key] for key in free}
     note = _disagreement({key: held.get(key, 0) - by_ledger.get(key, 0) for key in addresses})
+    is_ahead = bool(note) and recorded is not None and recorded < found.slot
+    if is_ahead:
+        note = (
+            f"the ledger of tips has not reached slot {found.slot:,}, which the node answered for"
+        )
     if foreign:
         note = f"no key for {len(foreign)} of its addresses: TIP_SECRET_SEED has changed"
         log.error("tip batch %s: %s", batch, note)
-    return _Balances(batch, found, addresses, sweepable, note)
+    return _Balances(batch, found, addresses, sweepable, note, is_ahead)
 
 
 def _disagreement(more_on_chain: dict[Pubkey, int]) -> str:
@@ -196,8 +215,8 @@ def _conclude(look: _Balances, *, waiting: Collection[Pubkey], again: bool, now:
     if dust:
         where = "1 address" if len(dust) == 1 else f"{len(dust):,} addresses"
         notes.append(f"{with_sol(sum(dust))} on {where} wait for a richer one that can pay")
-    swept = False
-    if not any(look.found.lamports.values()):
+    swept, again = False, again or look.is_ahead
+    if not look.is_ahead and not any(look.found.lamports.values()):
         with transaction.atomic():
             swept = store.mark_swept(look.batch, empty_at=look.found.slot, now=now)
         again = not swept and not store.busy(look.batch)
