@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from solders.keypair import Keypair
 
 from tests.patience import PATIENCE_SECONDS as PATIENCE
-from tests.upstream.tpu_ports import OTHER, SENDER, state_of, wire
+from tests.upstream.tpu_ports import SENDER, state_of, wire
 from upstream.tpu import TpuClient
 from upstream.tpu_connection import Limits
 from upstream.tpu_socket import Address
@@ -51,7 +52,7 @@ def port_of(program: Path, *staked: str) -> Iterator[tuple[Address, "subprocess.
 def test_the_tpu_client_at_a_leader_s_own_port(programs: Path, staked: bool) -> None:
     """Each transaction comes once, with its bytes; with a stake and without."""
     wires = [wire(number) for number in range(1, COUNT + 1)]
-    identities = [str(SENDER.pubkey())] if staked else [str(OTHER.pubkey())]
+    identities = [str(SENDER.pubkey())] if staked else [str(Keypair().pubkey())]
 
     async def send(address: Address) -> None:
         client = TpuClient(SENDER, limits=Limits(send_seconds=PATIENCE, waiting=COUNT))
