@@ -24,8 +24,16 @@ FILES = (
 _TABLES = ", ".join(
     f"historical_{name}"
     for name in (
-        *("block", "transaction", "addressentries", "blocktally", "sealedrange", "sealedblock"),
-        *("packedtexts", "indexrun", "packedindex", "sealversion"),
+        "block",
+        "transaction",
+        "addressentries",
+        "blocktally",
+        "sealedrange",
+        "sealedblock",
+        "packedtexts",
+        "indexrun",
+        "packedindex",
+        "sealversion",
     )
 )
 _EPOCH = 432_000

@@ -34,8 +34,12 @@ def grpc_headers(path: str, key: str | None) -> bytes:
     encoder = hpack.Encoder()
     encoder.header_table_size = 0
     fields = [
-        *((":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost")),
-        *(("content-type", "application/grpc"), ("te", "trailers")),
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "localhost"),
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
         *([] if key is None else [("x-token", key)]),
     ]
     return encoder.encode(fields)

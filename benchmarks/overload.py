@@ -58,18 +58,23 @@ _MOST_LAG = 10
 _MOVED_SECONDS, _STOOD_SECONDS = 3.0, 8.0
 _WORD = re.compile(rb'<span class="word [a-z]*">([a-z ]+)</span>')
 _COLUMNS = (
-    *("a second", "accepted", "refused", "p99", "served p99", "same or next slot", "latest"),
-    *(
-        "final in 60 s",
-        "lag, most",
-        "lag > 10",
-        "/readyz",
-        "page",
-        "false",
-        "silent",
-        "normal after",
-    ),
-    *("cores used", "load"),
+    "a second",
+    "accepted",
+    "refused",
+    "p99",
+    "served p99",
+    "same or next slot",
+    "latest",
+    "final in 60 s",
+    "lag, most",
+    "lag > 10",
+    "/readyz",
+    "page",
+    "false",
+    "silent",
+    "normal after",
+    "cores used",
+    "load",
 )
 
 

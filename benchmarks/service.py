@@ -111,8 +111,16 @@ def granian_of(application: str, *, threads: int, workers: int) -> list[str]:
     """The command line of granian, up to its port's number."""
     granian = str(Path(sys.executable).parent / "granian")
     return [
-        *(granian, "--interface", "wsgi", "--workers", str(workers)),
-        *("--blocking-threads", str(threads), *_OPTIONS, application, "--port"),
+        granian,
+        "--interface",
+        "wsgi",
+        "--workers",
+        str(workers),
+        "--blocking-threads",
+        str(threads),
+        *_OPTIONS,
+        application,
+        "--port",
     ]
 
 

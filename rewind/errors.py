@@ -252,8 +252,13 @@ class ArchiveStoreUnavailable(RpcError):
 
 # What any position may be refused for.
 POSITIONS = (
-    *(BadPosition, SlotTooNew, SlotTooOld, UnknownSignature, IndexOutOfRange),
-    *(ArchiveDamaged, ArchiveStoreUnavailable),
+    BadPosition,
+    SlotTooNew,
+    SlotTooOld,
+    UnknownSignature,
+    IndexOutOfRange,
+    ArchiveDamaged,
+    ArchiveStoreUnavailable,
 )
 
 

@@ -79,8 +79,16 @@ gc.set_threshold(50_000)
 LEDGER_TABLES = [
     f"historical_{name}"
     for name in (
-        *("block", "transaction", "addressentries", "blocktally", "sealedrange", "sealedblock"),
-        *("packedtexts", "indexrun", "packedindex", "sealversion"),
+        "block",
+        "transaction",
+        "addressentries",
+        "blocktally",
+        "sealedrange",
+        "sealedblock",
+        "packedtexts",
+        "indexrun",
+        "packedindex",
+        "sealversion",
     )
 ]
 SOAK = Path(__file__).parent / "soak"

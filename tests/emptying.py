@@ -13,8 +13,10 @@ from django.db import connection
 
 # What a migration fills at its end (`post_migrate`), the same each time.
 _MADE_BY_MIGRATION = (
-    *("django_content_type", "auth_permission"),
-    *("auth_group", "auth_group_permissions"),
+    "django_content_type",
+    "auth_permission",
+    "auth_group",
+    "auth_group_permissions",
 )
 _digest_of_made: list[str | None] = []
 

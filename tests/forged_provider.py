@@ -72,8 +72,13 @@ class ForgedProvider:
     def id_token(self) -> str:
         now = int(time.time())
         honest = {
-            **{"iss": self.issuer, "aud": CLIENT, "sub": "subject-1", "iat": now, "exp": now + 300},
-            **{"nonce": self.asked.get("nonce"), "email": "new@ada.example"},
+            "iss": self.issuer,
+            "aud": CLIENT,
+            "sub": "subject-1",
+            "iat": now,
+            "exp": now + 300,
+            "nonce": self.asked.get("nonce"),
+            "email": "new@ada.example",
             "email_verified": True,
         }
         claims = {name: each for name, each in (honest | self.claims).items() if each is not None}

@@ -61,9 +61,19 @@ def _fetch(version: str, folder: Path) -> None:
     wheels = folder.with_suffix(".wheels")
     subprocess.run(
         [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"),
-            *("--disable-pip-version-check", "--only-binary", ":all:", f"solders=={version}"),
-            *("--dest", str(wheels)),
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-input",
+            "--disable-pip-version-check",
+            "--only-binary",
+            ":all:",
+            f"solders=={version}",
+            "--dest",
+            str(wheels),
         ],
         check=True,
     )

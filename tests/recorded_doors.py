@@ -30,7 +30,9 @@ CLOCK = "SysvarC1ock11111111111111111111111111111111"
 FINALIZED = schema.SlotStatus.SLOT_FINALIZED
 # As the blocks were recorded.
 WHOLE = {
-    **{"encoding": "json", "transactionDetails": "full", "rewards": True},
+    "encoding": "json",
+    "transactionDetails": "full",
+    "rewards": True,
     "maxSupportedTransactionVersion": 1,
 }
 # Of replays. Features of 4.4.0 that the engine does not have (docs/decisions/missing-rules.md).

@@ -386,8 +386,11 @@ class RecordedNode:
                 return {k: v for k, v in block.items() if not (bare and k == "transactions")}
             case "getEpochSchedule":
                 return {
-                    **{"slotsPerEpoch": 128, "leaderScheduleSlotOffset": 128, "warmup": False},
-                    **{"firstNormalEpoch": 0, "firstNormalSlot": 0},
+                    "slotsPerEpoch": 128,
+                    "leaderScheduleSlotOffset": 128,
+                    "warmup": False,
+                    "firstNormalEpoch": 0,
+                    "firstNormalSlot": 0,
                 }
         raise KeyError(method)
 

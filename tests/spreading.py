@@ -16,15 +16,30 @@ _TOGETHER = {
     "tests/localnet": [
         f"tests/localnet/test_{name}.py"
         for name in (
-            *("any_params", "block_engine", "blocks", "forks", "geyser_chain", "node_rules"),
-            *("pubsub", "tokens", "tpu", "transactions"),
+            "any_params",
+            "block_engine",
+            "blocks",
+            "forks",
+            "geyser_chain",
+            "node_rules",
+            "pubsub",
+            "tokens",
+            "tpu",
+            "transactions",
         )
     ],
     "tests/priority/bundles": [
         f"tests/priority/test_{name}.py"
         for name in (
-            *("bundle_nodes", "bundle_past", "bundle_reach", "proxy", "send_bundle"),
-            *("send_transaction", "simulate_bundle", "sweeps", "treasury"),
+            "bundle_nodes",
+            "bundle_past",
+            "bundle_reach",
+            "proxy",
+            "send_bundle",
+            "send_transaction",
+            "simulate_bundle",
+            "sweeps",
+            "treasury",
         )
     ],
     "tests/priority/landing": [
@@ -33,16 +48,20 @@ _TOGETHER = {
     "tests/clients": [
         f"tests/clients/test_{name}.py"
         for name in (
-            *("http", "kit", "python", "web3js", "readme"),
-            *(
-                "localnet_npm",
-                "localnet_python",
-                "simulate_bundle",
-                "start_page",
-                "guides",
-                "newcomer",
-            ),
-            *("every_write", "shown_answers", "tidemark_typescript"),
+            "http",
+            "kit",
+            "python",
+            "web3js",
+            "readme",
+            "localnet_npm",
+            "localnet_python",
+            "simulate_bundle",
+            "start_page",
+            "guides",
+            "newcomer",
+            "every_write",
+            "shown_answers",
+            "tidemark_typescript",
         )
     ],
     # With those that start whole services, too: no more than two workers have one at a time.

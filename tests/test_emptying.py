@@ -55,6 +55,9 @@ def test_what_is_left_is_what_a_flush_leaves(changed: str) -> None:
 def test_tables_that_a_migration_fills_are_named() -> None:
     empty_tables()
     assert {name for name, count in counts().items() if count} == {
-        *("django_migrations", "django_content_type", "auth_permission"),
-        *("auth_group", "auth_group_permissions"),
+        "django_migrations",
+        "django_content_type",
+        "auth_permission",
+        "auth_group",
+        "auth_group_permissions",
     }

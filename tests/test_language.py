@@ -87,15 +87,24 @@ MOST = {
 
 # Names of tasks, keys in Redis and settings: other versions and deployments have them, they stay.
 WIRE_NAMES = (
-    *("alerts.tasks.tell_people", "{NAMESPACE}tallies", "DEAR_CALLS"),
-    *("inFlight", "streams_lacking", "tidemark_in_flight"),
+    "alerts.tasks.tell_people",
+    "{NAMESPACE}tallies",
+    "DEAR_CALLS",
+    "inFlight",
+    "streams_lacking",
+    "tidemark_in_flight",
     "chain:happenings",
-    *("FastLeaderHandover", "fast leader handover"),  # a feature's address and name in Agave
+    "FastLeaderHandover",
+    "fast leader handover",  # a feature's address and name in Agave
     "{NAMESPACE}handover:",  # the ingest queue's keys in Redis
     '"told_at"',  # a column
-    *('"ledger_tally"', '"archive_tally"', '"source_lacks"'),  # values of ingest's findings
+    '"ledger_tally"',
+    '"archive_tally"',
+    '"source_lacks"',  # values of ingest's findings
     # The audit log's word for no user and the Unix account; an icon.
-    *('"nobody"', "`nobody`", '"outbox"'),
+    '"nobody"',
+    "`nobody`",
+    '"outbox"',
 )
 # Methods of Python's own files.
 FILE_METHODS = {"peek", "tell"}

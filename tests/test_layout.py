@@ -40,20 +40,39 @@ STEPS = {
 # are pure values.
 ROOMS = {
     "rewind": {
-        *{"accounts", "baselines", "coverage", "explained", "jobs", "proof"},
-        *{"recording", "replay", "sealed"},
+        "accounts",
+        "baselines",
+        "coverage",
+        "explained",
+        "jobs",
+        "proof",
+        "recording",
+        "replay",
+        "sealed",
     },
     "historical": {"blocks", "coverage", "recording", "remote", "sealed", "transactions"},
     "priority": {
-        *{"acceptance", "fates", "lander", "proxy", "queue", "reports"},
-        *{"simulation", "treasury", "upstreams"},
+        "acceptance",
+        "fates",
+        "lander",
+        "proxy",
+        "queue",
+        "reports",
+        "simulation",
+        "treasury",
+        "upstreams",
     },
 }
 
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {
-    *{"positions", "class_choice", "submissions", "chain_events", "addresses"},
-    *{"sweep_transactions", "values"},
+    "positions",
+    "class_choice",
+    "submissions",
+    "chain_events",
+    "addresses",
+    "sweep_transactions",
+    "values",
 }
 
 # Inside an area, a file imports files of the same or lower rows.

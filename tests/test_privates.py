@@ -14,9 +14,14 @@ AREAS = ("tipping", "historical", "priority", "rewind")
 
 # Documented, in spite of the underscore.
 PUBLIC = {
-    *{"_asdict", "_fields", "_make", "_replace"},  # collections.namedtuple
-    *{"_meta", "_default_manager"},  # django.db.models
-    *{"_exit", "_value_"},  # os, enum
+    "_asdict",
+    "_fields",
+    "_make",
+    "_replace",  # collections.namedtuple
+    "_meta",
+    "_default_manager",  # django.db.models
+    "_exit",
+    "_value_",  # os, enum
 }
 
 # By file: the names, and why there is no other way.
@@ -24,14 +29,20 @@ LEFT = {
     # aioquic has no events for acknowledgements, for a peer's credit and retries; the event of a
     # close comes late.
     "platform/upstream/tpu_internals.py": {
-        *{"_close_event", "_remote_max_data", "_remote_max_streams_uni", "_retry_count"},
+        "_close_event",
+        "_remote_max_data",
+        "_remote_max_streams_uni",
+        "_retry_count",
         "_streams",
     },
     # aioquic's servers cannot be told to ask for a certificate (aiortc/aioquic#541), nor show it
     # (#586), nor how many streams they allow.
     "platform/localnet/servers/tpu.py": {
-        *{"_initialize", "_local_max_streams_bidi", "_local_max_streams_uni"},
-        *{"_peer_certificate", "_request_client_certificate"},
+        "_initialize",
+        "_local_max_streams_bidi",
+        "_local_max_streams_uni",
+        "_peer_certificate",
+        "_request_client_certificate",
     },
     # Django checks each header that is set: 6 µs of a call's 60.
     "platform/gateway/answers.py": {"_store"},

@@ -96,8 +96,16 @@ def note(
     within about a second.
     """
     call = (
-        *(next(_numbers), seconds, method, path, status, code),
-        *(reason, message, request_id, address),
+        next(_numbers),
+        seconds,
+        method,
+        path,
+        status,
+        code,
+        reason,
+        message,
+        request_id,
+        address,
     )
     with _lock:
         calls = _noted.get(key_id)

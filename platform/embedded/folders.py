@@ -10,8 +10,17 @@ from embedded.addresses import postgres_folder
 # What a run makes in its directory. Nothing else is touched: someone may keep files of their own
 # there, or name a folder that they use for other things too.
 _OURS = (
-    *("secret_key*", "tip_seed*", "credentials.json*", "servers_secret*", "lock"),
-    *("beat-schedule*", "postgres", "valkey", "localnet", "mail", "programs-*"),
+    "secret_key*",
+    "tip_seed*",
+    "credentials.json*",
+    "servers_secret*",
+    "lock",
+    "beat-schedule*",
+    "postgres",
+    "valkey",
+    "localnet",
+    "mail",
+    "programs-*",
 )
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

@@ -34,8 +34,13 @@ class ShortNameTaken(Exception):
 
 # Exceptions of a start; each has a text for the operator.
 FAILURES = (
-    *(NoOwner, NoPrograms, SharedFolder, ShortNameTaken),
-    *(PostgresFailed, ValkeyFailed, OSError),
+    NoOwner,
+    NoPrograms,
+    SharedFolder,
+    ShortNameTaken,
+    PostgresFailed,
+    ValkeyFailed,
+    OSError,
 )
 
 

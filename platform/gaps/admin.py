@@ -96,8 +96,16 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
     actions = ["try_again_now", "give_up"]
     row_buttons: ClassVar = {"retry": "try_again_now", "give-up": "give_up"}
     fields = (
-        *("slots", "size", "outcome", "why", "what_helps", "tries", "tried_sources"),
-        *("next_try", "opened", "closing"),
+        "slots",
+        "size",
+        "outcome",
+        "why",
+        "what_helps",
+        "tries",
+        "tried_sources",
+        "next_try",
+        "opened",
+        "closing",
     )
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
@@ -213,7 +221,10 @@ def gaps_of_area(causes: Any, newest: Any, number: int) -> dict[str, Any]:
         "causes": [(in_words(cause), cause_hint(cause), slots) for cause, slots in causes],
         "gaps": [
             (
-                *(gap, gap_badge(gap), in_words(gap.cause), cause_hint(gap.cause)),
+                gap,
+                gap_badge(gap),
+                in_words(gap.cause),
+                cause_hint(gap.cause),
                 event_in_words(gap.history[-1]) if gap.history else "-",
             )
             for gap in newest

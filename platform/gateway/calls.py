@@ -54,8 +54,15 @@ class Observer:
     """
 
     __slots__ = (
-        *("address", "error", "error_format", "is_batch", "key_id", "methods", "path"),
-        *("request_id", "started"),
+        "address",
+        "error",
+        "error_format",
+        "is_batch",
+        "key_id",
+        "methods",
+        "path",
+        "request_id",
+        "started",
     )
 
     def __init__(

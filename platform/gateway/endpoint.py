@@ -102,7 +102,13 @@ class RpcEndpoint(Endpoint):
         sender, taken = entry.sender, entry.taken
         observe = self._observer()
         call = Call(
-            *(caller, sender.host, self.now, identity, sender.address, meta, Budget(caller)),
+            caller,
+            sender.host,
+            self.now,
+            identity,
+            sender.address,
+            meta,
+            Budget(caller),
             came_at=meta.get(CAME) or time.monotonic(),
         )
         accepted: str = meta.get("HTTP_ACCEPT_ENCODING") or ""

@@ -175,7 +175,13 @@ class KnownHead:
         observe.key_id, taken = caller.key_id, entry.taken
         budget = Budget(caller)
         call = Call(
-            *(caller, sender.host, now, identity, sender.address, self.meta, budget),
+            caller,
+            sender.host,
+            now,
+            identity,
+            sender.address,
+            self.meta,
+            budget,
             came_at=came_at,
         )
         if forwards:

@@ -78,8 +78,12 @@ class RedisFull(ServiceOutage):
 _KINDS: dict[str, type[ServiceOutage]] = {
     kind.reason: kind
     for kind in (
-        *(DatabaseUnavailable, DatabaseFull, DatabaseReadOnly, DiskFull),
-        *(RedisUnavailable, RedisFull),
+        DatabaseUnavailable,
+        DatabaseFull,
+        DatabaseReadOnly,
+        DiskFull,
+        RedisUnavailable,
+        RedisFull,
     )
 }
 

@@ -124,8 +124,16 @@ class ManagementKeyAdmin(PagesAdmin, ActionsAdmin):
     actions = None
     why_nothing = "A root key lets a program do by the API at /manage/v1/ what staff does here."
     shown = (
-        *("key", "name", "whose", "state", "scope_list", "network_list", "expires"),
-        *("issued_by", "issued_at", "used"),
+        "key",
+        "name",
+        "whose",
+        "state",
+        "scope_list",
+        "network_list",
+        "expires",
+        "issued_by",
+        "issued_at",
+        "used",
     )
 
     # --- what is shown ---

@@ -27,13 +27,25 @@ from reference.get_errors import OF_ANY, status_of_get
 _STR = {"type": "string"}
 _ERROR = {"$ref": "#/components/schemas/Error"}
 _OF_ANY: tuple[type[RpcError], ...] = (
-    *(KeyRequired, KeyMalformed, KeyUnknown, KeyRevoked, KeyExpired),
-    *(ScopeMissing, AddressNotAllowed, TooManyRequests, errors.FieldsInvalid),
-    *(*OF_ANY, DatabaseUnavailable),
+    KeyRequired,
+    KeyMalformed,
+    KeyUnknown,
+    KeyRevoked,
+    KeyExpired,
+    ScopeMissing,
+    AddressNotAllowed,
+    TooManyRequests,
+    errors.FieldsInvalid,
+    *OF_ANY,
+    DatabaseUnavailable,
 )
 _OF_WRITES = (
-    *(errors.BodyMalformed, errors.ActionImpossible, errors.IdempotencyKeyReused),
-    *(ContentTypeUnsupported, BodyTooLarge, BodyUnreadable),
+    errors.BodyMalformed,
+    errors.ActionImpossible,
+    errors.IdempotencyKeyReused,
+    ContentTypeUnsupported,
+    BodyTooLarge,
+    BodyUnreadable,
 )
 
 

@@ -23,8 +23,16 @@ SCOPES = tuple(
 )
 # What the tokens of a customer's people may have: their own things, as in the portal.
 CUSTOMER_SCOPES = (
-    *("customers:read", "keys:read", "keys:write", "members:read", "members:write"),
-    *("usage:read", "webhooks:read", "webhooks:write", "rules:read", "rules:write"),
+    "customers:read",
+    "keys:read",
+    "keys:write",
+    "members:read",
+    "members:write",
+    "usage:read",
+    "webhooks:read",
+    "webhooks:write",
+    "rules:read",
+    "rules:write",
     "submissions:read",
 )
 _OF_ROLES = {

@@ -22,9 +22,18 @@ from reference.catalogue import common_errors, http_status
 
 # Raised before a view is called, or when it fails.
 OF_ANY = (
-    *(RequestMalformed, HostRequired, HeadTooLarge, RequestTimedOut, Overloaded),
-    *(ForwardedAddressUnreadable, TlsRequired),
-    *(TooManyConnections, HostUnknown, PathNotServed, NotAllowed, InternalError),
+    RequestMalformed,
+    HostRequired,
+    HeadTooLarge,
+    RequestTimedOut,
+    Overloaded,
+    ForwardedAddressUnreadable,
+    TlsRequired,
+    TooManyConnections,
+    HostUnknown,
+    PathNotServed,
+    NotAllowed,
+    InternalError,
 )
 # Errors of a call's body or method, which a GET does not have.
 _OF_CALLS = {

@@ -35,15 +35,28 @@ GROUPS = (
     Group(
         "Subjects",
         (
-            *("concepts", "clients", "subscriptions", "grpc"),
-            *("landing", "events", "the-past", "proof", "ledger"),
+            "concepts",
+            "clients",
+            "subscriptions",
+            "grpc",
+            "landing",
+            "events",
+            "the-past",
+            "proof",
+            "ledger",
         ),
     ),
     Group(
         "Operation",
         (
-            *("operators", "management", "alarms", "deployment", "settings", "following"),
-            *("localnet", "metrics"),
+            "operators",
+            "management",
+            "alarms",
+            "deployment",
+            "settings",
+            "following",
+            "localnet",
+            "metrics",
         ),
     ),
     Group(

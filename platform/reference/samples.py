@@ -18,8 +18,15 @@ log = logging.getLogger(__name__)
 
 # Placeholders of examples that no chain has values for: what the reader sent, or signed.
 READERS_OWN = (
-    *("signed", "signed_plain", "signed_alone", "signed_first", "signed_second"),
-    *("submitted", "bundle_id", "tip_address", "job_id"),
+    "signed",
+    "signed_plain",
+    "signed_alone",
+    "signed_first",
+    "signed_second",
+    "submitted",
+    "bundle_id",
+    "tip_address",
+    "job_id",
 )
 _KEPT_SECONDS = 60.0
 # How many slots back from the newest one are searched for a block with a transaction.

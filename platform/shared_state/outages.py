@@ -31,8 +31,11 @@ AWAY = (
 NAMES = frozenset(
     (
         "disk_full",
-        *("database_unavailable", "database_full", "database_read_only"),
-        *("redis_unavailable", "redis_full"),
+        "database_unavailable",
+        "database_full",
+        "database_read_only",
+        "redis_unavailable",
+        "redis_full",
     )
 )
 # Below this the servers' own writes fail.
@@ -93,7 +96,9 @@ _CROWDED = Outage(
 )
 # A connection that is refused has no code, only PostgreSQL's and PgBouncer's words.
 _CROWDED_WORDS = (
-    *("too many clients", "too many connections", "connection slots are reserved"),
+    "too many clients",
+    "too many connections",
+    "connection slots are reserved",
     "no more connections allowed",
 )
 # What PostgreSQL gives no code of its own: the system's words, in its message.

@@ -19,8 +19,17 @@ _SECONDS = 10
 _LEEWAY = 30
 # Signatures that only the provider can make: neither none, nor one by the client's secret.
 _SIGNATURES = {
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+    "Ed25519",
 }
 _LONGEST = {"sub": 255, "email": 150}
 

@@ -163,7 +163,14 @@ def _ending(_name: str) -> Callable[[Caller, Any], bool]:
 
 
 for _kind in (
-    *("account", "program", "logs", "signature", "block"),
-    *("slot", "root", "slotsUpdates", "vote"),
+    "account",
+    "program",
+    "logs",
+    "signature",
+    "block",
+    "slot",
+    "root",
+    "slotsUpdates",
+    "vote",
 ):
     methods.add(f"{_kind}Unsubscribe")(_ending(_kind))

@@ -11,8 +11,14 @@ from chain.parsed.vote import parse_vote
 
 _VOTES = frozenset(
     (
-        *("vote", "voteswitch", "updatevotestate", "updatevotestateswitch"),
-        *("compactupdatevotestate", "compactupdatevotestateswitch", "towersync", "towersyncswitch"),
+        "vote",
+        "voteswitch",
+        "updatevotestate",
+        "updatevotestateswitch",
+        "compactupdatevotestate",
+        "compactupdatevotestateswitch",
+        "towersync",
+        "towersyncswitch",
     )
 )
 

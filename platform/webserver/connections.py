@@ -34,7 +34,13 @@ class Connection(Reader):
     """Answers requests, in the order in which they came."""
 
     __slots__ = (
-        *("_ahead_bytes", "_goes_on", "_handler", "_is_closing", "_lingers", "_stream", "_unsent"),
+        "_ahead_bytes",
+        "_goes_on",
+        "_handler",
+        "_is_closing",
+        "_lingers",
+        "_stream",
+        "_unsent",
         "is_paused",
     )
 

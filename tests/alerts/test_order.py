@@ -23,7 +23,7 @@ def tell(ada: Any, clock: Any) -> Callable[..., None]:
 
     def write(subject: str, number: int) -> None:
         publish(
-            *("key.revoked",),
+            "key.revoked",
             about=f"{subject} {number}",
             text="A key was revoked.",
             data={},

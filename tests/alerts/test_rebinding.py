@@ -60,12 +60,19 @@ CHANGING = {
     "http://steady.example:81/": [307, 307],  # it redirects to 127.0.0.1
 }
 REFUSED = [
-    *("http://both.example/", "http://mixed-kinds.example/", "http://mapped.example/"),
-    *("http://metadata.example/", "http://zero.example/", "http://private.example/"),
-    *("http://b\u00fccher.example/", "http://BOTH.example./"),
+    "http://both.example/",
+    "http://mixed-kinds.example/",
+    "http://mapped.example/",
+    "http://metadata.example/",
+    "http://zero.example/",
+    "http://private.example/",
+    "http://b\u00fccher.example/",
+    "http://BOTH.example./",
     # Of another kind of digits and dots, and with a name where a user's would be.
-    *("http://\uff11\uff12\uff17.0.0.1/", "http://127\u30020\u30020\u30021/"),
-    *("http://steady.example@127.0.0.1/", "http://127.0.0.1\uff03@steady.example/"),
+    "http://\uff11\uff12\uff17.0.0.1/",
+    "http://127\u30020\u30020\u30021/",
+    "http://steady.example@127.0.0.1/",
+    "http://127.0.0.1\uff03@steady.example/",
 ]
 
 

@@ -53,8 +53,14 @@ def test_each_call_is_compared_on_the_blocks_that_the_peer_gave(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     tables = ended.stdout.split("\n== ")[1:]
     assert [each.partition(",")[0].partition(":")[0] for each in tables] == [
-        *("getSlot", "getSignaturesForAddress", "getBlockTime", "getTransaction"),
-        *("getTransaction", "getSignatureStatuses", "getBlock", "getBlock"),
+        "getSlot",
+        "getSignaturesForAddress",
+        "getBlockTime",
+        "getTransaction",
+        "getTransaction",
+        "getSignatureStatuses",
+        "getBlock",
+        "getBlock",
     ]
     for table in tables:
         assert "ours / peer" in table and "load average" in table and "CPython" in table

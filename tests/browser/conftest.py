@@ -84,8 +84,13 @@ def service(
         **service_settings,
     }
     command = [
-        *(sys.executable, "manage.py", "serve"),
-        *("--port", str(port), "--workers", "1"),
+        sys.executable,
+        "manage.py",
+        "serve",
+        "--port",
+        str(port),
+        "--workers",
+        "1",
     ]
     server = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:

@@ -187,8 +187,10 @@ def test_the_inner_call_that_failed_is_named_with_what_its_log_says() -> None:
     failed = found.failed
     assert failed is not None
     assert (failed.number, failed.inner, failed.program, failed.kind) == (
-        *(2, 1),
-        *("System program", "transfer"),
+        2,
+        1,
+        "System program",
+        "transfer",
     )
     assert ("lamports", "1,000,000,000,000 (1,000 SOL)") in failed.details
     assert failed.logs[0] == f"Program {OTHER} invoke [1]", "the lines of this instruction only"
@@ -390,7 +392,11 @@ def test_what_a_rent_exempt_balance_lacks_is_counted(
 
 def test_lamports_are_sol_to_the_last_digit() -> None:
     assert [sol(each) for each in (10**12, 1_099_995_000, 1, 0, -5_000)] == [
-        *("1,000", "1.099995", "0.000000001", "0", "-0.000005"),
+        "1,000",
+        "1.099995",
+        "0.000000001",
+        "0",
+        "-0.000005",
     ]
 
 

@@ -15,8 +15,14 @@ from chain.explained.natives import parse_native
 A, B, C = (str(Pubkey(bytes([n]) * 32)) for n in (1, 2, 3))
 KEY, MESSAGE = bytes([7]) * 32, b"signed"
 KNOWN = [
-    *(programs.COMPUTE_BUDGET, programs.CONFIG, programs.LOADER_V4, programs.UPGRADEABLE_LOADER),
-    *(programs.ZK_PROOFS, programs.ED25519, programs.SECP256R1, programs.SECP256K1),
+    programs.COMPUTE_BUDGET,
+    programs.CONFIG,
+    programs.LOADER_V4,
+    programs.UPGRADEABLE_LOADER,
+    programs.ZK_PROOFS,
+    programs.ED25519,
+    programs.SECP256R1,
+    programs.SECP256K1,
 ]
 
 

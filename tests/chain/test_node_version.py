@@ -28,7 +28,10 @@ def test_base58_ends_where_transactions_of_version_1_begin() -> None:
     base58, binary = TransactionEncoding.BASE58, TransactionEncoding.BINARY
     for encoding in (base58, binary):
         assert [refuses_base58(NEWEST, encoding, each) for each in (None, 0, 1, 255)] == [
-            *(False, False, True, True)
+            False,
+            False,
+            True,
+            True,
         ]
     assert not refuses_base58(NEWEST, TransactionEncoding.BASE64, 1)
     assert not refuses_base58(NEWEST, None, 1)

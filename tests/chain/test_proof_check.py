@@ -300,7 +300,13 @@ def test_what_is_no_proof_is_refused_with_its_place(content, place):
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"", b"[]", b"5", b"[" * 100_000, b'{"x": 5}', b'{"current": 5}', b'{"current": [5]}'),
+        b"",
+        b"[]",
+        b"5",
+        b"[" * 100_000,
+        b'{"x": 5}',
+        b'{"current": 5}',
+        b'{"current": [5]}',
         text({str(ACCOUNTS[0]): -1}),
         text({str(ACCOUNTS[0]): True}),
         text({"current": [{"votePubkey": str(ACCOUNTS[0])}]}),

@@ -36,8 +36,19 @@ def own_tests(python: Path, service: Service, root_key: str, *files: Path, sourc
     options = [] if source else ["-o", f"pythonpath={TESTS}"]
     done = subprocess.run(
         [
-            *(str(python), "-m", "pytest", "-q", "-c", str(configuration), *options),
-            *("-p", "no:cacheprovider", "-p", "no:django", "-p", "no:schemathesis"),
+            str(python),
+            "-m",
+            "pytest",
+            "-q",
+            "-c",
+            str(configuration),
+            *options,
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:django",
+            "-p",
+            "no:schemathesis",
             *map(str, files),
         ],
         env={

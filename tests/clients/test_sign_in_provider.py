@@ -31,7 +31,9 @@ PEOPLE = {
 def process(npm_packages: Path) -> Iterator[str]:
     """The issuer of a running provider."""
     given = {
-        **{"client": CLIENT, "secret": SECRET, "people": PEOPLE},
+        "client": CLIENT,
+        "secret": SECRET,
+        "people": PEOPLE,
         "redirects": [f"{HERE}{each}callback/" for each in (PORTAL, ADMIN)],
         "afterSignOut": [f"{HERE}/portal/sign-in/"],
     }

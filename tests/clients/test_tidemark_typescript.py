@@ -24,7 +24,9 @@ def test_it_is_that_of_the_documents_and_the_version(typescript: Path) -> None:
 
 def test_its_own_tests_pass(followed: Service, typescript: Path) -> None:
     printed = made(
-        *(typescript, "npm", "test"),
+        typescript,
+        "npm",
+        "test",
         TIDEMARK_URL=followed.base_url,
         TIDEMARK_KEY=followed.key,
         TIDEMARK_ROOT_KEY=root_key_of(followed, Path(sys.executable)),

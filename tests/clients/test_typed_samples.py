@@ -25,8 +25,16 @@ def test_samples_pass_mypy_strict(tmp_path: Path) -> None:
     assert len(written) >= 12
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file="),
-            *("--python-version", "3.11", "--cache-dir", str(tmp_path / "cache")),
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--no-incremental",
+            "--config-file=",
+            "--python-version",
+            "3.11",
+            "--cache-dir",
+            str(tmp_path / "cache"),
             *map(str, written),
         ],
         cwd=tmp_path,

@@ -22,8 +22,11 @@ from tests.rewind.sealed_forms import move, seal, use_folder
 
 # What a restore itself writes: it tells of itself, and begins the tip batches anew.
 _SLOTS = (
-    *(5, PARTITION_SLOTS + 5, SEGMENT_SLOTS + 5),
-    *(SEGMENT_SLOTS + PARTITION_SLOTS + 5, SEGMENT_SLOTS + 2 * PARTITION_SLOTS + 5),
+    5,
+    PARTITION_SLOTS + 5,
+    SEGMENT_SLOTS + 5,
+    SEGMENT_SLOTS + PARTITION_SLOTS + 5,
+    SEGMENT_SLOTS + 2 * PARTITION_SLOTS + 5,
 )
 _TOUCHED = {"staff_auditentry", "tipping_tipbatch", "tipping_tipaddress", "tipping_tipepoch"}
 

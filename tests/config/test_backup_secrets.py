@@ -210,9 +210,14 @@ def test_what_is_encrypted_is_read_by_its_key_and_under_its_name_alone() -> None
     assert decrypted(hidden, "tip_seed", key) == b"00" * 32
     assert encrypted(b"00" * 32, "tip_seed", key) != hidden
     wrong: list[tuple[bytes, str, Any]] = [
-        *((hidden, "tip_seed", other), (hidden, "secret_key", key), (hidden, "tip_seed", None)),
-        *((hidden[:-1], "tip_seed", key), (hidden[:5], "tip_seed", key), (b"", "tip_seed", key)),
-        *((bytes([hidden[0] ^ 1]) + hidden[1:], "tip_seed", key), (hidden + b"0", "tip_seed", key)),
+        (hidden, "tip_seed", other),
+        (hidden, "secret_key", key),
+        (hidden, "tip_seed", None),
+        (hidden[:-1], "tip_seed", key),
+        (hidden[:5], "tip_seed", key),
+        (b"", "tip_seed", key),
+        (bytes([hidden[0] ^ 1]) + hidden[1:], "tip_seed", key),
+        (hidden + b"0", "tip_seed", key),
     ]
     for content, name, with_key in wrong:
         with pytest.raises(BadBackup, match="is encrypted"):

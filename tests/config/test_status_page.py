@@ -58,8 +58,13 @@ def alarm(name: str, minutes: float, *, lasted: float | None = None, **more: Any
     ended = None if lasted is None else began + timedelta(minutes=lasted)
     severity = next(str(rule.severity) for rule in RULES if rule.name == name)
     values = {
-        **{"name": name, "severity": severity, "began_at": began, "opened_at": began},
-        **{"well_since": ended, "closed_at": ended, "text": f"No answer of {NAMES}."},
+        "name": name,
+        "severity": severity,
+        "began_at": began,
+        "opened_at": began,
+        "well_since": ended,
+        "closed_at": ended,
+        "text": f"No answer of {NAMES}.",
     }
     return Alarm.objects.create(**values | more)
 
@@ -190,8 +195,10 @@ def test_each_day_has_its_share(client: Any) -> None:
         assert [each["outageSeconds"] for each in found[-3:-1]] == [600, 7200]
         assert [each["measuredSeconds"] for each in found[-3:-1]] == [86400, 86400]
         assert found[0] == {
-            **{"day": f"{midnight - timedelta(days=89):%Y-%m-%d}", "measuredSeconds": 0},
-            **{"outageSeconds": 0, "degradedSeconds": 0},
+            "day": f"{midnight - timedelta(days=89):%Y-%m-%d}",
+            "measuredSeconds": 0,
+            "outageSeconds": 0,
+            "degradedSeconds": 0,
         }
         # The same again from the means of days, of which no shorter sample is left.
         sampling.roll_up(now=midnight + timedelta(minutes=1))

@@ -24,8 +24,14 @@ def test_an_address_is_taken_without_its_last_slash(monkeypatch, url):
 @pytest.mark.parametrize(
     "url",
     [
-        *("bucket", "https://host/path", "s3:///prefix", "file://host/folder", "file:///"),
-        *(f"s3://user:{_SECRET}@bucket/p", f"s3://bucket/p?key={_SECRET}", "s3://[bucket"),
+        "bucket",
+        "https://host/path",
+        "s3:///prefix",
+        "file://host/folder",
+        "file:///",
+        f"s3://user:{_SECRET}@bucket/p",
+        f"s3://bucket/p?key={_SECRET}",
+        "s3://[bucket",
         "file:///srv/../etc",
     ],
 )

@@ -249,7 +249,7 @@ def announce_fate(issued: Any, number: int) -> str:
     found = signature(number)
     now = datetime.datetime.now(datetime.UTC)
     change = FateChange(
-        *(issued.key.pk, bytes(found), State.SENT, "", None, None, None, ""), settled=False, at=now
+        issued.key.pk, bytes(found), State.SENT, "", None, None, None, "", settled=False, at=now
     )
     announce([change])
     return str(found)

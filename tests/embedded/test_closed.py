@@ -59,7 +59,9 @@ def secrets_of(run_dir: Path) -> list[str]:
     passwords = server_passwords(run_dir)
     return [
         (run_dir / "servers_secret").read_text(),
-        *(passwords.superuser, passwords.database, passwords.redis),
+        passwords.superuser,
+        passwords.database,
+        passwords.redis,
     ]
 
 

@@ -34,7 +34,10 @@ def large(settings: Any) -> Any:
 
         def post(self, calls: Any, key: str, **meta: Any) -> Any:
             return Client().generic(
-                *("POST", "/large", json.dumps(calls), "application/json"),
+                "POST",
+                "/large",
+                json.dumps(calls),
+                "application/json",
                 HTTP_HOST="localhost",
                 HTTP_AUTHORIZATION=key,
                 **meta,

@@ -118,7 +118,8 @@ class Writer:
             *[self._extend] * 6,
             *[self._cut, self._expire, self._fill] * 3,
             *[self._record_anew, self._record_anew_at_once] * 3,
-            *[self._roll_back, self._empty],
+            self._roll_back,
+            self._empty,
             *[self._seal] * 8,
         ]
         while not until():

@@ -38,8 +38,12 @@ def every_read(
         calls += [
             ("getBlock", slot, V0 | {"encoding": encoding, "transactionDetails": details})
             for encoding, details in (
-                *(("json", "full"), ("base64", "full"), ("jsonParsed", "full")),
-                *(("json", "accounts"), ("json", "signatures"), ("json", "none")),
+                ("json", "full"),
+                ("base64", "full"),
+                ("jsonParsed", "full"),
+                ("json", "accounts"),
+                ("json", "signatures"),
+                ("json", "none"),
             )
         ]
         calls += [("getBlock", slot), ("getBlock", slot, V0 | {"form": "source"})]

@@ -214,7 +214,9 @@ def test_idls_name_instructions_events_accounts_and_errors(rpc: Rpc, real_ledger
             read += 1
             if each["type"] == "sell":
                 assert [one["name"] for one in each["accounts"][:4]] == [
-                    *("pool", "user", "global_config"),
+                    "pool",
+                    "user",
+                    "global_config",
                     None,
                 ]
                 event = each["inner"][-1]
@@ -224,8 +226,10 @@ def test_idls_name_instructions_events_accounts_and_errors(rpc: Rpc, real_ledger
         failure = found["failure"]
         if failure and failure["programId"] == JUPITER:
             assert failure["error"] == {
-                **{"code": 6001, "name": "SlippageToleranceExceeded"},
-                **{"message": failure["error"]["message"], "account": None},
+                "code": 6001,
+                "name": "SlippageToleranceExceeded",
+                "message": failure["error"]["message"],
+                "account": None,
             }
             assert failure["error"]["message"] in failure["sentence"]
             slipped += 1

@@ -22,7 +22,10 @@ def test_two_imports_of_one_file_at_once_store_it_once(transactional_db, tmp_pat
         try:
             ready.wait()
             call_command(
-                *("import_blocks", str(path), "--genesis", "mainnet"),
+                "import_blocks",
+                str(path),
+                "--genesis",
+                "mainnet",
                 stdout=io.StringIO(),
                 stderr=io.StringIO(),
             )

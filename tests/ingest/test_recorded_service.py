@@ -55,8 +55,11 @@ def test_a_part_of_the_chain_is_at_every_door_as_the_node_had_it(
     with serving(RecordedNode(recording)) as node, worker():
         environment = {
             **os.environ,
-            **{"DATABASE_URL": this_database(), "REDIS_URL": django_settings.REDIS_URL},
-            **{"LOCALNET": "false", "UPSTREAM_RPC_URL": node.url, "FOLLOW_ENTRIES": "true"},
+            "DATABASE_URL": this_database(),
+            "REDIS_URL": django_settings.REDIS_URL,
+            "LOCALNET": "false",
+            "UPSTREAM_RPC_URL": node.url,
+            "FOLLOW_ENTRIES": "true",
             "UPSTREAM_GEYSER_URL": node.geyser_url,
         }
         with serving_web(service_worker()) as port, serving_geyser() as grpc_port:

@@ -67,9 +67,7 @@ def import_blocks(folder: Path, *blocks: dict[str, Any]) -> str:
     path.write_text(json.dumps([{"result": block} for block in blocks]))
     words = ["--slot", str(blocks[0]["parentSlot"] + 1)] if len(blocks) == 1 else []
     out = io.StringIO()
-    call_command(
-        *("import_blocks", *words, "--genesis", "mainnet", str(path)), stdout=out, stderr=out
-    )
+    call_command("import_blocks", *words, "--genesis", "mainnet", str(path), stdout=out, stderr=out)
     return out.getvalue()
 
 

@@ -214,7 +214,9 @@ def test_a_baseline_is_read_at_once_at_its_own_slot(rpc, tmp_path):
     assert older["data"] == {"reason": "slot_too_old", "slot": 89, "earliestSlot": 90}
     between = value_of(rpc, 1, 92)["error"]["data"]
     assert (between["reason"], between["gapStart"], between["gapEnd"]) == (
-        *("slot_in_archive_gap", 91, 94),
+        "slot_in_archive_gap",
+        91,
+        94,
     )
     tolerated = value_of(rpc, 1, 92, tolerateGaps=True)["result"]
     assert tolerated["value"]["lamports"] == 50

@@ -136,7 +136,9 @@ def test_a_real_snapshot_and_its_increment_are_proven(fixtures):
         assert (found.proven, found.why_unproven, found.parent_slot) == (True, "", slot - 1)
         assert Hash(LatticeHash(bytes(found.lattice)).checksum) == Hash.from_string(named)
         made = bank_hash(
-            *(bytes(found.parent_hash), found.signature_count, bytes(found.blockhash)),
+            bytes(found.parent_hash),
+            found.signature_count,
+            bytes(found.blockhash),
             bytes(found.lattice),
         )
         assert found.bank_hash == Hash(made)

@@ -47,8 +47,15 @@ def chain(ledger: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lo
     (files / "stake.json").write_text(json.dumps({"pubkey": str(LOCKED), "account": account}))
     with new_localnet() as running:
         running.start(
-            *("--ledger", str(ledger), "--validators", "1", "--account-dir", str(files)),
-            *("--rpc-pubsub-enable-vote-subscription", "--bind-address", "127.0.0.1"),
+            "--ledger",
+            str(ledger),
+            "--validators",
+            "1",
+            "--account-dir",
+            str(files),
+            "--rpc-pubsub-enable-vote-subscription",
+            "--bind-address",
+            "127.0.0.1",
         )
         running.wait_for_slot(2)
         yield running

@@ -46,7 +46,7 @@ def check(manifest: Manifest, made: dict[str, Any], held: dict[bytes, AccountWri
     for each in held.values():
         total.add(
             account_lattice(
-                *(each.pubkey, each.lamports, each.owner, each.data), executable=each.executable
+                each.pubkey, each.lamports, each.owner, each.data, executable=each.executable
             )
         )
     assert bytes(total) == manifest.lattice
@@ -111,7 +111,10 @@ def test_both_are_imported_as_proven(voting: Localnet, settings: Any) -> None:
     for made in (full, more):
         out = io.StringIO()
         call_command(
-            *("import_snapshot", made["path"], "--genesis", voting.call("getGenesisHash")),
+            "import_snapshot",
+            made["path"],
+            "--genesis",
+            voting.call("getGenesisHash"),
             stdout=out,
             stderr=io.StringIO(),
         )

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 TIMEOUT = 120
 CHECKS = [
-    *(not_a_server_error, status_code_conformance, content_type_conformance),
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
     response_schema_conformance,
 ]
 

@@ -197,8 +197,10 @@ def test_a_rotation_overlaps(root: Root, client: Any, key: dict[str, Any]) -> No
     assert api.post(f"{path}/overlap/end").data["state"] == "expired"
     assert (calls_of(client, key["secret"]), calls_of(client, new["secret"])) == (401, 200)
     assert verbs()[-4:] == [
-        *("rotated", "issued"),
-        *("extended the overlap of", "ended the overlap of"),
+        "rotated",
+        "issued",
+        "extended the overlap of",
+        "ended the overlap of",
     ]
 
 

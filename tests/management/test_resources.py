@@ -81,7 +81,12 @@ def test_members_are_invited_changed_and_removed(
     assert own.delete(f"members/{owner.pk}").status_code == 409
     verbs = [verb for verb, _subject in entries()]
     assert verbs == [
-        *("invited", "changed", "invited again", "deactivated", "activated", "deleted"),
+        "invited",
+        "changed",
+        "invited again",
+        "deactivated",
+        "activated",
+        "deleted",
     ]
 
 
@@ -126,7 +131,9 @@ def test_a_members_way_to_sign_in_is_reset(
     assert staff.post(f"{path}/sign-out").status_code == 200
     assert browser.get("/portal/").status_code == 302
     assert [verb for verb, _subject in entries()] == [
-        *("made a password link", "reset the second factor", "signed in"),
+        "made a password link",
+        "reset the second factor",
+        "signed in",
         "signed out everywhere",
     ]
 
@@ -169,7 +176,10 @@ def test_usage_is_read_by_key_method_and_time(
     mine = own.get("usage?span=7d").data
     assert mine["counts"]["counted"] == 7 and len(mine["byKey"]) == 1
     assert mine["methods"][0] == {
-        **{"method": "getSlot", "status": "ok", "calls": 7, "milliseconds": 1.0},
+        "method": "getSlot",
+        "status": "ok",
+        "calls": 7,
+        "milliseconds": 1.0,
     }
     assert own.get(f"usage?key={used['Eve']}").status_code == 404
     assert own.get(f"usage?customer={eve.pk}").status_code == 400
@@ -259,8 +269,12 @@ def test_an_upstreams_life(root: Root, tier: Callable[..., Any]) -> None:
     assert made.data["tiers"] == ["basic"] and "secret-key" not in str(made.data)
     path = f"upstreams/{made.data['id']}"
     for body in (
-        *({"name": "bundle"}, {"url": "ftp://x"}, {"weight": 0}, {"ownTipLamports": 5}),
-        *({"url": "grpc://x:1"}, {"tiers": ["none"]}),
+        {"name": "bundle"},
+        {"url": "ftp://x"},
+        {"weight": 0},
+        {"ownTipLamports": 5},
+        {"url": "grpc://x:1"},
+        {"tiers": ["none"]},
     ):
         answer = api.change(path, body)
         assert answer.status_code == 400, body
@@ -273,7 +287,12 @@ def test_an_upstreams_life(root: Root, tier: Callable[..., Any]) -> None:
     assert api.post(f"{path}/breaker/reset").status_code == 200
     assert api.delete(path).status_code == 204
     assert [verb for verb, _ in entries()] == [
-        *("added", "changed", "drained", "enabled", "disabled", "deleted"),
+        "added",
+        "changed",
+        "drained",
+        "enabled",
+        "disabled",
+        "deleted",
     ]
 
 

@@ -104,7 +104,9 @@ def test_the_alarm_of_failed_calls_names_their_reasons() -> None:
     for reason, calls in (("queue_unavailable", 335), ("upstream_unreachable", 7), ("ok", 9)):
         for _ in range(calls):
             usage.count(
-                *(None, "sendTransaction", reason),
+                None,
+                "sendTransaction",
+                reason,
                 **{"seconds": NOON.timestamp(), "microseconds": 9, "address": ""},
             )
     assert usage.flush()

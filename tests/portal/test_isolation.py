@@ -21,31 +21,51 @@ OPEN = {"sign_in", "code", "sign_out", "forgotten", "new_password", "invitation"
 OPEN |= {"alert_address_confirm", "by_provider", "provider_callback", "provider_sign_out"}
 BEHIND_A_DOOR = sorted(set(DOORS) - OPEN)
 ORDERS = {
-    *("key_rotate", "key_suspend", "key_resume", "key_revoke"),
-    *("key_end_overlap", "key_extend_overlap"),
-    *("webhook_test", "webhook_secret", "webhook_enable", "webhook_disable", "webhook_delete"),
-    *("alert_address", "alert_address_members"),
-    *("rule_test", "rule_enable", "rule_disable", "rule_replay", "rule_delete"),
-    *(
-        "webhook_redeliver",
-        "rule_redeliver",
-        "alert_mails",
-        "invite_again",
-        "change_role",
-        "remove",
-    ),
-    *("replay_build", "replay_delete"),
+    "key_rotate",
+    "key_suspend",
+    "key_resume",
+    "key_revoke",
+    "key_end_overlap",
+    "key_extend_overlap",
+    "webhook_test",
+    "webhook_secret",
+    "webhook_enable",
+    "webhook_disable",
+    "webhook_delete",
+    "alert_address",
+    "alert_address_members",
+    "rule_test",
+    "rule_enable",
+    "rule_disable",
+    "rule_replay",
+    "rule_delete",
+    "webhook_redeliver",
+    "rule_redeliver",
+    "alert_mails",
+    "invite_again",
+    "change_role",
+    "remove",
+    "replay_build",
+    "replay_delete",
 }
 TAKES_POST = sorted(name for name, door in DOORS.items() if door not in ("members", None))
 # Who sees a page, and who changes something there.
 EVERYONE, CHANGING = {"owner", "developer", "reader"}, {"owner", "developer"}
 SEE = {
-    **{"members": EVERYONE, "oneself": EVERYONE, "owners": {"owner"}, "owners change": EVERYONE},
-    **{"developers": CHANGING, "developers change": EVERYONE},
+    "members": EVERYONE,
+    "oneself": EVERYONE,
+    "owners": {"owner"},
+    "owners change": EVERYONE,
+    "developers": CHANGING,
+    "developers change": EVERYONE,
 }
 CHANGE = {
-    **{"members": set(), "oneself": EVERYONE, "owners": {"owner"}, "owners change": {"owner"}},
-    **{"developers": CHANGING, "developers change": CHANGING},
+    "members": set(),
+    "oneself": EVERYONE,
+    "owners": {"owner"},
+    "owners change": {"owner"},
+    "developers": CHANGING,
+    "developers change": CHANGING,
 }
 FOR_OWNERS = sorted(name for name in TAKES_POST if DOORS[name] != "oneself")
 
@@ -88,8 +108,14 @@ def test_every_page_is_behind_a_door_or_known_to_be_open() -> None:
     }
     assert set(DOORS.values()) == {None, *SEE}
     assert {name for name, door in DOORS.items() if str(door).startswith("developers")} == {
-        *("key", "key_issue", "key_rotate", "key_suspend", "key_resume", "key_revoke"),
-        *("key_end_overlap", "key_extend_overlap"),
+        "key",
+        "key_issue",
+        "key_rotate",
+        "key_suspend",
+        "key_resume",
+        "key_revoke",
+        "key_end_overlap",
+        "key_extend_overlap",
     }
 
 

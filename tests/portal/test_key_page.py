@@ -71,8 +71,13 @@ def test_the_last_refused_calls_are_shown_with_reasons(
     usage.flush()
     text = text_of(client, "key", new.key.pk)
     for shown in (
-        *("/priority", "403 · -32003", "scope_missing", "does not have the scope `priority`"),
-        *("seen-by-me-7", "127.0.0.0/24", "Use a key with the scope that data.required names"),
+        "/priority",
+        "403 · -32003",
+        "scope_missing",
+        "does not have the scope `priority`",
+        "seen-by-me-7",
+        "127.0.0.0/24",
+        "Use a key with the scope that data.required names",
     ):
         assert shown in text, shown
     assert "No error in the last 7 days" in text_of(client, "key", key.pk)

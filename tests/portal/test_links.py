@@ -110,8 +110,13 @@ def test_a_link_opened_by_somebody_else_gives_and_takes_nothing(
     other = person(eve, "owner")
     client, path = browser(other), path_of(owner)
     more = {
-        **{"role": "owner", "is_staff": "on", "is_superuser": "on", "email": other.user.username},
-        **{"user": other.user_id, "customer": eve.pk, "username": other.user.username},
+        "role": "owner",
+        "is_staff": "on",
+        "is_superuser": "on",
+        "email": other.user.username,
+        "user": other.user_id,
+        "customer": eve.pk,
+        "username": other.user.username,
     }
     assert "The password is set" in client.post(path, {**CHOSEN, **more}).content.decode()
     for member in (owner, other):
@@ -134,8 +139,13 @@ def test_a_link_that_was_changed_anywhere_is_refused(owner: Any, reader: Any) ->
     elsewhere = signing.dumps([pk, state], key="another", salt="portal.links.FORGOTTEN")
     for_other = path_of(reader).split("/")[3].split(":")
     wrong = [
-        *(elsewhere, f"{content}:{stamp}", f"{content}:{stamp}:", "x", f"{token}:{seal}"),
-        *(f"{for_other[0]}:{stamp}:{seal}", f"{content}:{for_other[1]}x:{seal}"),
+        elsewhere,
+        f"{content}:{stamp}",
+        f"{content}:{stamp}:",
+        "x",
+        f"{token}:{seal}",
+        f"{for_other[0]}:{stamp}:{seal}",
+        f"{content}:{for_other[1]}x:{seal}",
         signing.dumps([pk, state], salt="portal.links.INVITATION"),
         signing.dumps([reader.user_id, state], salt="portal.links.FORGOTTEN"),
         signing.dumps([pk], salt="portal.links.FORGOTTEN"),

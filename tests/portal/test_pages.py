@@ -276,8 +276,14 @@ def test_a_webhook_is_added_tested_and_taken_away(client: Client, ada: Any) -> N
     assert not Webhook.objects.exists()
     verbs = AuditEntry.objects.filter(subject_type="alerts.webhook").values_list("verb", flat=True)
     assert list(verbs) == [
-        *("deleted", "changed", "enabled", "disabled", "rotated the secret of"),
-        *("delivered again to", "tested", "added"),
+        "deleted",
+        "changed",
+        "enabled",
+        "disabled",
+        "rotated the secret of",
+        "delivered again to",
+        "tested",
+        "added",
     ]
 
 

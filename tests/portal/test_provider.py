@@ -59,7 +59,8 @@ def test_who_was_invited_signs_in_without_a_password(
     assert is_in(client) and not members.is_invited(type(invited.user).objects.get())
     account = ProviderAccount.objects.get()
     assert (account.user, account.subject, account.issuer) == (
-        *(invited.user, "subject-1"),
+        invited.user,
+        "subject-1",
         provider.issuer,
     )
     entries = AuditEntry.objects.filter(who="new@ada.example").order_by("pk")

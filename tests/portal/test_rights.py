@@ -78,13 +78,16 @@ def forms_in(browser: Client, pages: list[str]) -> dict[str, tuple[Form, dict[st
 def pages_of(rows: dict[str, Any]) -> list[str]:
     """The portal's pages on these rows."""
     ids = {
-        **{"signature": rows["signature"], "bundle_id": rows["bundle_id"]},
+        "signature": rows["signature"],
+        "bundle_id": rows["bundle_id"],
         "replay_pk": rows["replay"].pk,
     }
     found = [*portal_pages({**ids, "pk": rows["key"].pk}).values()]
     add = "/portal/rules/add/?trigger=submission"
     return [
-        *(*found, add, f"/portal/rules/{rows['rule'].pk}/"),
+        *found,
+        add,
+        f"/portal/rules/{rows['rule'].pk}/",
         f"/portal/webhooks/{rows['webhook'].pk}/",
     ]
 

@@ -99,7 +99,13 @@ def test_a_rule_is_made_tested_read_and_replayed(
     assert not Rule.objects.exists() and not Delivery.objects.exists()
     verbs = AuditEntry.objects.order_by("pk").values_list("verb", flat=True)
     assert list(verbs)[1:] == [
-        *("added", "tested", "delivered again of", "replayed", "changed", "disabled", "enabled"),
+        "added",
+        "tested",
+        "delivered again of",
+        "replayed",
+        "changed",
+        "disabled",
+        "enabled",
         "deleted",
     ]
 

@@ -319,7 +319,9 @@ def test_setting_up_using_a_recovery_code_and_turning_off(owner: Any, browser: B
     assert not second_factor.has_device(owner.user)
     verbs = set(AuditEntry.objects.values_list("verb", flat=True))
     assert verbs >= {
-        *("set up a second factor", "renewed the recovery codes", "removed the second factor")
+        "set up a second factor",
+        "renewed the recovery codes",
+        "removed the second factor",
     }
 
 

@@ -155,7 +155,10 @@ def test_orders_of_staff(admin_client: Client, owner: Any, browser: Browser) -> 
     assert "Has a password" in order("invite_again")
     verbs = list(AuditEntry.objects.filter(subject=str(owner)).values_list("verb", flat=True))
     assert [verb for verb in verbs if not verb.startswith(("signed in", "signed out of"))] == [
-        *("reset the second factor", "activated", "deactivated", "signed out everywhere")
+        "reset the second factor",
+        "activated",
+        "deactivated",
+        "signed out everywhere",
     ]
     page = admin_client.get(reverse("admin:portal_member_change", args=[owner.pk])).content.decode()
     assert "Deactivate" in page and "Invite again" not in page

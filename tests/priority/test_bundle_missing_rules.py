@@ -44,8 +44,11 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Localnet]:
 
 def account_file(key: Pubkey, owner: Pubkey, data: bytes) -> dict[str, Any]:
     account = {
-        **{"lamports": rent_exempt(len(data)), "data": [b64encode(data), "base64"]},
-        **{"owner": str(owner), "executable": owner != addresses.FEATURE, "rentEpoch": 0},
+        "lamports": rent_exempt(len(data)),
+        "data": [b64encode(data), "base64"],
+        "owner": str(owner),
+        "executable": owner != addresses.FEATURE,
+        "rentEpoch": 0,
         "space": len(data),
     }
     return {"pubkey": str(key), "account": account}

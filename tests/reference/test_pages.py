@@ -20,8 +20,19 @@ from reference.paths import rpc_paths
 
 HOST = "localhost"
 PAGES = (
-    *("", "priority/", "bundle/", "historical/", "rewind/", "node/", "http/"),
-    *("errors/", "limits/", "webhooks/", "console/", "changelog/", "search/?q=getBlock"),
+    "",
+    "priority/",
+    "bundle/",
+    "historical/",
+    "rewind/",
+    "node/",
+    "http/",
+    "errors/",
+    "limits/",
+    "webhooks/",
+    "console/",
+    "changelog/",
+    "search/?q=getBlock",
     *(f"{slug}/" for slug in guides.slugs()),
 )
 

@@ -8,11 +8,30 @@ import pytest
 
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
-    *("accountchange", "owner", "filteredpubkey", "archivedslot", "slottally"),
-    *("gap", "baseline", "epochstake", "archivestate", "accountsegments", "droppedaccount"),
-    *("sealedsegment", "sealedblock", "laterow", "sealeddamage", "segmentscrub"),
-    *("slotowners", "slotwrites", "slotproof", "proofrun", "neweststate", "runtimeaccount"),
-    *("stakeaccount", "staketurn"),
+    "accountchange",
+    "owner",
+    "filteredpubkey",
+    "archivedslot",
+    "slottally",
+    "gap",
+    "baseline",
+    "epochstake",
+    "archivestate",
+    "accountsegments",
+    "droppedaccount",
+    "sealedsegment",
+    "sealedblock",
+    "laterow",
+    "sealeddamage",
+    "segmentscrub",
+    "slotowners",
+    "slotwrites",
+    "slotproof",
+    "proofrun",
+    "neweststate",
+    "runtimeaccount",
+    "stakeaccount",
+    "staketurn",
 )
 
 

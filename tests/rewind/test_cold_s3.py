@@ -172,7 +172,10 @@ def _state(rpc: Rpc, asked: tuple[str, int]) -> dict[str, Any]:
 def test_check_names_what_is_wrong(server: int, store: Proxy, tmp_path: Path) -> None:
     shown = command("check")
     assert [line.split(" in ")[0] for line in shown.splitlines()] == [
-        *("opened", "written", "read by range", "deleted"),
+        "opened",
+        "written",
+        "read by range",
+        "deleted",
         "Cold storage works.",
     ]
     store.fault = "403"

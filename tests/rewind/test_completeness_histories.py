@@ -91,8 +91,14 @@ def _filled(drawn: History, *, copies_data: bool) -> History:
                 place = number, START_OF_SLOT
             data = _next_data(drawn, account, place) if copies_data else None
             unseen[account, place[1]] = AccountWrite(
-                *(key(account), 1_000_000 + number, _UNSEEN_OWNER),
-                *(b"unseen %d" % number if data is None else data, False, 0, 0, None),
+                key(account),
+                1_000_000 + number,
+                _UNSEEN_OWNER,
+                b"unseen %d" % number if data is None else data,
+                False,
+                0,
+                0,
+                None,
             )
         parent = slots[-1].slot if slots else number - 1
         slot = Slot(number, parent, is_coarse=False, in_ledger=known is None or known.in_ledger)

@@ -96,7 +96,9 @@ def test_a_flipped_bit_is_found_named_and_restored(rpc: Rpc, history: Any) -> No
     assert "result" in other
     (found,) = scrub()
     assert (found.block, found.segment, found.found_by) == (
-        *(damaged.pk, damaged.segment_id, "scrub"),
+        damaged.pk,
+        damaged.segment_id,
+        "scrub",
     )
     assert (bytes(found.pubkey), found.reason) == (key(1), "the checksum differs")
     assert scrub() == []

@@ -162,8 +162,10 @@ def test_an_uploaded_idl_counts_before_one_on_chain_from_its_slot_on(
     assert ProgramIdl.objects.count() == 2, "the same first slot again replaces it"
     found = [explained(rpc, sent) for sent in chain.sent[:4]]
     assert [each["instructions"][0]["type"] for each in found] == [
-        *("onChain", "works"),
-        *("byStaff", "works"),
+        "onChain",
+        "works",
+        "byStaff",
+        "works",
     ]
     assert [(each["idls"][0]["source"], each["idls"][0]["fromSlot"]) for each in found] == [
         ("anchor", None),

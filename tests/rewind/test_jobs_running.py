@@ -209,8 +209,12 @@ def test_faults_of_the_engine_and_ours_are_results(
     assert turn_of(job, faulty) is None
     errors = [each.get("error", {}) for each in results(ask, job["jobId"])]
     assert [each.get("data", {}).get("reason") for each in errors] == [
-        *(None, "engine_fault", "internal_error"),
-        *(None, None, None),
+        None,
+        "engine_fault",
+        "internal_error",
+        None,
+        None,
+        None,
     ]
     assert errors[2] == {
         "code": -32603,

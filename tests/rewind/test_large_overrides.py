@@ -104,8 +104,9 @@ def test_a_program_of_two_megabytes_comes_packed_with_zstd(
     accounts = upgradeable(MINE, program(2 * MEGABYTE), slot=0)
     overrides = {
         str(at): {
-            **{"lamports": account.lamports, "owner": str(account.owner)},
-            **{"data": [b64encode(zstandard.compress(account.data)), "base64+zstd"]},
+            "lamports": account.lamports,
+            "owner": str(account.owner),
+            "data": [b64encode(zstandard.compress(account.data)), "base64+zstd"],
         }
         for at, account in accounts.items()
     }
@@ -145,8 +146,11 @@ def test_without_the_scope_a_large_body_is_not_read(
         reply = asked(port, body, header)
         assert reply.status == 413
         assert reply.json["error"]["data"] == {
-            **{"reason": "body_too_large", "maximum": settings.MAX_BODY, "found": len(body)},
-            **{"largerMaximum": settings.MAX_LARGE_BODY, "largerScope": "simulate"},
+            "reason": "body_too_large",
+            "maximum": settings.MAX_BODY,
+            "found": len(body),
+            "largerMaximum": settings.MAX_LARGE_BODY,
+            "largerScope": "simulate",
         }
     works(asked(port, body, f"Authorization: {key}"))
 

@@ -183,7 +183,9 @@ def test_a_transaction_that_was_not_loaded_has_no_logs_to_be_short_of(
 
 def test_a_difference_may_be_a_missing_rules(chain: LittleChain, rpc: Rpc) -> None:
     other = [
-        *(chain.records[0], with_meta(chain.records[1], 0, fee=5_001), chain.records[2]),
+        chain.records[0],
+        with_meta(chain.records[1], 0, fee=5_001),
+        chain.records[2],
         with_meta(chain.records[3], 0, fee=5_001),
     ]
     stored(other)
@@ -214,8 +216,14 @@ def test_a_snapshot_brings_features_that_no_block_wrote(chain: LittleChain, rpc:
 
     held = feature(0)
     write = AccountWrite(
-        *(bytes(UNHEARD_OF), held.lamports, bytes(held.owner), held.data),
-        *(held.executable, held.rent_epoch, 0, None),
+        bytes(UNHEARD_OF),
+        held.lamports,
+        bytes(held.owner),
+        held.data,
+        held.executable,
+        held.rent_epoch,
+        0,
+        None,
     )
     stored(chain.records[:2])
     baseline.record_baseline([write], chain.records[1].slot, source="a file", now=NOW)

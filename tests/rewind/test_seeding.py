@@ -159,9 +159,12 @@ def test_a_replay_behind_a_gap_asks_what_the_accounts_were(
         if (each := newest.get(pubkey)) is None:
             return None
         return {
-            **{"lamports": each.lamports, "owner": str(Pubkey(each.owner))},
-            **{"data": [b64encode(each.data), "base64"], "executable": each.executable},
-            **{"rentEpoch": each.rent_epoch, "space": len(each.data)},
+            "lamports": each.lamports,
+            "owner": str(Pubkey(each.owner)),
+            "data": [b64encode(each.data), "base64"],
+            "executable": each.executable,
+            "rentEpoch": each.rent_epoch,
+            "space": len(each.data),
         }
 
     def answer(body: bytes) -> tuple[int, bytes]:

@@ -267,8 +267,12 @@ def test_there_are_two_params(rpc: Rpc, params: tuple[Any, ...]) -> None:
 def test_what_the_interface_ignores_is_ignored(archived: LittleChain, rpc: Rpc) -> None:
     sent = archived.sent[0]
     config = {
-        **{"slot": 5, "encoding": "base58", "commitment": "finalized", "unknown": 1},
-        **{"sigVerify": True, "replaceRecentBlockhash": True},
+        "slot": 5,
+        "encoding": "base58",
+        "commitment": "finalized",
+        "unknown": 1,
+        "sigVerify": True,
+        "replaceRecentBlockhash": True,
     }
     unsigned = VersionedTransaction.populate(sent.message, [Keypair().sign_message(b"")])
     text = b58encode(bytes(unsigned))

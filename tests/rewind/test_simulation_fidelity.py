@@ -63,25 +63,31 @@ TOLD_OTHERWISE = [
     (0, "preBalances", [1, 2, 1], "preBalances"),
     (0, "postBalances", [1, 2, 1], "postBalances"),
     (
-        *(0, "innerInstructions"),
+        0,
+        "innerInstructions",
         [{"index": 0, "instructions": [{"programIdIndex": 1, "accounts": [], "data": ""}]}],
         "innerInstructions",
     ),
     (
-        *(0, "postTokenBalances"),
+        0,
+        "postTokenBalances",
         [
             {
                 "accountIndex": 1,
                 "mint": str(TARGET),
                 "uiTokenAmount": {
-                    **{"amount": "1", "decimals": 0, "uiAmount": 1.0, "uiAmountString": "1"}
+                    "amount": "1",
+                    "decimals": 0,
+                    "uiAmount": 1.0,
+                    "uiAmountString": "1",
                 },
             }
         ],
         "postTokenBalances",
     ),
     (
-        *(1, "returnData"),
+        1,
+        "returnData",
         {"programId": str(PROGRAM), "data": ["AAAA", "base64"]},
         "returnData",
     ),

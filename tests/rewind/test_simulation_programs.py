@@ -306,8 +306,12 @@ def test_an_override_makes_an_account_that_was_not_there(archived: LittleChain, 
     value = simulated(rpc, reads, slot=3, overrides={str(SECOND): data}, accounts=wanted)
     assert value["accounts"] == [
         {
-            **{"lamports": rent_minimum(100), "owner": str(PROGRAM), "executable": False},
-            **{"data": [b64encode(bytes(100)), "base64"], "space": 100, "rentEpoch": U64_MAX},
+            "lamports": rent_minimum(100),
+            "owner": str(PROGRAM),
+            "executable": False,
+            "data": [b64encode(bytes(100)), "base64"],
+            "space": 100,
+            "rentEpoch": U64_MAX,
         }
     ]
 

@@ -19,7 +19,9 @@ from tests.rewind.sealed_forms import seal, use_folder
 COVERAGE = "/admin/rewind/slottally/"
 # A run that is merged, a partition of the next, and the newest, which is never finished.
 SLOTS = [
-    *(5, PARTITION_SLOTS + 5, SEGMENT_SLOTS + 5),
+    5,
+    PARTITION_SLOTS + 5,
+    SEGMENT_SLOTS + 5,
     SEGMENT_SLOTS + PARTITION_SLOTS + 7,
 ]
 

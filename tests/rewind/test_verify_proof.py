@@ -76,7 +76,8 @@ def test_a_chain_of_slots(tmp_path, stakes):
     quiet = [{**each, "votes": []} for each in documents[:-1]]
     code, said = run(tmp_path, quiet + documents[-1:], "--stakes", str(stakes))
     assert (code, said.splitlines()[0]) == (
-        *(0, f"3 slots, 5 to 9: bank hash {documents[-1]['bankHash']}"),
+        0,
+        f"3 slots, 5 to 9: bank hash {documents[-1]['bankHash']}",
     )
     assert "checked: each bank has the hash of the one before it" in said
 
@@ -102,7 +103,8 @@ def test_a_chain_of_slots(tmp_path, stakes):
         ({**ONE, "totalStake": None}, 3, "4 accounts voted; how much stake is not known"),
         (
             [chain([5, 6])[0], {**chain([5, 6])[1], "votes": []}],
-            *(3, "the votes cover the slots up to 5 alone"),
+            3,
+            "the votes cover the slots up to 5 alone",
         ),
     ],
 )

@@ -158,7 +158,13 @@ def fill(cursor: Any, slots: int) -> None:
             cursor.execute(statement.replace("{gap}", table).replace("{{", "{").replace("}}", "}"),
                            values)  # fmt: skip
     for table in (
-        *("historical_block", "historical_blocktally", "historical_gap", "rewind_gap"),
-        *("rewind_archivedslot", "rewind_slottally", "rewind_accountchange", "rewind_divergence"),
+        "historical_block",
+        "historical_blocktally",
+        "historical_gap",
+        "rewind_gap",
+        "rewind_archivedslot",
+        "rewind_slottally",
+        "rewind_accountchange",
+        "rewind_divergence",
     ):
         cursor.execute(f"ANALYZE {table}")

@@ -102,8 +102,10 @@ def test_native_programs_and_sysvars_of_the_chain_alone_are_missing() -> None:
     found = missing_accounts(
         {
             **chain,
-            **{program: owned(addresses.NATIVE_LOADER), sysvar: owned(addresses.SYSVAR_OWNER)},
-            **{other: owned(addresses.LOADER_3), UNHEARD_OF: None},
+            program: owned(addresses.NATIVE_LOADER),
+            sysvar: owned(addresses.SYSVAR_OWNER),
+            other: owned(addresses.LOADER_3),
+            UNHEARD_OF: None,
         }
     )
     assert found == (MissingRule("sysvar", sysvar), MissingRule("program", program))
@@ -169,8 +171,11 @@ def accounts_of(file: Path) -> dict[Pubkey, Account]:
                     break
                 if size < 20_000 and found.get(pubkey, (0,))[0] <= slot:
                     account = Account(
-                        *(lamports, storage[at + HEAD.size : end], Pubkey(owner)),
-                        *(bool(executable), rent),
+                        lamports,
+                        storage[at + HEAD.size : end],
+                        Pubkey(owner),
+                        bool(executable),
+                        rent,
                     )
                     found[pubkey] = slot, account
                 at = -(-end // 8) * 8

@@ -21,9 +21,18 @@ from tests.recordings import closed_slots, unwritten_accounts
 from upstream.geyser.closed_slots import slot_record
 
 _COMPARED = (
-    *("err", "fee", "preBalances", "postBalances", "logMessages", "innerInstructions"),
-    *("preTokenBalances", "postTokenBalances", "loadedAddresses", "returnData"),
-    *("computeUnitsConsumed", "costUnits"),
+    "err",
+    "fee",
+    "preBalances",
+    "postBalances",
+    "logMessages",
+    "innerInstructions",
+    "preTokenBalances",
+    "postTokenBalances",
+    "loadedAddresses",
+    "returnData",
+    "computeUnitsConsumed",
+    "costUnits",
 )
 
 

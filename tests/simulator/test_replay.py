@@ -25,8 +25,16 @@ from upstream.archives.block_files import open_block_file
 # Others need the builds of their time.
 _OF_THE_RUNTIME = {str(addresses.SYSTEM), str(addresses.COMPUTE_BUDGET)}
 _COMPARED = (
-    *("err", "fee", "preBalances", "postBalances", "logMessages", "innerInstructions"),
-    *("preTokenBalances", "postTokenBalances", "loadedAddresses", "computeUnitsConsumed"),
+    "err",
+    "fee",
+    "preBalances",
+    "postBalances",
+    "logMessages",
+    "innerInstructions",
+    "preTokenBalances",
+    "postTokenBalances",
+    "loadedAddresses",
+    "computeUnitsConsumed",
 )
 
 

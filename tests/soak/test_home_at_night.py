@@ -34,8 +34,14 @@ VICTIMS = tuple(
 )
 # Whose light has to turn red.
 LIGHTS = {
-    **{"web": "calling", "worker": "room", "ingest": "following", "simulations": "room"},
-    **{"follower": "following", "lander": "landing", "beat": "room", "localnet": "following"},
+    "web": "calling",
+    "worker": "room",
+    "ingest": "following",
+    "simulations": "room",
+    "follower": "following",
+    "lander": "landing",
+    "beat": "room",
+    "localnet": "following",
     "grpc": "calling",
 }
 # What carries the page itself: it may not be there to say anything.

@@ -132,8 +132,10 @@ class Asker(threading.Thread):
         slot = self._slot(latest)
         text, accounts = self._payment()
         config = {
-            **{"slot": slot, "tolerateGaps": self._chance.random() < 0.5},
-            **{"skipSigVerify": True, "replaceRecentBlockhash": True},
+            "slot": slot,
+            "tolerateGaps": self._chance.random() < 0.5,
+            "skipSigVerify": True,
+            "replaceRecentBlockhash": True,
             "encodedTransactions": [text],
             "preExecutionAccountsConfigs": [{"addresses": accounts}],
         }

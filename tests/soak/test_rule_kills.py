@@ -113,7 +113,9 @@ def manage(service: Service, root_key: str, path: str, body: dict[str, Any]) -> 
 def test_each_fate_and_write_is_posted_whatever_is_killed() -> None:
     chance = random.Random(int(os.environ.get("SOAK_SEED", "7")))
     settings = {
-        **{"LOCALNET": "true", "LOCALNET_SLOT_MS": "200", "WEB_WORKERS": "2"},
+        "LOCALNET": "true",
+        "LOCALNET_SLOT_MS": "200",
+        "WEB_WORKERS": "2",
         "EVENT_RULE_WAITING": "1000000",
     }
     with running_service(**settings) as service, receiving(chance) as (url, got):
@@ -139,7 +141,9 @@ def test_each_fate_and_write_is_posted_whatever_is_killed() -> None:
         addresses = TipAddresses(service)
         answered = Answered()
         sender = Sender(
-            *(service, payer, addresses.next),
+            service,
+            payer,
+            addresses.next,
             fresh(lambda: Hash.from_string(newest_blockhash(localnet)), seconds=1.0),
             answered,
             per_second=PER_SECOND,

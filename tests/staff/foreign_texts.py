@@ -40,9 +40,16 @@ def failed_memo(slot: int) -> tuple[SlotRecord, Signature]:
     wire = signed(wire, payer)
     err = {"InstructionError": [0, {"BorshIoError": TEXT}]}
     meta = {
-        **{"err": err, "status": {"Err": err}, "fee": 5_000, "innerInstructions": []},
-        **{"preBalances": [10**9, 1], "postBalances": [10**9 - 5_000, 1], "rewards": []},
-        **{"preTokenBalances": [], "postTokenBalances": [], "computeUnitsConsumed": 7},
+        "err": err,
+        "status": {"Err": err},
+        "fee": 5_000,
+        "innerInstructions": [],
+        "preBalances": [10**9, 1],
+        "postBalances": [10**9 - 5_000, 1],
+        "rewards": [],
+        "preTokenBalances": [],
+        "postTokenBalances": [],
+        "computeUnitsConsumed": 7,
         "loadedAddresses": {"writable": [], "readonly": []},
         "logMessages": log_lines(),
     }

@@ -103,7 +103,9 @@ def typed() -> dict[str, dict[str, str]]:
             "rewind/filteredpubkey": {"key": str(Pubkey([7] * 32)), "confirmed": "1"},
             "rewind/owner": {"key": str(Pubkey([8] * 32)), "confirmed": "1"},
             "tipping/ttlclass": {
-                **{"ttl_seconds": "7200", "window_seconds": "60", "batch_size": "64"},
+                "ttl_seconds": "7200",
+                "window_seconds": "60",
+                "batch_size": "64",
             },
         }.items()
     }

@@ -103,9 +103,12 @@ def test_a_link_that_was_changed_anywhere_is_refused(person: Callable[..., Any])
     path, others = path_of(first), path_of(second)
     (_, _, _, who, token, _), (_, _, _, _, other_token, _) = path.split("/"), others.split("/")
     wrong = [
-        *(f"/admin/password/{others.split('/')[3]}/{token}/", f"/admin/password/{who}/x-y/"),
-        *(f"/admin/password/{who}/{other_token}/", f"/admin/password/{who}/choose/"),
-        *(f"/admin/password/x/{token}/", f"/admin/password/{who}/{token}0/"),
+        f"/admin/password/{others.split('/')[3]}/{token}/",
+        f"/admin/password/{who}/x-y/",
+        f"/admin/password/{who}/{other_token}/",
+        f"/admin/password/{who}/choose/",
+        f"/admin/password/x/{token}/",
+        f"/admin/password/{who}/{token}0/",
         f"/admin/password/{who}/0{token}/",
     ]
     for each in wrong:

@@ -158,9 +158,16 @@ def test_an_operator_suspends_keys_and_gives_none_more_than_it_has(
     key, higher = issue(scopes=["historical"], calls_per_month=5).key, tier("epic", 40)
     page = f"/admin/access/apikey/{key.pk}/change/"
     form = {
-        **{"name": "mine", "tier": higher.pk, "scopes": ["historical", "priority"]},
-        **{"networks": "", "methods": "", "calls_per_month": "", "expires_at_0": ""},
-        **{"expires_at_1": "", "notes": "", "environment": ""},
+        "name": "mine",
+        "tier": higher.pk,
+        "scopes": ["historical", "priority"],
+        "networks": "",
+        "methods": "",
+        "calls_per_month": "",
+        "expires_at_0": "",
+        "expires_at_1": "",
+        "notes": "",
+        "environment": "",
     }
     before = ApiKey.objects.filter(pk=key.pk).values().get()
     operator = signed_in("operator")

@@ -209,12 +209,26 @@ def test_the_flags_of_cookies(someone: Someone, settings: Any, behind_https: boo
 
 
 OUTSIDE = [
-    *("https://evil.example/", "//evil.example/", "///evil.example/", "http:///evil.example/"),
-    *("/\\evil.example/", "\\\\evil.example/", "https:evil.example", "javascript:alert(1)"),
-    *("\t//evil.example/", "/\t/evil.example/", "//evil.example/portal/", "/portal//evil.example"),
-    *("/portal/\\\\evil.example/", "/portal/\r\nSet-Cookie: a=b", "/portal/@evil.example/"),
-    *("https://testserver@evil.example/", "https://testserver.evil.example/portal/"),
-    *("//evil.example/admin/", "/admin/\r\nLocation: https://evil.example", "data:text/html,x"),
+    "https://evil.example/",
+    "//evil.example/",
+    "///evil.example/",
+    "http:///evil.example/",
+    "/\\evil.example/",
+    "\\\\evil.example/",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "\t//evil.example/",
+    "/\t/evil.example/",
+    "//evil.example/portal/",
+    "/portal//evil.example",
+    "/portal/\\\\evil.example/",
+    "/portal/\r\nSet-Cookie: a=b",
+    "/portal/@evil.example/",
+    "https://testserver@evil.example/",
+    "https://testserver.evil.example/portal/",
+    "//evil.example/admin/",
+    "/admin/\r\nLocation: https://evil.example",
+    "data:text/html,x",
 ]
 
 

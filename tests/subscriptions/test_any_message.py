@@ -18,8 +18,17 @@ from tests.webserver.raw_socket import HEAD
 NAMES = sorted(method.name for method in methods)
 KEYS = st.sampled_from(
     (
-        *("commitment", "encoding", "filters", "dataSlice", "mentions", "memcmp", "offset"),
-        *("dataSize", "fromSlot", "fromSignature", "transactionDetails"),
+        "commitment",
+        "encoding",
+        "filters",
+        "dataSlice",
+        "mentions",
+        "memcmp",
+        "offset",
+        "dataSize",
+        "fromSlot",
+        "fromSignature",
+        "transactionDetails",
         "mentionsAccountOrProgram",
     )
 )

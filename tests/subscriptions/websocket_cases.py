@@ -172,17 +172,53 @@ def fragmentation() -> Iterator[Case]:
 
 
 _LETTERS = [
-    *("κόσμε", "Hello-µ@ßöäüàá-UTF-8!!", "\x7f", "\x80", "\u07ff", "\u0800", "\ufffd", "\uffff"),
-    *("\ufffe", "\ufdd0", "\ud7ff", "\ue000", "\U00010000", "\U0001fffe", "\U0010ffff"),
+    "κόσμε",
+    "Hello-µ@ßöäüàá-UTF-8!!",
+    "\x7f",
+    "\x80",
+    "\u07ff",
+    "\u0800",
+    "\ufffd",
+    "\uffff",
+    "\ufffe",
+    "\ufdd0",
+    "\ud7ff",
+    "\ue000",
+    "\U00010000",
+    "\U0001fffe",
+    "\U0010ffff",
     "\U0001f469\u200d\U0001f680",
 ]
 # Wrong from the last byte on.
 _WRONG = [
-    *(b"\x80", b"\xbf", b"\xc0", b"\xc1", b"\xf5", b"\xf8", b"\xfc", b"\xfe", b"\xff", b"a\x80"),
-    *(b"\xe0\x80", b"\xe0\x9f", b"\xf0\x80", b"\xf0\x8f", b"\xf4\x90", b"\xf4\xbf"),  # too long
-    *(b"\xed\xa0\x80", b"\xed\xbf\xbf"),  # surrogates
-    *(b"\xc2a", b"\xdf\xc2", b"\xe1\x80a", b"\xef\xbfa", b"\xe1a", b"\xf1\x80\x80a"),
-    *(b"\xf1a", b"\xf4\x8fa", b"\xf1\x80\xc2", "κόσμε".encode() + b"\xff"),
+    b"\x80",
+    b"\xbf",
+    b"\xc0",
+    b"\xc1",
+    b"\xf5",
+    b"\xf8",
+    b"\xfc",
+    b"\xfe",
+    b"\xff",
+    b"a\x80",
+    b"\xe0\x80",
+    b"\xe0\x9f",
+    b"\xf0\x80",
+    b"\xf0\x8f",
+    b"\xf4\x90",
+    b"\xf4\xbf",  # too long
+    b"\xed\xa0\x80",
+    b"\xed\xbf\xbf",  # surrogates
+    b"\xc2a",
+    b"\xdf\xc2",
+    b"\xe1\x80a",
+    b"\xef\xbfa",
+    b"\xe1a",
+    b"\xf1\x80\x80a",
+    b"\xf1a",
+    b"\xf4\x8fa",
+    b"\xf1\x80\xc2",
+    "κόσμε".encode() + b"\xff",
 ]
 _NOT_WHOLE = [b"\xc2", b"\xdf", b"\xe1", b"\xe1\x80", b"\xf1", b"\xf1\x80", b"\xf4\x8f\xbf"]
 

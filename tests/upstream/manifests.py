@@ -58,8 +58,13 @@ def manifest(
     return b"".join(
         [
             _bank(
-                *(slot if bank_slot is None else bank_slot, parent, age, capitalization),
-                *(blockhashes, of_bank, forks),
+                slot if bank_slot is None else bank_slot,
+                parent,
+                age,
+                capitalization,
+                blockhashes,
+                of_bank,
+                forks,
             ),
             _database(lengths, slot if database_slot is None else database_slot, age),
             _extras(lattice, stakes) if age.extras else b"",

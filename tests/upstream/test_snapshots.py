@@ -32,8 +32,13 @@ def account(number, *, lamports=10, data=b"", version=0, executable=False):
 def entry(each):
     head = struct.pack(
         "<QQ32sQQ32sB7x32x",
-        *(each.write_version, len(each.data), each.pubkey),
-        *(each.lamports, each.rent_epoch, each.owner, each.executable),
+        each.write_version,
+        len(each.data),
+        each.pubkey,
+        each.lamports,
+        each.rent_epoch,
+        each.owner,
+        each.executable,
     )
     return head + each.data + bytes(-len(each.data) % 8)
 
@@ -63,7 +68,7 @@ def newest(storages):
             data = content[at + 136 : at + 136 + length]
             if executable < 2 and len(data) == length:
                 found[pubkey] = AccountWrite(
-                    *(pubkey, lamports, owner, data, executable == 1, rent_epoch, version, None)
+                    pubkey, lamports, owner, data, executable == 1, rent_epoch, version, None
                 )
             at += 136 + length + -length % 8
     return found

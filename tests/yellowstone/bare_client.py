@@ -35,9 +35,13 @@ class BareCall:
         self._http.send_headers(
             1,
             [
-                *((":method", "POST"), (":scheme", "http"), (":path", f"/geyser.Geyser/{path}")),
-                *((":authority", "127.0.0.1"), ("content-type", "application/grpc")),
-                *(("te", "trailers"), ("x-token", key)),
+                (":method", "POST"),
+                (":scheme", "http"),
+                (":path", f"/geyser.Geyser/{path}"),
+                (":authority", "127.0.0.1"),
+                ("content-type", "application/grpc"),
+                ("te", "trailers"),
+                ("x-token", key),
                 *((name.replace("_", "-"), value) for name, value in headers.items()),
                 *fields,
             ],

@@ -131,7 +131,12 @@ def slots(draw: Any) -> Part:
             transaction={"slot": 7, "transaction": info_of}
         ).SerializeToString()
         update = TransactionUpdate(
-            *(7, index, signature, (), None, packed),  # type: ignore[arg-type]
+            7,
+            index,
+            signature,
+            (),
+            None,
+            packed,  # type: ignore[arg-type]
             is_vote=info_of.is_vote,
         )
         part.transactions[index] = part.signatures[signature] = update
@@ -147,7 +152,13 @@ def content(part: Part, level: Level, accounts: Any, transactions: Any) -> Conte
     assert part.meta is not None
     return content_of(
         Reached(
-            *(7, 6, level, True, 0.0, 0, [each.packed for each in accounts]),
+            7,
+            6,
+            level,
+            True,
+            0.0,
+            0,
+            [each.packed for each in accounts],
             [-1] * len(accounts),
             transactions,
             part.meta.packed,
@@ -167,7 +178,9 @@ def test_a_stream_is_sent_what_its_filters_match(request: Any, part: Part) -> No
     assert picked.block
     selected = content(part, level, picked.accounts_in_order(), picked.transactions_in_order())
     whole = content(
-        *(part, level, list(part.accounts.values())),
+        part,
+        level,
+        list(part.accounts.values()),
         [part.transactions[index].packed for index in sorted(part.transactions)],
     )
     selected.created_at = whole.created_at = b""

@@ -34,8 +34,11 @@ class Client:
     def begin(self, name: str) -> int:
         number = self.http.get_next_available_stream_id()
         headers = [
-            *((":method", "POST"), (":scheme", "http"), (":path", HEALTH + name)),
-            *((":authority", "127.0.0.1"), ("content-type", "application/grpc")),
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", HEALTH + name),
+            (":authority", "127.0.0.1"),
+            ("content-type", "application/grpc"),
         ]
         self.http.send_headers(number, headers)
         return number

@@ -89,7 +89,12 @@ def test_each_filter_gets_its_updates_by_name(geyser: Geyser) -> None:
             lambda update: update.HasField("slot") and update.slot.slot == slot + 5
         )
     assert kinds(found) == {
-        *("account", "slot", "transaction", "transaction_status", "block", "block_meta")
+        "account",
+        "slot",
+        "transaction",
+        "transaction_status",
+        "block",
+        "block_meta",
     }
     accounts = [each for each in found if each.HasField("account")]
     paid = next(each for each in accounts if each.account.account.pubkey == bytes(to))

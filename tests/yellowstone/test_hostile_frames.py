@@ -46,8 +46,11 @@ class Client:
     def call(self, name: str, key: str | None, *, ends: bool = False) -> int:
         number = self.http.get_next_available_stream_id()
         headers = [
-            *((":method", "POST"), (":scheme", "http"), (":path", f"/geyser.Geyser/{name}")),
-            *((":authority", "127.0.0.1"), ("content-type", "application/grpc")),
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", f"/geyser.Geyser/{name}"),
+            (":authority", "127.0.0.1"),
+            ("content-type", "application/grpc"),
             *([] if key is None else [("x-token", key)]),
         ]
         self.http.send_headers(number, headers, end_stream=ends)

@@ -18,8 +18,13 @@ from yellowstone.request_sizes import MOST_FIELDS, NotARequest, size_of
 
 _MANY = 1_000
 _MAPS = (
-    *("accounts", "slots", "transactions", "blocks"),
-    *("transactions_status", "blocks_meta", "entry"),
+    "accounts",
+    "slots",
+    "transactions",
+    "blocks",
+    "transactions_status",
+    "blocks_meta",
+    "entry",
 )
 
 rest = st.builds(

@@ -37,7 +37,14 @@ class TipAddressAdmin(LongListAdmin):
     search_help_text = "A whole address"
     change_form_outer_after_template = "admin/tipping/tipaddress/moves.html"
     fields = (
-        *("whole_name", "of_batch", "place", "issued", "at_edge", "by_key", "expires", "holds"),
+        "whole_name",
+        "of_batch",
+        "place",
+        "issued",
+        "at_edge",
+        "by_key",
+        "expires",
+        "holds",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipAddress]:

@@ -33,7 +33,13 @@ class TipEntryAdmin(LongListAdmin):
     search_help_text = "A whole signature or address"
     list_before_template = "admin/tipping/tipentry/days.html"
     fields = (
-        *("whole_name", "whole_address", "what", "amount", "by_key", "slot_number", "recorded"),
+        "whole_name",
+        "whole_address",
+        "what",
+        "amount",
+        "by_key",
+        "slot_number",
+        "recorded",
         "submission",
     )
 

@@ -23,8 +23,16 @@ class TipSweepAdmin(LongListAdmin):
     search_help_text = "A whole signature"
     change_form_outer_after_template = "admin/tipping/tipsweep/parts.html"
     fields = (
-        *("whole_name", "standing", "why", "moved", "taken", "goes_to", "landed_in"),
-        *("planned", "settled", "submission"),
+        "whole_name",
+        "standing",
+        "why",
+        "moved",
+        "taken",
+        "goes_to",
+        "landed_in",
+        "planned",
+        "settled",
+        "submission",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TipSweep]:

@@ -26,8 +26,15 @@ AREAS = {"/": "node", "/priority": "priority", "/bundle": "bundle", "/historical
 _METHODS_LEFT_OUT = {"rpc.discover"}
 # Those of monitoring, the stream of events, and those that return what a method returns.
 _GETS_LEFT_OUT = {
-    *{"metrics", "health", "healthz", "readyz", "ping", "fatesStream"},
-    *{"transactionFate", "bundleFate", "whoami"},
+    "metrics",
+    "health",
+    "healthz",
+    "readyz",
+    "ping",
+    "fatesStream",
+    "transactionFate",
+    "bundleFate",
+    "whoami",
 }
 # What asks again in another form is one call here.
 _ONE_FORM = {
@@ -59,21 +66,32 @@ _PAGED = {
     ),
     "getSignaturesForAddress": Paged(
         "iterate_signatures_for_address",
-        *("types.AddressSignature", "page", "page[-1].signature if page else None", "before"),
+        "types.AddressSignature",
+        "page",
+        "page[-1].signature if page else None",
+        "before",
     ),
     "getTransactionsForAddress": Paged(
         "iterate_transactions_for_address",
-        *("types.AddressSignature | types.TransactionEntry", "page.data"),
-        *("page.pagination_token", "pagination_token"),
+        "types.AddressSignature | types.TransactionEntry",
+        "page.data",
+        "page.pagination_token",
+        "pagination_token",
     ),
     "getSimulationJobResults": Paged(
-        *("iterate_simulation_job_results", "types.JobResult", "page.results", "page.next"),
+        "iterate_simulation_job_results",
+        "types.JobResult",
+        "page.results",
+        "page.next",
         "cursor",
         waits=True,
     ),
     "newestFates": Paged(
-        *("iterate_newest_fates", "types.Fate", "page"),
-        *("page[-1].signature if page else None", "before"),
+        "iterate_newest_fates",
+        "types.Fate",
+        "page",
+        "page[-1].signature if page else None",
+        "before",
     ),
 }
 

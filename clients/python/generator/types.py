@@ -14,13 +14,32 @@ _REF = "#/components/schemas/"
 _LIMITS = ("pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 _WRITTEN_FOR_FORMS = ("title", "readOnly", "example", "nullable", "x-spec-enum-id")
 _FLAGS = (
-    *("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel"),
-    *("--snake-case-field", "--no-alias", "--enum-field-as-literal", "all"),
-    *("--use-union-operator", "--use-standard-collections", "--use-single-line-docstring"),
-    *("--use-schema-description", "--use-field-description", "--disable-timestamp"),
-    *("--target-python-version", "3.11", "--use-double-quotes", "--disable-future-imports"),
-    *("--output-datetime-class", "datetime", "--custom-file-header", '"""Generated types."""'),
-    *("--formatters", "builtin", "--collapse-root-models", "--keep-model-order"),
+    "--input-file-type",
+    "openapi",
+    "--output-model-type",
+    "pydantic_v2.BaseModel",
+    "--snake-case-field",
+    "--no-alias",
+    "--enum-field-as-literal",
+    "all",
+    "--use-union-operator",
+    "--use-standard-collections",
+    "--use-single-line-docstring",
+    "--use-schema-description",
+    "--use-field-description",
+    "--disable-timestamp",
+    "--target-python-version",
+    "3.11",
+    "--use-double-quotes",
+    "--disable-future-imports",
+    "--output-datetime-class",
+    "datetime",
+    "--custom-file-header",
+    '"""Generated types."""',
+    "--formatters",
+    "builtin",
+    "--collapse-root-models",
+    "--keep-model-order",
 )
 
 
@@ -40,8 +59,16 @@ def module(schemas: dict[str, Schema], base: str, asked: set[str]) -> str:
         source.write_text(json.dumps(document), encoding="utf-8")
         subprocess.run(
             [
-                *(sys.executable, "-m", "datamodel_code_generator", *_FLAGS),
-                *("--base-class", base, "--input", str(source), "--output", str(target)),
+                sys.executable,
+                "-m",
+                "datamodel_code_generator",
+                *_FLAGS,
+                "--base-class",
+                base,
+                "--input",
+                str(source),
+                "--output",
+                str(target),
             ],
             check=True,
         )

@@ -50,8 +50,12 @@ def transactions_of(slot: int) -> list[dict[str, Any]]:
             texts = block_bodies.completed(stored_texts(sealed), *signatures)
         return [_decode(text) for text in split(texts)]
     except (
-        *(zstandard.ZstdError, msgspec.DecodeError, ValueError, StopIteration),
-        *(SealedDataDamaged, RecordingGone),
+        zstandard.ZstdError,
+        msgspec.DecodeError,
+        ValueError,
+        StopIteration,
+        SealedDataDamaged,
+        RecordingGone,
     ) as error:
         # StopIteration: the index has fewer signatures than the body has texts.
         raise Unreadable(f"{type(error).__name__}: {error}"[:300]) from None

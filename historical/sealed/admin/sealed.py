@@ -31,8 +31,15 @@ def _a_transaction(row: SealedRange) -> str:
 @admin.register(SealedRange)
 class SealedRangeAdmin(SealedAdmin):
     list_display = (
-        *("slots", "status", "number", "sealed_transactions", "packed", "a_transaction"),
-        *("dictionary_size", "left", "when"),
+        "slots",
+        "status",
+        "number",
+        "sealed_transactions",
+        "packed",
+        "a_transaction",
+        "dictionary_size",
+        "left",
+        "when",
     )
     dictionaries = ("dictionary", "keys")
     list_filter = (StateFilter,)

@@ -22,8 +22,14 @@ from sealed.life import Scrubbed
 _BLOCKS, _INDEX_BLOCKS = 16, 200
 # What decoding bytes may raise that no encoder wrote.
 _UNREADABLE = (
-    *(DamagedFrame, DamagedBlock, zstandard.ZstdError, struct.error),
-    *(ValueError, IndexError, KeyError, OverflowError),
+    DamagedFrame,
+    DamagedBlock,
+    zstandard.ZstdError,
+    struct.error,
+    ValueError,
+    IndexError,
+    KeyError,
+    OverflowError,
 )
 
 

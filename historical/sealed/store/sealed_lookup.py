@@ -240,6 +240,14 @@ def _transaction(row: Sequence[Any]) -> SealedTransaction:
     sealed = SealedRow(slot, sealed_range, frames, ends, skipped, empty)
     frame, text = sealed.text_place(position)
     return SealedTransaction(
-        *(slot, position, checked.signature, blockhash, time, form, recording),
-        *(sealed_range, frame, text),
+        slot,
+        position,
+        checked.signature,
+        blockhash,
+        time,
+        form,
+        recording,
+        sealed_range,
+        frame,
+        text,
     )

@@ -280,8 +280,16 @@ def insert_frames(rows: Sequence[NewFrame]) -> None:
 
 def insert_sealed_blocks(rows: Sequence[NewSealedBlock]) -> None:
     columns = (
-        *("slot", "sealed_range", "entries", "errs", "memo_positions", "memos"),
-        *("frames", "ends", "skipped", "stored_bytes"),
+        "slot",
+        "sealed_range",
+        "entries",
+        "errs",
+        "memo_positions",
+        "memos",
+        "frames",
+        "ends",
+        "skipped",
+        "stored_bytes",
     )
     types = ["int8", "int8", "bytea", "text[]", "int4[]", "text[]"]
     types += ["int8[]", "int4[]", "int4", "int4"]

@@ -47,8 +47,16 @@ class _Block(NamedTuple):
     def row(self, position: int) -> TransactionRow:
         signature, start, length, frame = _PLACE.unpack_from(self.packed, position * _PLACE.size)
         return TransactionRow(
-            *(self.slot, position, start, length, frame, signature),
-            *(self.blockhash, self.block_time, self.form, self.recording),
+            self.slot,
+            position,
+            start,
+            length,
+            frame,
+            signature,
+            self.blockhash,
+            self.block_time,
+            self.form,
+            self.recording,
         )
 
 
@@ -248,12 +256,16 @@ def _places_apart(row: TransactionRow) -> tuple[Any, ...] | None:
                 "SELECT CASE WHEN length(body) <= $3 THEN body END, frames FROM historical_block"
                 " WHERE slot = $1 AND xmin::text::bigint = $2 AND transaction_count <= $4"
                 " AND body IS NOT NULL",
-                *(row.slot, row.recording, _LARGEST_BODY, _MOST_TRANSACTIONS),
+                row.slot,
+                row.recording,
+                _LARGEST_BODY,
+                _MOST_TRANSACTIONS,
             ),
             (
                 "SELECT signature, start, length, frame FROM historical_transaction"
                 " WHERE slot = $1 ORDER BY position LIMIT $2",
-                *(row.slot, _MOST_TRANSACTIONS),
+                row.slot,
+                _MOST_TRANSACTIONS,
             ),
         ]
     )

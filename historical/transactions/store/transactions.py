@@ -51,8 +51,17 @@ class TransactionRow(NamedTuple):
 
 def sealed_row(found: SealedTransaction) -> TransactionRow:
     return TransactionRow(
-        *(found.slot, found.position, found.text, 0, found.frame, found.signature),
-        *(found.blockhash, found.block_time, found.form, found.recording, found.sealed_range),
+        found.slot,
+        found.position,
+        found.text,
+        0,
+        found.frame,
+        found.signature,
+        found.blockhash,
+        found.block_time,
+        found.form,
+        found.recording,
+        found.sealed_range,
     )
 
 

@@ -35,8 +35,17 @@ from staff.formatting import ago, link, timed, utc
 from staff.sparklines import sparkline
 
 _GIVEN = (
-    *("name", "tier", "environment", "scopes", "networks", "origins", "expires_at"),
-    *("methods", "requests_per_second", "calls_per_month", "notes"),
+    "name",
+    "tier",
+    "environment",
+    "scopes",
+    "networks",
+    "origins",
+    "expires_at",
+    "methods",
+    "requests_per_second",
+    "calls_per_month",
+    "notes",
 )
 
 
@@ -71,8 +80,15 @@ class ApiKeyAdmin(ActionsAdmin):
         "requests_per_second": "as the tier says",
     }
     list_display = (
-        *("key", "name", "customer", "tier", "state", "calls"),
-        *("used_at", "expires", "may_do"),
+        "key",
+        "name",
+        "customer",
+        "tier",
+        "state",
+        "calls",
+        "used_at",
+        "expires",
+        "may_do",
     )
     list_display_links = ("key", "name")
     list_select_related = ("customer", "tier")

@@ -29,8 +29,10 @@ _SECTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
     (
         "Subscriptions",
         (
-            *("stream_connections", "stream_subscriptions"),
-            *("stream_notifications_per_second", "stream_bytes_per_month"),
+            "stream_connections",
+            "stream_subscriptions",
+            "stream_notifications_per_second",
+            "stream_bytes_per_month",
         ),
     ),
     ("Landing", ("landing_weight",)),

@@ -62,8 +62,15 @@ def _methods(asked: Asked, span: Span, now: datetime) -> Iterable[list[Any]]:
 def _rows(asked: Asked, span: Span, now: datetime) -> Iterator[list[Any]]:
     named: dict[int, tuple[str, str]] = {}
     yield [
-        *("key_id", "key", "customer", "method", "outcome", "kind"),
-        *("day" if span.is_of_days else "minute", "calls", "mean_ms"),
+        "key_id",
+        "key",
+        "customer",
+        "method",
+        "outcome",
+        "kind",
+        "day" if span.is_of_days else "minute",
+        "calls",
+        "mean_ms",
     ]
     for found in usage_queries.single_rows(asked, span, now):
         key_id, at, method, status, calls, microseconds = found

@@ -112,8 +112,12 @@ class _Rules:
             for key in self._mentions.keys() & set(executed.account_keys):
                 err = (executed.meta or {}).get("err")
                 rule_event = address_mentioned(
-                    *(str(Pubkey(key)), executed.signature, record.slot, index),
-                    *(record.block_time, err),
+                    str(Pubkey(key)),
+                    executed.signature,
+                    record.slot,
+                    index,
+                    record.block_time,
+                    err,
                 )
                 for outcome, rule in self._mentions[key]:
                     if outcome in ("any", "landed" if err is None else "failed"):

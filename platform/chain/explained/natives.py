@@ -134,10 +134,17 @@ _UPGRADEABLE: dict[int, Parser] = {
     ),
 }
 _PROOFS = (
-    *("ZeroCiphertext", "CiphertextCiphertextEquality", "CiphertextCommitmentEquality"),
-    *("PubkeyValidity", "PercentageWithCap", "BatchedRangeProofU64", "BatchedRangeProofU128"),
-    *("BatchedRangeProofU256", "GroupedCiphertext2HandlesValidity"),
-    *("BatchedGroupedCiphertext2HandlesValidity", "GroupedCiphertext3HandlesValidity"),
+    "ZeroCiphertext",
+    "CiphertextCiphertextEquality",
+    "CiphertextCommitmentEquality",
+    "PubkeyValidity",
+    "PercentageWithCap",
+    "BatchedRangeProofU64",
+    "BatchedRangeProofU128",
+    "BatchedRangeProofU256",
+    "GroupedCiphertext2HandlesValidity",
+    "BatchedGroupedCiphertext2HandlesValidity",
+    "GroupedCiphertext3HandlesValidity",
     "BatchedGroupedCiphertext3HandlesValidity",
 )
 _ZK_PROOFS: dict[int, Parser] = {

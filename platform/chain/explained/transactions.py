@@ -36,8 +36,16 @@ Entry = dict[str, Any]
 # Members of instructions that name accounts with data.
 _HAS_DATA = frozenset(
     {
-        *("account", "mint", "source", "destination", "stakeAccount", "voteAccount"),
-        *("lookupTableAccount", "programAccount", "programDataAccount", "bufferAccount"),
+        "account",
+        "mint",
+        "source",
+        "destination",
+        "stakeAccount",
+        "voteAccount",
+        "lookupTableAccount",
+        "programAccount",
+        "programDataAccount",
+        "bufferAccount",
     }
 )
 _MAKES = frozenset({"newAccount", "newSplitAccount", "account", "mint", "destination"})

@@ -39,8 +39,13 @@ SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backe
        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
 """
 _WANTED = (
-    *("fsync", "full_page_writes", "autovacuum", "jit", "max_locks_per_transaction"),
-    *("shared_buffers", "max_prepared_transactions"),
+    "fsync",
+    "full_page_writes",
+    "autovacuum",
+    "jit",
+    "max_locks_per_transaction",
+    "shared_buffers",
+    "max_prepared_transactions",
 )
 
 

@@ -17,8 +17,14 @@ _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 # Those of TLS that redis-py's asynchronous connections have, too.
 _TLS = {
     *_FILES,
-    *{"ssl_ca_path", "ssl_cert_reqs", "ssl_check_hostname", "ssl_ciphers", "ssl_min_version"},
-    *{"ssl_exclude_verify_flags", "ssl_include_verify_flags", "ssl_password"},
+    "ssl_ca_path",
+    "ssl_cert_reqs",
+    "ssl_check_hostname",
+    "ssl_ciphers",
+    "ssl_min_version",
+    "ssl_exclude_verify_flags",
+    "ssl_include_verify_flags",
+    "ssl_password",
 }
 _OPTIONS = {"db", "username", "password", "client_name", *_TLS}
 _CERT_REQS = ("none", "optional", "required")

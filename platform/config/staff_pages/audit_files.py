@@ -13,8 +13,18 @@ from staff.files import CSV, attachment, csv_lines
 from staff.models import AuditEntry
 
 _COLUMNS = (
-    *("id", "at", "who", "address", "verb", "subject_type", "subject_id", "subject"),
-    *("text", "changes", "request_id", "digest"),
+    "id",
+    "at",
+    "who",
+    "address",
+    "verb",
+    "subject_type",
+    "subject_id",
+    "subject",
+    "text",
+    "changes",
+    "request_id",
+    "digest",
 )
 
 

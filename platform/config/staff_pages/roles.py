@@ -11,8 +11,13 @@ from staff.roles import Role
 
 # Who runs the service changes what belongs to these areas: gaps, upstreams, tips, alarms.
 _OPERATIONAL = {
-    *{"priority", "rewind", "historical", "tipping"},
-    *{"ingest", "operations", "alerts"},
+    "priority",
+    "rewind",
+    "historical",
+    "tipping",
+    "ingest",
+    "operations",
+    "alerts",
 }
 _ALSO_OPERATIONAL = {"access.change_apikey"}  # to suspend one at night
 _ALSO_VIEWED = {"auth.view_user"}

@@ -51,11 +51,30 @@ class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
     class Meta:
         model = ApiKey
         fields = (
-            *("id", "customer", "tier", "name", "environment", "notes", "prefix", "last_four"),
-            *("state", "scopes", "networks", "origins", "methods", "requests_per_second"),
-            *("calls_per_month", "created_at", "created_by"),
-            *("expires_at", "suspended_at", "revoked_at", "last_used_at", "last_used_address"),
-            *("rotated_from", "rotated_to"),
+            "id",
+            "customer",
+            "tier",
+            "name",
+            "environment",
+            "notes",
+            "prefix",
+            "last_four",
+            "state",
+            "scopes",
+            "networks",
+            "origins",
+            "methods",
+            "requests_per_second",
+            "calls_per_month",
+            "created_at",
+            "created_by",
+            "expires_at",
+            "suspended_at",
+            "revoked_at",
+            "last_used_at",
+            "last_used_address",
+            "rotated_from",
+            "rotated_to",
         )
         read_only_fields = fields
 
@@ -218,7 +237,9 @@ class Keys(ResourceViewSet):
         rights = key_rights.Given() if model is None else key_rights.given(model)
         wish = key_actions.Wish(
             **{
-                **{"environment": "", "networks": (), "origins": ()},
+                "environment": "",
+                "networks": (),
+                "origins": (),
                 **asdict(rights),
                 **given,
             }

@@ -39,7 +39,13 @@ class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type
     class Meta:
         model = Member
         fields = (
-            *("id", "customer", "email", "role", "state", "has_second_factor", "created_at"),
+            "id",
+            "customer",
+            "email",
+            "role",
+            "state",
+            "has_second_factor",
+            "created_at",
             "signed_in_at",
         )
         read_only_fields = fields

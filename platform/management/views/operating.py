@@ -42,8 +42,18 @@ class _GapSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-a
 
     class Meta:
         fields = (
-            *("id", "from_slot", "to_slot", "status", "state", "cause", "opened_at", "closed_at"),
-            *("closed_by", "tries", "next_try_at", "history"),
+            "id",
+            "from_slot",
+            "to_slot",
+            "status",
+            "state",
+            "cause",
+            "opened_at",
+            "closed_at",
+            "closed_by",
+            "tries",
+            "next_try_at",
+            "history",
         )
         read_only_fields = fields
 
@@ -154,8 +164,17 @@ class AlarmSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-
     class Meta:
         model = Alarm
         fields = (
-            *("id", "rule", "subject", "severity", "text", "began_at", "opened_at", "closed_at"),
-            *("acknowledged_at", "acknowledged_by", "runbook_url"),
+            "id",
+            "rule",
+            "subject",
+            "severity",
+            "text",
+            "began_at",
+            "opened_at",
+            "closed_at",
+            "acknowledged_at",
+            "acknowledged_by",
+            "runbook_url",
         )
         read_only_fields = fields
 
@@ -200,8 +219,18 @@ class AuditEntrySerializer(Camel, serializers.ModelSerializer):  # type: ignore[
     class Meta:
         model = AuditEntry
         fields = (
-            *("id", "at", "who", "address", "request_id", "verb", "subject_type", "subject_id"),
-            *("subject", "text", "changes", "digest"),
+            "id",
+            "at",
+            "who",
+            "address",
+            "request_id",
+            "verb",
+            "subject_type",
+            "subject_id",
+            "subject",
+            "text",
+            "changes",
+            "digest",
         )
         read_only_fields = fields
 
@@ -241,9 +270,27 @@ class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[
     class Meta:
         model = Submission
         fields = (
-            *("id", "signature", "kind", "key", "tier", "bundle_id", "request_id", "tip_address"),
-            *("tip_lamports", "accepted_at", "accepted_slot", "state", "commitment", "reason"),
-            *("slot", "transaction_index", "err", "tries", "sent_at", "seen_at", "settled_at"),
+            "id",
+            "signature",
+            "kind",
+            "key",
+            "tier",
+            "bundle_id",
+            "request_id",
+            "tip_address",
+            "tip_lamports",
+            "accepted_at",
+            "accepted_slot",
+            "state",
+            "commitment",
+            "reason",
+            "slot",
+            "transaction_index",
+            "err",
+            "tries",
+            "sent_at",
+            "seen_at",
+            "settled_at",
         )
         read_only_fields = fields
 

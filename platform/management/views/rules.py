@@ -77,8 +77,18 @@ class RuleSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-a
     class Meta:
         model = Rule
         fields = (
-            *("id", "customer", "name", "trigger", "condition", "webhook", "mails"),
-            *("is_enabled", "enabled_at", "disabled_reason", "low_since", "created_at"),
+            "id",
+            "customer",
+            "name",
+            "trigger",
+            "condition",
+            "webhook",
+            "mails",
+            "is_enabled",
+            "enabled_at",
+            "disabled_reason",
+            "low_since",
+            "created_at",
         )
         read_only_fields = fields
 

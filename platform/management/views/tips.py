@@ -113,9 +113,20 @@ class TipBatchSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
     class Meta:
         model = TipBatch
         fields = (
-            *("id", "number", "ttl_class", "ttl_seconds", "size", "state", "prepared_at"),
-            *("opened_at", "window_ends_at", "expires_at", "closed_at", "swept_at"),
-            *("balances_read_at", "sweep_note"),
+            "id",
+            "number",
+            "ttl_class",
+            "ttl_seconds",
+            "size",
+            "state",
+            "prepared_at",
+            "opened_at",
+            "window_ends_at",
+            "expires_at",
+            "closed_at",
+            "swept_at",
+            "balances_read_at",
+            "sweep_note",
         )
         read_only_fields = fields
 
@@ -172,8 +183,17 @@ class TipSweepSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
     class Meta:
         model = TipSweep
         fields = (
-            *("id", "signature", "treasury", "state", "lamports", "fee", "planned_at"),
-            *("settled_at", "slot", "reason", "addresses"),
+            "id",
+            "signature",
+            "treasury",
+            "state",
+            "lamports",
+            "fee",
+            "planned_at",
+            "settled_at",
+            "slot",
+            "reason",
+            "addresses",
         )
         read_only_fields = fields
 
@@ -202,7 +222,14 @@ class TipSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
     class Meta:
         model = TipEntry
         fields = (
-            *("id", "signature", "address", "kind", "lamports", "slot", "is_static", "key"),
+            "id",
+            "signature",
+            "address",
+            "kind",
+            "lamports",
+            "slot",
+            "is_static",
+            "key",
             "recorded_at",
         )
         read_only_fields = fields

@@ -27,8 +27,18 @@ class UpstreamSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
     class Meta:
         model = Upstream
         fields = (
-            *("id", "name", "kind", "host", "tiers", "weight", "is_enabled", "own_tip_lamports"),
-            *("timeout_ms", "draining_since", "broken_until", "broken_reason"),
+            "id",
+            "name",
+            "kind",
+            "host",
+            "tiers",
+            "weight",
+            "is_enabled",
+            "own_tip_lamports",
+            "timeout_ms",
+            "draining_since",
+            "broken_until",
+            "broken_reason",
         )
         read_only_fields = fields
 

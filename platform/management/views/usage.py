@@ -114,8 +114,12 @@ class Usage(ManagementViewSet):
             else []
         )
         found = {
-            **{"start": start, "end": end, "step_seconds": int(report.span.step.total_seconds())},
-            **{"counts": report.counts, "steps": report.steps, "methods": report.methods},
+            "start": start,
+            "end": end,
+            "step_seconds": int(report.span.step.total_seconds()),
+            "counts": report.counts,
+            "steps": report.steps,
+            "methods": report.methods,
             "by_key": by_key,
         }
         return Response(UsageSerializer(found).data)

@@ -32,8 +32,17 @@ class WebhookSerializer(Camel, serializers.ModelSerializer):  # type: ignore[typ
     class Meta:
         model = Webhook
         fields = (
-            *("id", "customer", "name", "host", "kinds", "is_enabled", "created_at"),
-            *("failing_since", "last_problem", "disabled_reason", "delivered_at"),
+            "id",
+            "customer",
+            "name",
+            "host",
+            "kinds",
+            "is_enabled",
+            "created_at",
+            "failing_since",
+            "last_problem",
+            "disabled_reason",
+            "delivered_at",
             "previous_until",
         )
         read_only_fields = fields
@@ -170,8 +179,19 @@ class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
     class Meta:
         model = Delivery
         fields = (
-            *("id", "webhook", "rule", "mail_to", "kind", "about", "at", "message_id", "state"),
-            *("tries", "due_at", "delivered_at", "attempts"),
+            "id",
+            "webhook",
+            "rule",
+            "mail_to",
+            "kind",
+            "about",
+            "at",
+            "message_id",
+            "state",
+            "tries",
+            "due_at",
+            "delivered_at",
+            "attempts",
         )
         read_only_fields = fields
 

@@ -235,8 +235,14 @@ def _alarms(held: list[_Held]) -> Iterator[tuple[Alarm, _Held]]:
 
 
 _FIELDS = (
-    *("name", "subject", "severity", "text"),
-    *("began_at", "opened_at", "well_since", "closed_at"),
+    "name",
+    "subject",
+    "severity",
+    "text",
+    "began_at",
+    "opened_at",
+    "well_since",
+    "closed_at",
 )
 
 

@@ -14,16 +14,21 @@ from staff import formatting, states
 
 register = template.Library()
 for _filter in (
-    *(formatting.grouped, formatting.lamports, formatting.shortened, formatting.in_full),
-    *(formatting.duration, formatting.milliseconds, formatting.size_of, formatting.after),
-    *(
-        formatting.wait_of,
-        formatting.in_units,
-        formatting.with_sol,
-        formatting.plain,
-        formatting.coded,
-    ),
-    *(formatting.moment, formatting.timed),
+    formatting.grouped,
+    formatting.lamports,
+    formatting.shortened,
+    formatting.in_full,
+    formatting.duration,
+    formatting.milliseconds,
+    formatting.size_of,
+    formatting.after,
+    formatting.wait_of,
+    formatting.in_units,
+    formatting.with_sol,
+    formatting.plain,
+    formatting.coded,
+    formatting.moment,
+    formatting.timed,
 ):
     register.filter(_filter.__name__, _filter)
 register.filter(states.state_badge)

@@ -39,7 +39,14 @@ class BundleAdmin(LongListAdmin):
     search_help_text = "A bundle id, or at least its first 6 characters"
     change_form_outer_after_template = "admin/priority/bundle/transactions.html"
     fields = (
-        *("whole_name", "standing", "why", "by_key", "landed_in", "engines", "accepted", "settled"),
+        "whole_name",
+        "standing",
+        "why",
+        "by_key",
+        "landed_in",
+        "engines",
+        "accepted",
+        "settled",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Bundle]:

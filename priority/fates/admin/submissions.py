@@ -60,8 +60,13 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
         "came",
     )
     list_filter = (
-        *(StateFilter, SinceFilter, KindFilter, TierFilter, UpstreamFilter),
-        *(KeyFilter, CustomerFilter),
+        StateFilter,
+        SinceFilter,
+        KindFilter,
+        TierFilter,
+        UpstreamFilter,
+        KeyFilter,
+        CustomerFilter,
     )
     search_fields = ("signature",)  # by `condition`
     search_help_text = (

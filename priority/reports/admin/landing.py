@@ -76,8 +76,10 @@ def _narrowed(request: HttpRequest) -> tuple[Narrowed, str]:
     tier = request.GET.get("tier", "")[:30]
     upstream = request.GET.get("upstream", "")[:40]
     described = (
-        *((key, f"key {key}"), (customer, f"all keys of {customer}")),
-        *((tier, f"tier {tier}"), (upstream, f"upstream {upstream}")),
+        (key, f"key {key}"),
+        (customer, f"all keys of {customer}"),
+        (tier, f"tier {tier}"),
+        (upstream, f"upstream {upstream}"),
     )
     narrowed = Narrowed(
         key_id=None if key is None else key.pk,

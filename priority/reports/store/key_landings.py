@@ -16,8 +16,12 @@ def states_by_key(times: Times, keys: Collection[int]) -> list[tuple[int, dateti
             " sum(count)::bigint FROM priority_landingkeytally WHERE key_id = ANY(%s)"
             " AND seconds = %s AND start >= %s AND start < %s GROUP BY 1, 2, 3",
             [
-                *(times.step_seconds, times.start, list(keys)),
-                *(times.seconds, times.start, times.end),
+                times.step_seconds,
+                times.start,
+                list(keys),
+                times.seconds,
+                times.start,
+                times.end,
             ],
         )
         found: list[tuple[int, datetime, str, int]] = cursor.fetchall()

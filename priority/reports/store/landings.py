@@ -62,8 +62,15 @@ def facts(times: Times, *, tier: str, upstream: str) -> list[Fact]:
         " FROM priority_landingtally WHERE seconds = %s AND start >= %s AND start < %s"
         " AND (%s = '' OR tier = %s) AND (%s = '' OR upstream IN ('', %s)) GROUP BY 1, 2, 3, 4, 5",
         [
-            *(times.step_seconds, times.start, times.seconds, times.start, times.end),
-            *(tier, tier, upstream, upstream),
+            times.step_seconds,
+            times.start,
+            times.seconds,
+            times.start,
+            times.end,
+            tier,
+            tier,
+            upstream,
+            upstream,
         ],
     )
 
@@ -76,8 +83,14 @@ def timed_numbers(times: Times, *, tier: str, upstream: str) -> list[Fact]:
         " AND start < %s AND measure IN ('slots', 'byte') AND upstream = %s"
         " AND (%s = '' OR tier = %s) GROUP BY 1, measure, number",
         [
-            *(times.step_seconds, times.start, times.seconds, times.start, times.end),
-            *(upstream, tier, tier),
+            times.step_seconds,
+            times.start,
+            times.seconds,
+            times.start,
+            times.end,
+            upstream,
+            tier,
+            tier,
         ],
     )
 
@@ -101,8 +114,14 @@ def states_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fa
         " AND seconds = %s AND start >= %s AND start < %s AND (%s = '' OR tier = %s)"
         " GROUP BY 1, state",
         [
-            *(times.step_seconds, times.start, list(keys)),
-            *(times.seconds, times.start, times.end, tier, tier),
+            times.step_seconds,
+            times.start,
+            list(keys),
+            times.seconds,
+            times.start,
+            times.end,
+            tier,
+            tier,
         ],
     )
 

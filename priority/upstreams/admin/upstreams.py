@@ -43,8 +43,14 @@ class UpstreamForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Upstream
         fields = (
-            *("name", "kind", "url", "is_enabled", "tiers", "weight"),
-            *("timeout_ms", "own_tip_lamports"),
+            "name",
+            "kind",
+            "url",
+            "is_enabled",
+            "tiers",
+            "weight",
+            "timeout_ms",
+            "own_tip_lamports",
         )
         labels = {"is_enabled": "Enabled", "own_tip_lamports": "Own tip (lamports)"}
         help_texts = {

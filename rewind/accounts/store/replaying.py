@@ -91,7 +91,8 @@ def _sealed_between(first: int, last: int) -> list[Sealed]:
     rows = fetch_all(
         "SELECT id, first_slot, last_slot FROM rewind_sealedsegment WHERE state = 1"
         " AND first_slot <= $2 AND last_slot >= $1 ORDER BY first_slot DESC",
-        *(first, last),
+        first,
+        last,
     )
     return [Sealed(*row) for row in rows]
 
@@ -139,7 +140,9 @@ def newest_gap_over_an_epochs_beginning(
         " FROM rewind_gap WHERE closed_at IS NULL AND from_slot <= $1) AS gap"
         " WHERE below < $3 OR (below - $3) / $2 <> (least(to_slot, $1) - $3) / $2"
         " ORDER BY from_slot DESC LIMIT 1",
-        *(slot, slots_per_epoch, first_normal_slot),
+        slot,
+        slots_per_epoch,
+        first_normal_slot,
     )
     return None if row is None else (row[0], row[1], row[2])
 

@@ -187,7 +187,11 @@ def require_same(staging: Staging, slot: Slot, lattice: bytes | None) -> None:
         for staged in states:
             there = recorded.get(staged.pubkey)
             if there is not None and staged != (
-                *(there.pubkey, there.lamports, there.owner, there.executable, there.data),
+                there.pubkey,
+                there.lamports,
+                there.owner,
+                there.executable,
+                there.data,
             ):
                 raise OtherAccounts(slot, str(Pubkey(staged.pubkey)))
     if lattice is not None:

@@ -35,8 +35,16 @@ def _size(segment: SealedSegment) -> int:
 @admin.register(SealedSegment)
 class SealedSegmentAdmin(SealedAdmin):
     list_display = (
-        *("slots", "level", "status", "place", "number", "packed", "stored", "a_change"),
-        *("dictionary_size", "when"),
+        "slots",
+        "level",
+        "status",
+        "place",
+        "number",
+        "packed",
+        "stored",
+        "a_change",
+        "dictionary_size",
+        "when",
     )
     list_filter = (StateFilter,)
     fieldsets = (

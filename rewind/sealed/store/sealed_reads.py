@@ -84,10 +84,19 @@ class Found(NamedTuple):
         """In the order of State's fields."""
         change = self.change
         return (
-            *(change.pubkey, change.slot, change.position, change.kind),
-            *(change.lamports, change.rent_epoch, change.executable),
-            *(self.owner, self.owner_filtered, as_stored(change.data)),
-            *(self.pubkey_filtered, self.first_dropped, self.last_dropped),
+            change.pubkey,
+            change.slot,
+            change.position,
+            change.kind,
+            change.lamports,
+            change.rent_epoch,
+            change.executable,
+            self.owner,
+            self.owner_filtered,
+            as_stored(change.data),
+            self.pubkey_filtered,
+            self.first_dropped,
+            self.last_dropped,
         )
 
 

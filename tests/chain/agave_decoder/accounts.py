@@ -91,8 +91,12 @@ def made_accounts() -> Iterator[Account]:
 
 _META: Fields = [u64(2_282_880), pubkey(21), pubkey(22), u64(7), u64(9), pubkey(23)]
 _DELEGATION: Fields = [
-    *(pubkey(24), u64(10**9), u64(500), u64(2**64 - 1)),
-    *(f64(0.25), u64(77)),
+    pubkey(24),
+    u64(10**9),
+    u64(500),
+    u64(2**64 - 1),
+    f64(0.25),
+    u64(77),
 ]
 _TABLE: Fields = [u64(2**64 - 1), u64(7), u8(3), option8(key(21)), plain(b"\0\0")]
 _STATES: list[tuple[str, Fields]] = [
@@ -121,11 +125,20 @@ _FEES: Field = u64(5_000)
 _SYSVARS: dict[str, Fields] = {
     "SysvarC1ock11111111111111111111111111111111": [u64(7), u64(8), u64(9), u64(10), u64(11)],
     "SysvarEpochRewards1111111111111111111111111": [
-        *(u64(7), u64(8), pubkey(21), (b"\7" * 16, bytes(16), b"\xff" * 16)),
-        *(u64(9), u64(10), tag8(1, 2)),
+        u64(7),
+        u64(8),
+        pubkey(21),
+        (b"\7" * 16, bytes(16), b"\xff" * 16),
+        u64(9),
+        u64(10),
+        tag8(1, 2),
     ],
     "SysvarEpochSchedu1e111111111111111111111111": [
-        *(u64(432_000), u64(432_000), tag8(0, 2), u64(14), u64(524_256)),
+        u64(432_000),
+        u64(432_000),
+        tag8(0, 2),
+        u64(14),
+        u64(524_256),
     ],
     "SysvarFees111111111111111111111111111111111": [_FEES],
     "SysvarLastRestartS1ot1111111111111111111111": [u64(7)],
@@ -296,16 +309,35 @@ _MORE_BPS: Field = tuple(struct.pack("<H", bps) for bps in (25_499, 25_500, 25_5
 
 def _old(version: int) -> Fields:
     return [
-        *(tag32(version, 4), pubkey(21), pubkey(22), u8(7), _lockouts(version > 1)),
-        *(_ROOT, _VOTERS, _PRIOR, _CREDITS, *_STAMP),
+        tag32(version, 4),
+        pubkey(21),
+        pubkey(22),
+        u8(7),
+        _lockouts(version > 1),
+        _ROOT,
+        _VOTERS,
+        _PRIOR,
+        _CREDITS,
+        *_STAMP,
     ]
 
 
 def _newest(bls: Field) -> Fields:
     return [
-        *(tag32(3, 4), pubkey(21), pubkey(22), pubkey(23), pubkey(24)),
-        *((*_BPS, *_MORE_BPS), u16(56), u64(7), bls, _lockouts(True)),
-        *(_ROOT, _VOTERS, _CREDITS, *_STAMP),
+        tag32(3, 4),
+        pubkey(21),
+        pubkey(22),
+        pubkey(23),
+        pubkey(24),
+        (*_BPS, *_MORE_BPS),
+        u16(56),
+        u64(7),
+        bls,
+        _lockouts(True),
+        _ROOT,
+        _VOTERS,
+        _CREDITS,
+        *_STAMP,
     ]
 
 

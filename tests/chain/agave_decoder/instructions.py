@@ -284,8 +284,14 @@ _VOTE: list[tuple[int, Fields]] = [
     (
         4,
         [
-            *(pubkey(21), pubkey(22), plain(_BLS), pubkey(23)),
-            *(u16(1_234), pubkey(24), u16(56), pubkey(25)),
+            pubkey(21),
+            pubkey(22),
+            plain(_BLS),
+            pubkey(23),
+            u16(1_234),
+            pubkey(24),
+            u16(56),
+            pubkey(25),
         ],
     ),
     (3, [_KIND]),

@@ -31,14 +31,22 @@ _MINT_SIZE, _HOLDER_SIZE, _MULTISIG_SIZE = 82, 165, 355
 _MINT: Fields = [option32(key(21)), u64(10**15), u8(6), tag8(1, 2), option32(key(22))]
 _AMOUNT: Field = u64(1_234_567_890)
 _HOLDER: Fields = [
-    *(pubkey(21), pubkey(22), _AMOUNT, option32(key(23)), tag8(1, 3)),
-    *(option32(struct.pack("<Q", 2_039_280)), u64(99), option32(key(24))),
+    pubkey(21),
+    pubkey(22),
+    _AMOUNT,
+    option32(key(23)),
+    tag8(1, 3),
+    option32(struct.pack("<Q", 2_039_280)),
+    u64(99),
+    option32(key(24)),
 ]
 _MULTISIG: Fields = [
     u8(2),
     u8(3),
     tag8(1, 2),
-    *([pubkey(21), pubkey(22), pubkey(23)]),
+    pubkey(21),
+    pubkey(22),
+    pubkey(23),
     plain(bytes(256)),
 ]
 MINT = usual(_MINT)
@@ -72,8 +80,18 @@ _EXTENSIONS: dict[int, Fields] = {
     3: [pubkey(21)],
     4: [pubkey(21), _BOOL, pubkey(22)],
     5: [
-        *(_BOOL, pubkey(21), _CIPHERTEXT, _CIPHERTEXT, _CIPHERTEXT, _DECRYPTABLE),
-        *(_BOOL, _BOOL, _COUNT, _COUNT, _COUNT, _COUNT),
+        _BOOL,
+        pubkey(21),
+        _CIPHERTEXT,
+        _CIPHERTEXT,
+        _CIPHERTEXT,
+        _DECRYPTABLE,
+        _BOOL,
+        _BOOL,
+        _COUNT,
+        _COUNT,
+        _COUNT,
+        _COUNT,
     ],
     6: [tag8(2, 3)],
     7: [],

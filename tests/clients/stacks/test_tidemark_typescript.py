@@ -39,7 +39,7 @@ def test_from_the_tarball_to_the_past(stacked: Service, typescript: Path, tmp_pa
     landed = time.monotonic()
     until(lambda: _is_stored(stacked, signature), "the transaction stored")
     account, *writes = made(
-        *(project, "node", "past.mjs"), KEY=stacked.key, SIGNATURE=signature
+        project, "node", "past.mjs", KEY=stacked.key, SIGNATURE=signature
     ).splitlines()
     read = time.monotonic()
     assert account.split()[1] == "1000000000n"

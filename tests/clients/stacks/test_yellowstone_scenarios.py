@@ -26,10 +26,21 @@ pytestmark = pytest.mark.clients
 VARIABLE = "TIDEMARK_TEST_YELLOWSTONE_E2E"
 SCENARIO_SECONDS = 120
 SCENARIOS = (
-    *("sysvar-account", "sysvar-block", "full-blocks", "replay", "block-subscription-replay"),
-    *("any-commitment", "token-owner-balance-changed", "event-ordering", "filter-accounts"),
-    *("filter-transactions-cuckoo", "slot-duplicate", "replay-ordering"),
-    *("slot-status-parent-present", "blockmachine", "health-routes"),
+    "sysvar-account",
+    "sysvar-block",
+    "full-blocks",
+    "replay",
+    "block-subscription-replay",
+    "any-commitment",
+    "token-owner-balance-changed",
+    "event-ordering",
+    "filter-accounts",
+    "filter-transactions-cuckoo",
+    "slot-duplicate",
+    "replay-ordering",
+    "slot-status-parent-present",
+    "blockmachine",
+    "health-routes",
 )
 # They need shreds, which nothing gives us; refused with UNIMPLEMENTED.
 REFUSED = ("deshred", "deshred-alt-resolution")
