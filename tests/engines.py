@@ -157,7 +157,9 @@ def postgres(programs: Path, **settings: str) -> Iterator[Engine]:
 
 @contextmanager
 def standby(programs: Path, primary: Engine, **settings: str) -> Iterator[Engine]:
-    """A hot standby that follows the server, which has these settings too."""
+    """A hot standby with these settings, once it follows the server: what is written earlier is
+    lost with the server.
+    """
     with _folder("standby") as folder:
         owner, data = server_owner(folder), folder / "data"
         source = f"host=127.0.0.1 port={primary.port} user={_superuser(primary.log.parent)}"
@@ -172,7 +174,16 @@ def standby(programs: Path, primary: Engine, **settings: str) -> Iterator[Engine
         assert made.returncode == 0, made.stderr
         port = free_ports(1)[0]
         with _running(folder, _command(programs, data, port, settings), port) as program:
+            with superuser(primary, "postgres") as server:
+                assert program.process is not None
+                follows = partial(_is_followed, server)
+                assert wait_until(follows, program.process, seconds=PATIENCE_SECONDS)
             yield Engine(port, folder / "log", program)
+
+
+def _is_followed(server: psycopg.Connection) -> bool:
+    followers = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'"
+    return server.execute(followers).fetchone() is not None
 
 
 def _command(programs: Path, data: Path, port: int, settings: dict[str, str]) -> list[str | Path]:
