@@ -42,7 +42,6 @@ class ActiveTransaction:
     will_fail: str = ""
     nonce: NonceUse | None = None
     advance_index: int | None = None
-    row_id: int | None = None
     state: State = State.RECEIVED
     commitment: str = ""
     reason: str = ""
@@ -109,6 +108,7 @@ class ActiveSubmission:
     under_way: int = 0  # attempts without an answer yet
     is_held: bool = False  # waits for its stored row
     is_stored: bool = False
+    is_storable: bool = True
     is_dirty: bool = True
     is_done: bool = False  # only storing it is left
     is_acked: bool = False
@@ -116,6 +116,10 @@ class ActiveSubmission:
     @property
     def is_bundle(self) -> bool:
         return self.accepted.kind == Submission.Kind.BUNDLE
+
+    @property
+    def has_rows(self) -> bool:
+        return self.is_stored and self.is_storable
 
     @property
     def is_sent(self) -> bool:

@@ -23,7 +23,7 @@ from priority.lander.services.sending import FanOut
 from priority.lander.services.tracking import ActiveSubmissions
 from priority.lander.services.upstreams import Defaults, Upstreams, write_breakers
 from priority.lander.services.writer import Writer
-from priority.lander.store.submissions import settled_among
+from priority.lander.store.submissions import are_settled
 from priority.queue.services.claiming import Queue
 from priority.queue.services.lander_names import LanderName
 from priority.queue.store import DEFAULT_LIMITS, Limits
@@ -259,9 +259,8 @@ class Lander:
         old = self._submissions.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()
-            self._submissions.settle(
-                await loop.run_in_executor(self._database, _settled_among, old)
-            )
+            found = await loop.run_in_executor(self._database, _are_settled, old)
+            self._submissions.looked_up(old, found)
 
     async def _ask_heights(self) -> None:
         """Asks the node for the chain's height while the follower is silent: blockhashes expire all
@@ -319,9 +318,9 @@ def _read_rows(
         raise
 
 
-def _settled_among(ids: list[int]) -> set[int]:
+def _are_settled(signatures: list[bytes]) -> dict[bytes, bool]:
     try:
-        return settled_among(ids)
+        return are_settled(signatures)
     except AWAY:
         connection.close()
         raise

@@ -72,8 +72,8 @@ def submission_rows(submission: ActiveSubmission) -> list[SubmissionRow]:
 
 def change_of(submission: ActiveSubmission, transaction: ActiveTransaction) -> SubmissionChange:
     """The change of a transaction that has a row."""
-    assert transaction.row_id is not None
-    return SubmissionChange(id=transaction.row_id, **_standing(submission, transaction))
+    signature = transaction.signature.hex()
+    return SubmissionChange(signature=signature, **_standing(submission, transaction))
 
 
 def _standing(submission: ActiveSubmission, transaction: ActiveTransaction) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
@@ -50,7 +50,6 @@ class ActiveSubmissions:
         self._by_entry: dict[bytes, ActiveSubmission] = {}
         self._by_signature: dict[bytes, list[tuple[ActiveSubmission, ActiveTransaction]]] = {}
         self._by_slot: dict[int, dict[ActiveTransaction, ActiveSubmission]] = {}
-        self._by_row: dict[int, tuple[ActiveSubmission, ActiveTransaction]] = {}
         # Submissions with a blockhash whose height is not known yet.
         self._unplaced: dict[ActiveSubmission, None] = {}
         self._swept_at = 0.0
@@ -106,9 +105,6 @@ class ActiveSubmissions:
 
     def written(self, submission: ActiveSubmission) -> bool:
         """Its rows are stored. Returns whether its queue entry can be acknowledged."""
-        for transaction in submission.transactions:
-            if transaction.row_id is not None:
-                self._by_row[transaction.row_id] = (submission, transaction)
         if all(each.is_settled for each in submission.transactions):
             submission.is_done = True
             submission.stop()
@@ -163,23 +159,27 @@ class ActiveSubmissions:
         del self._unswept[-_SWEPT_AT_ONCE:]
         return bool(self._unswept)
 
-    def to_look_up(self, now: float) -> list[int]:
-        """Primary keys of rows that ingest may have settled."""
+    def to_look_up(self, now: float) -> list[bytes]:
+        """Signatures of stored ones that ingest may have settled."""
         if now - self._looked_up_at < _LOOKED_UP_EVERY_SECONDS:
             return []
         self._looked_up_at = now
         before = datetime.now(UTC) - timedelta(seconds=_OLD_SECONDS)
         return [
-            row_id
-            for row_id, (submission, _) in itertools.islice(self._by_row.items(), _MOST_LOOKED_UP)
-            if submission.accepted_at < before
+            signature
+            for signature, found in itertools.islice(self._by_signature.items(), _MOST_LOOKED_UP)
+            if any(each.has_rows and each.accepted_at < before for each, _ in found)
         ]
 
-    def settle(self, row_ids: Collection[int]) -> None:
-        """Marks the fate of these rows as final."""
-        for row_id in row_ids:
-            submission, transaction = self._by_row.get(row_id, (None, None))
-            if submission is not None and transaction is not None:
+    def looked_up(self, asked: Collection[bytes], are_settled: Mapping[bytes, bool]) -> None:
+        """Marks the fates of those that are settled as final. What has no row is written again."""
+        for signature in asked:
+            for submission, transaction in self._by_signature.get(signature, ()):
+                if signature not in are_settled:
+                    self._writer.changed(submission)
+                    continue
+                if not are_settled[signature]:
+                    continue
                 transaction.is_settled = True
                 # A bundle of which one is settled without a block cannot land whole any more.
                 if not submission.is_on_chain or all(
@@ -311,11 +311,6 @@ class ActiveSubmissions:
                 self._by_signature[transaction.signature] = others
             else:
                 del self._by_signature[transaction.signature]
-            if (
-                transaction.row_id is not None
-                and self._by_row.get(transaction.row_id, (None, None))[1] is transaction
-            ):
-                del self._by_row[transaction.row_id]
             for slot in transaction.sightings:
                 self._by_slot.get(slot, {}).pop(transaction, None)
 

@@ -69,18 +69,17 @@ class _Batch:
     new: list[tuple[SubmissionRow, str]] = field(default_factory=list)
     changes: list[SubmissionChange] = field(default_factory=list)
     attempts: list[tuple[bytes, AttemptRow]] = field(default_factory=list)
-    ids: dict[bytes, int] = field(default_factory=dict)
     announced: dict[bytes, FateChange] = field(default_factory=dict)
 
 
 class _Written(NamedTuple):
-    """The result of a batch: primary keys by signature, rows that existed before, and the changed
-    rows whose fate was settled meanwhile.
+    """The result of a batch: rows that existed before; and of what was to be changed, what was
+    settled meanwhile, and what has no row any more.
     """
 
-    ids: dict[bytes, int]
     others: list[StoredSubmission]
-    settled: set[int]
+    settled: set[bytes]
+    lost: set[bytes]
 
 
 class Writer:
@@ -148,7 +147,7 @@ class Writer:
                     await self._write([submission])
                 except _UNSTORABLE:
                     log.exception("a submission cannot be stored; it is sent all the same")
-                    submission.is_stored = True  # as far as can be
+                    submission.is_stored, submission.is_storable = True, False
                     self._written(submission)
         except AWAY as error:
             if not self.is_away:
@@ -184,6 +183,8 @@ class Writer:
             batch.attempts += attempt_rows(submission)
             batch.tries.append(submission.unwritten)
             submission.unwritten = []
+            if not submission.is_storable:
+                continue
             if submission.is_bundle:
                 (batch.changed_bundles if submission.is_stored else batch.bundles).append(
                     bundle_row(submission)
@@ -192,8 +193,7 @@ class Writer:
                 bundle_id = submission.accepted.bundle_id if submission.is_bundle else ""
                 batch.new += [(row, bundle_id) for row in submission_rows(submission)]
             for transaction in submission.transactions:
-                if transaction.row_id is not None:
-                    batch.ids[transaction.signature] = transaction.row_id
+                if submission.is_stored:
                     batch.changes.append(change_of(submission, transaction))
                 state = (
                     transaction.state,
@@ -212,16 +212,20 @@ class Writer:
 
     def _take(self, batch: _Batch, written: _Written) -> None:
         others = {each.signature: each for each in written.others}
-        for submission in batch.submissions:
+        if written.lost:
+            # A standby took over that had not received them.
+            log.warning("%d submissions have no row any more, and get one", len(written.lost))
+        for submission, tries in zip(batch.submissions, batch.tries, strict=True):
+            if any(each.signature in written.lost for each in submission.transactions):
+                submission.is_stored = False
+                submission.unwritten[:0] = tries
+                self.changed(submission)
+                continue
             is_new = not submission.is_stored
             for transaction in submission.transactions:
-                if transaction.row_id is None:
-                    stored = others.get(transaction.signature)
-                    transaction.row_id = written.ids.get(transaction.signature)
-                    if stored is not None:
-                        transaction.row_id = stored.id
-                        _merge(submission, transaction, stored)
-                elif transaction.row_id in written.settled:
+                if is_new and (stored := others.get(transaction.signature)) is not None:
+                    _merge(submission, transaction, stored)
+                elif transaction.signature in written.settled:
                     transaction.is_settled = True
             submission.is_stored = True
             if is_new and any(each.signature in others for each in submission.transactions):
@@ -273,11 +277,10 @@ def _fate(
 
 
 def _of_open(
-    batch: _Batch, settled: Collection[int], others: Iterable[StoredSubmission]
+    batch: _Batch, settled: Collection[bytes], others: Iterable[StoredSubmission]
 ) -> list[FateChange]:
     """The batch's changes without those of submissions that are settled, or another's."""
-    left_out = {signature for signature, row_id in batch.ids.items() if row_id in settled}
-    left_out.update(each.signature for each in others)
+    left_out = {*settled, *(each.signature for each in others)}
     return [each for signature, each in batch.announced.items() if signature not in left_out]
 
 
@@ -291,8 +294,11 @@ def _store(batch: _Batch) -> _Written:
                 row.bundle_id = bundles.get(bundle_id)
             ids, others = store.insert_submissions([row for row, _ in batch.new])
             changed = store.change_submissions(batch.changes)
+            unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
+            settled = store.keys_of(unchanged)
             store.change_bundles(batch.changed_bundles)
-            known = {**batch.ids, **ids, **{each.signature: each.id for each in others}}
+            stored = {each.signature: each.id for each in others}
+            known = {**changed, **settled, **ids, **stored}
             attempts = [
                 row._replace(submission_id=known[signature])
                 for signature, row in batch.attempts
@@ -300,7 +306,6 @@ def _store(batch: _Batch) -> _Written:
             ]
             if attempts:
                 store.copy_attempts(attempts)
-            settled = {change.id for change in batch.changes} - changed
             announced = _of_open(batch, settled, others)
             publish_stopped(announced)
     except AWAY:
@@ -312,4 +317,4 @@ def _store(batch: _Batch) -> _Written:
     )
     counts[(counters.SUBMISSIONS, State.RECEIVED.value)] = len(ids)
     counters.add(counts)
-    return _Written(ids, others, settled)
+    return _Written(others, set(settled), unchanged - settled.keys())

@@ -57,9 +57,9 @@ class SubmissionRow(Standing, kw_only=True):
 
 
 class SubmissionChange(Standing, kw_only=True):
-    """The changing columns of a pending submission."""
+    """The changing columns of a pending submission; `signature` in hex."""
 
-    id: int
+    signature: str
 
 
 class BundleRow(msgspec.Struct, kw_only=True):
@@ -221,7 +221,8 @@ _CHANGE_SUBMISSIONS = (
         for name in _CHANGED
     )
     + f" FROM {_recordset(SubmissionChange)}"
-    " WHERE s.id = v.id AND s.settled_at IS NULL RETURNING s.id"
+    " WHERE s.signature = decode(v.signature, 'hex') AND s.settled_at IS NULL"
+    " RETURNING s.signature, s.id"
 )
 _CHANGE_BUNDLES = (
     "UPDATE priority_bundle b SET state = v.state, reason = v.reason, slot = v.slot,"
@@ -322,18 +323,30 @@ def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:
     ]
 
 
-def change_submissions(rows: Sequence[SubmissionChange]) -> set[int]:
-    """Those whose fate is not settled yet are changed; which ones they are."""
+def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, int]:
+    """Those whose fate is not settled yet are changed: their primary keys by signature."""
     if not rows:
-        return set()
+        return {}
     with connection.cursor() as cursor:
         # In one order, as every other writer of several rows does.
         cursor.execute(
-            "SELECT FROM priority_submission WHERE id = ANY(%s) ORDER BY id FOR UPDATE",
-            [[row.id for row in rows]],
+            "SELECT FROM priority_submission WHERE signature = ANY(%s) ORDER BY id FOR UPDATE",
+            [[bytes.fromhex(row.signature) for row in rows]],
         )
         cursor.execute(_CHANGE_SUBMISSIONS, [_json(rows)])
-        return {pk for (pk,) in cursor.fetchall()}
+        return {bytes(signature): pk for signature, pk in cursor.fetchall()}
+
+
+def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:
+    """The primary keys of those that have rows."""
+    if not signatures:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT signature, id FROM priority_submission WHERE signature = ANY(%s)",
+            [list(signatures)],
+        )
+        return {bytes(signature): pk for signature, pk in cursor.fetchall()}
 
 
 def change_bundles(rows: Sequence[BundleRow]) -> None:
@@ -343,14 +356,15 @@ def change_bundles(rows: Sequence[BundleRow]) -> None:
             cursor.execute(_CHANGE_BUNDLES, [_json(rows)])
 
 
-def settled_among(ids: Collection[int]) -> set[int]:
-    """Those whose fate is final, or whose rows are gone."""
+def are_settled(signatures: Collection[bytes]) -> dict[bytes, bool]:
+    """Whether their fates are final, of those that have rows."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id FROM priority_submission WHERE id = ANY(%s) AND settled_at IS NULL",
-            [list(ids)],
+            "SELECT signature, settled_at IS NOT NULL FROM priority_submission"
+            " WHERE signature = ANY(%s)",
+            [list(signatures)],
         )
-        return set(ids) - {pk for (pk,) in cursor.fetchall()}
+        return {bytes(signature): is_settled for signature, is_settled in cursor.fetchall()}
 
 
 def copy_attempts(rows: Iterable[AttemptRow]) -> None:
