@@ -166,12 +166,14 @@ def params_of(path: str, method: str) -> list[Any] | None:
 
 def request_of(path: str, method: str, values: dict[str, Any]) -> list[Any]:
     """An example's params to edit and send: with these values of this chain, else with the recorded
-    ones; placeholders for the reader's own values are kept.
+    ones; placeholders for the reader's own values are kept. A path below another one has that one's
+    examples where it has none of its own.
     """
     found = recorded()["values"]
     chains = {name: found[name] for name in _OF_A_CHAIN if name in found}
     passed_on = NODE_EXAMPLES.get(method, []) if path == "/" else []
-    made: list[Any] = filled(EXAMPLES.get((path, method), passed_on), {**chains, **values})
+    above = EXAMPLES.get((path.rpartition("/")[0], method), passed_on)
+    made: list[Any] = filled(EXAMPLES.get((path, method), above), {**chains, **values})
     return made
 
 

