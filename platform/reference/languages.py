@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,7 +63,7 @@ def _python(request: Request) -> str:
         value = f'os.environ["{request.secret}"]'
         headers["Authorization"] = f'"{request.scheme}" + {value}' if request.scheme else value
     if request.body is not None:
-        lines.append(f"body = {_literal(request.body, _PYTHON_WORDS, len('body = '))}")
+        lines.append(f"body = {_literal(request.body, PYTHON_WORDS, len('body = '))}")
         headers["Content-Type"] = '"application/json"'
         arguments.append("json.dumps(body).encode()")
     if headers:
@@ -94,7 +94,7 @@ def _typescript(request: Request) -> str:
     if headers:
         options.append(f"  headers: {{ {', '.join(headers)} }},")
     if request.body is not None:
-        body = _literal(request.body, _TYPESCRIPT_WORDS, len("  body: JSON.stringify(), "), "  ")
+        body = _literal(request.body, TYPESCRIPT_WORDS, len("  body: JSON.stringify(), "), "  ")
         options.append(f"  body: JSON.stringify({body}),")
     inner = ", {\n" + "\n".join(options) + "\n}" if options else ""
     lines = [f"const response = await fetch({json.dumps(request.url)}{inner});"]
@@ -146,7 +146,7 @@ def _go_text(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class Words:
     """How a language writes constants, and names and braces of an object on one line."""
 
     true: str
@@ -154,50 +154,72 @@ class _Words:
     null: str
     has_bare_names: bool
     space: str
+    indent: int
     last_comma: str = ","
 
 
-_PYTHON_WORDS = _Words("True", "False", "None", has_bare_names=False, space="")
-_JSON_WORDS = _Words("true", "false", "null", has_bare_names=False, space="", last_comma="")
-_TYPESCRIPT_WORDS = _Words("true", "false", "null", has_bare_names=True, space=" ")
+PYTHON_WORDS = Words("True", "False", "None", has_bare_names=False, space="", indent=4)
+_JSON_WORDS = Words(
+    "true", "false", "null", has_bare_names=False, space="", indent=2, last_comma=""
+)
+TYPESCRIPT_WORDS = Words("true", "false", "null", has_bare_names=True, space=" ", indent=2)
 
 
-def _literal(value: Any, words: _Words, used: int, indent: str = "") -> str:
-    """The value in the language, on one line if that fits beside the `used` columns."""
-    flat = _flat(value, words)
-    if len(flat) + used <= _WIDTH or not isinstance(value, list | dict) or not value:
-        return flat
-    deeper = indent + ("    " if words is _PYTHON_WORDS else "  ")
-    if isinstance(value, list):
-        opening, closing = "[]"
-        parts = [_literal(each, words, len(deeper) + 1, deeper) for each in value]
-    else:
-        opening, closing = "{}"
-        names = [_name(name, words) for name in value]
-        parts = [
-            f"{name}: {_literal(each, words, len(deeper) + len(name) + 3, deeper)}"
-            for name, each in zip(names, value.values(), strict=True)
-        ]
-    inner = ",\n".join(f"{deeper}{part}" for part in parts)
-    return f"{opening}\n{inner}{words.last_comma}\n{indent}{closing}"
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What stands between brackets, on one line or a part a line; each part with what is before it,
+    such as its name. `space` stands inside the brackets on one line.
+    """
+
+    opening: str
+    closing: str
+    parts: "Sequence[tuple[str, Node]]"
+    space: str = ""
 
 
-def _flat(value: Any, words: _Words) -> str:
+Node = Group | str
+
+
+def literal(value: Any, words: Words) -> Node:
+    """The value in the language."""
     if isinstance(value, bool):
         return words.true if value else words.false
     if value is None:
         return words.null
     if isinstance(value, list):
-        return f"[{', '.join(_flat(each, words) for each in value)}]"
+        return Group("[", "]", [("", literal(each, words)) for each in value])
     if isinstance(value, dict):
-        inner = ", ".join(
-            f"{_name(name, words)}: {_flat(each, words)}" for name, each in value.items()
-        )
-        return f"{{{words.space}{inner}{words.space}}}" if inner else "{}"
+        parts = [(f"{_name(name, words)}: ", literal(each, words)) for name, each in value.items()]
+        return Group("{", "}", parts, words.space)
     return json.dumps(value, ensure_ascii=False)
 
 
-def _name(name: str, words: _Words) -> str:
+def written(node: Node, words: Words, used: int, indent: str = "") -> str:
+    """On one line if that fits beside the `used` columns."""
+    flat = _flat(node)
+    if len(flat) + used <= _WIDTH or isinstance(node, str) or not node.parts:
+        return flat
+    deeper = indent + " " * words.indent
+    inner = ",\n".join(
+        f"{deeper}{before}{written(part, words, len(deeper) + len(before) + 1, deeper)}"
+        for before, part in node.parts
+    )
+    return f"{node.opening}\n{inner}{words.last_comma}\n{indent}{node.closing}"
+
+
+def _literal(value: Any, words: Words, used: int, indent: str = "") -> str:
+    return written(literal(value, words), words, used, indent)
+
+
+def _flat(node: Node) -> str:
+    if isinstance(node, str):
+        return node
+    inner = ", ".join(before + _flat(part) for before, part in node.parts)
+    space = node.space if inner else ""
+    return f"{node.opening}{space}{inner}{space}{node.closing}"
+
+
+def _name(name: str, words: Words) -> str:
     return name if words.has_bare_names and name.isidentifier() else json.dumps(name)
 
 

@@ -105,6 +105,7 @@ def operation_page(request: HttpRequest, slug: str, anchor: str) -> HttpResponse
         text = pages.request_text(operation.path, operation.name, values)
         found["request_text"] = text
         found["answer"] = pages.answer_text(operation.path, operation.name)
+    found["has_clients"] = operation_samples.has_clients(operation)
     found["has_words"] = any("{" + name + "}" in code[0].text for name in samples.READERS_OWN)
     return page(request, "operation", found)
 

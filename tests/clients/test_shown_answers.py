@@ -24,9 +24,10 @@ from solders.transaction import VersionedTransaction
 from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED, filled
 from tests.clients.chain_endpoints import Question, of_service, until
 from tests.clients.mixed_history import VERSION_0, History
-from tests.clients.service import Service
+from tests.clients.service import ROOT, Service
 from tests.patience import PATIENCE_SECONDS
 from tests.reference.conforming import Conforming
+from tests.reference.method_samples import method_samples
 
 # What the examples write: they come first, and the others ask about it.
 SENDING = [
@@ -220,6 +221,20 @@ def test_every_example_is_answered_as_documented(
         }
         text = json.dumps({"values": values, "answers": kept}, indent=1, ensure_ascii=False)
         RECORDED.write_text(text + "\n", encoding="utf-8")
+
+
+def test_every_python_sample_of_a_method_runs(
+    history: History,
+    answers: dict[tuple[str, str], Any],
+    values: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KEY", history.service.key)
+    monkeypatch.syspath_prepend(str(ROOT / "clients/python/src"))
+    for text in method_samples("python", history.service.base_url, values):
+        exec(compile(text, text, "exec"), {})
+        assert capsys.readouterr().out.strip(), text
 
 
 def test_what_is_recorded_is_what_is_documented(reference: Reference) -> None:

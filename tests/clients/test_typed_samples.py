@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.reference.method_samples import method_samples
+
 from .service import ROOT
 
 # Fragments of this repository's own files.
@@ -23,6 +25,10 @@ def test_samples_pass_mypy_strict(tmp_path: Path) -> None:
             file.write_text(sample, encoding="utf-8")
             written.append(file)
     assert len(written) >= 12
+    for number, sample in enumerate(method_samples("python")):
+        file = tmp_path / f"method_{number}.py"
+        file.write_text(sample, encoding="utf-8")
+        written.append(file)
     done = subprocess.run(
         [
             sys.executable,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.reference.method_samples import method_samples
+
 from .service import ROOT
 
 SOURCE = ROOT / "clients" / "typescript"
@@ -48,7 +50,7 @@ def compiled(cache: pytest.Cache) -> Path:
 
 
 def compiled_samples(folder: Path) -> Samples:
-    """The TypeScript of the pages, which passes `tsc --strict`."""
+    """The TypeScript of the guides; it passes `tsc --strict`, as that of the methods does."""
     written, strict = folder / "samples", folder / "built-samples"
     for each in (written, strict):
         shutil.rmtree(each, ignore_errors=True)
@@ -64,6 +66,8 @@ def compiled_samples(folder: Path) -> Samples:
             stem = f"{re.sub('[^a-z]+', '-', name.removesuffix('.md').lower())}-{number}"
             (written / f"{stem}.ts").write_text(code, encoding="utf-8")
             found[name, number] = strict / f"{stem}.js"
+    for number, code in enumerate(method_samples("ts")):
+        (written / f"method-{number}.ts").write_text(code, encoding="utf-8")
     made(folder, "npx", "tsc", "--project", "samples")
     return found
 
