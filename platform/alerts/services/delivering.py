@@ -18,10 +18,11 @@ from alerts.posting import Answer, Poster
 from alerts.services import attempts, webhooks
 from alerts.services.attempts import Outcome
 
-# A turn is renewed before each batch, whose last request takes ten seconds and a DNS lookup. The
-# turn of a killed worker expires, and deliveries without a recorded attempt are posted again: until
-# then nothing is posted to the webhook.
-TURN = timedelta(seconds=30)
+# A turn is renewed before each batch, whose requests end within _BATCH_SECONDS and the ten seconds
+# of the last one: a DNS lookup that takes longer leaves no time for a request. The turn of a killed
+# worker expires, and deliveries without a recorded attempt are posted again. Until then nothing is
+# posted to the webhook.
+TURN = timedelta(seconds=20)
 # Deliveries that are posted over one connection and recorded together, and for how long at most.
 _BATCH = 50
 _BATCH_SECONDS = 2.0
