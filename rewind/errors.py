@@ -85,6 +85,20 @@ class TooManyAccounts(InvalidParams):
         super().__init__(f"Too many inputs provided; max {maximum}", found=found, maximum=maximum)
 
 
+class TooManyPrograms(InvalidParams):
+    """With `idl`, the accounts belong to too many programs."""
+
+    reason = "too_many_programs"
+
+    def __init__(self, found: int, maximum: int) -> None:
+        super().__init__(
+            f"Invalid params: with `idl`, the accounts may belong to {maximum} programs, and not to"
+            f" {found}",
+            found=found,
+            maximum=maximum,
+        )
+
+
 class AccountsTooLarge(InvalidParams):
     """The accounts have more data than one response may have."""
 

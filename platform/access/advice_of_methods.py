@@ -76,6 +76,7 @@ ADVICE = {
     "subscription_unknown": "Use the number that the subscription returned, once.",
     "tip_addresses_unread": "Send the same transaction again in a moment: it was not queued.",
     "too_many_accounts": "Split the list over several calls.",
+    "too_many_programs": "Split the list over several calls, or leave `idl` out.",
     "too_many_addresses": "Name no more accounts than the transaction has.",
     "too_many_bundles": "Split the list over several calls.",
     "too_many_fates": "Split the list over several calls, or use the stream.",

@@ -76,7 +76,8 @@ _FATE = {
     **_RULE,
     **_KEY,
     "signature": "the transaction's signature, base58",
-    "bundleId": "the bundle that it was submitted in; null if it was submitted alone",
+    "bundleId": "the bundle that it was submitted in; null if it was submitted alone, or by another"
+    " customer first",
     "slot": "the slot of its block; null if it is in none",
     "transactionIndex": "its index in the block; null if unknown",
     "err": "the error, as in `getTransaction`; null if there is none",

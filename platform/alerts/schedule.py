@@ -4,9 +4,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Delays after the first failure, the second, …; after the last one a delivery is given up.
+# Delays after the first failure, the second, …; after the last one a delivery is given up. The
+# first ones are short: later events of the subject wait behind the delivery.
 DELAYS = tuple(
-    timedelta(seconds=seconds) for seconds in (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400)
+    timedelta(seconds=seconds)
+    for seconds in (0, 5, 20, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400)
 )
 JITTER = 0.1
 # A receiver may ask for a longer delay (Retry-After), up to this.

@@ -3,7 +3,8 @@
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
@@ -24,6 +25,9 @@ class Receiver:
     def __init__(self, protocol: str = "HTTP/1.0") -> None:
         self.status, self.headers, self.text = 204, {}, b""  # type: ignore[var-annotated]
         self.connections, self._good = 0, sys.maxsize
+        # By their numbers, from 1 on: requests that are answered 500, and seconds until the answer.
+        self.fails: Collection[int] = ()
+        self.pauses: dict[int, float] = {}
         self.got: list[tuple[str, dict[str, str], bytes]] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -45,8 +49,10 @@ class Receiver:
                 receiver.may_answer.wait(20)
                 if len(receiver.got) > receiver._good:
                     receiver.status, receiver._good = 500, sys.maxsize
+                fails = len(receiver.got) in receiver.fails
+                time.sleep(receiver.pauses.get(len(receiver.got), 0.0))
                 with suppress(OSError):
-                    self.send_response(receiver.status)
+                    self.send_response(500 if fails else receiver.status)
                     for name, value in receiver.headers.items():
                         self.send_header(name, value)
                     self.send_header("Content-Length", str(len(receiver.text)))

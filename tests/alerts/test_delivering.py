@@ -166,14 +166,14 @@ def test_failures_are_tried_again_at_growing_intervals_and_then_given_up(
 @pytest.mark.parametrize(
     ("asked", "seconds"),
     [
-        ("", 5),
-        ("1", 5),
+        ("", 0),
+        ("1", 1),
         ("90", 90),
         ("99999999999999999999", 6 * 3_600),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 5),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
         ("Fri, 31 Dec 2199 23:59:59 GMT", 6 * 3_600),
-        ("soon", 5),
-        ("-90", 5),
+        ("soon", 0),
+        ("-90", 0),
     ],
 )
 def test_retry_after_is_respected_within_bounds(clock: Any, asked: str, seconds: int) -> None:

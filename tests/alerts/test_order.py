@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from alerts.models import Attempt, Delivery, Webhook
+from alerts.schedule import DELAYS
 from alerts.services import delivering, routing
 from alerts.services.events import publish
 from alerts.store import count_waiting
@@ -43,17 +44,45 @@ def test_a_failed_event_holds_up_later_ones_of_its_subject_alone(
     hook: Any, receiver: Any, tell: Any, work: Any, clock: Any
 ) -> None:
     tell("a", 1)
-    receiver.status = 500
+    receiver.fails = {1, 2}
     work()
-    receiver.status = 200
+    work()
     tell("a", 2)
     tell("b", 1)
     clock.move(seconds=1)
     work()
-    assert _abouts(receiver) == ["a 1", "b 1"], "a 2 comes after a 1"
+    assert _abouts(receiver) == ["a 1", "a 1", "b 1"], "a 2 comes after a 1"
     clock.move(seconds=10)
     work()
-    assert _abouts(receiver) == ["a 1", "b 1", "a 1", "a 2"]
+    assert _abouts(receiver)[3:] == ["a 1", "a 2"]
+
+
+def test_a_receiver_that_fails_now_and_then_gets_everything_in_order_in_one_turn(
+    hook: Any, receiver: Any, tell: Any, work: Any
+) -> None:
+    for number in range(60):
+        tell("a", number)
+    receiver.fails = range(3, 1_000, 9)
+    work()
+    posted = list(dict.fromkeys(_abouts(receiver)))
+    assert posted == [f"a {number}" for number in range(60)]
+    assert Delivery.objects.filter(state="delivered").count() == 60
+    assert Attempt.objects.filter(status=500).count() == len(receiver.got) - 60 > 5
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.last_problem, hook.busy_until) == (None, "", None)
+
+
+def test_a_receiver_that_is_slow_to_fail_ends_the_turn(
+    hook: Any, receiver: Any, tell: Any, work: Any
+) -> None:
+    """Else a few of them would occupy the threads of those that work."""
+    for number in range(3):
+        tell("a", number)
+    receiver.fails, receiver.pauses = {2}, {2: 1.1}
+    work()
+    assert _abouts(receiver) == ["a 0", "a 1"]
+    work()
+    assert _abouts(receiver)[2:] == ["a 1", "a 2"]
 
 
 def test_only_workers_make_deliveries_late(
@@ -85,7 +114,7 @@ def test_an_event_that_is_given_up_holds_up_none(
     tell("a", 1)
     receiver.status = 500
     work()
-    Delivery.objects.update(tries=8, due_at=clock.now)
+    Delivery.objects.update(tries=len(DELAYS), due_at=clock.now)
     work()
     assert Delivery.objects.get().state == "failed"
     receiver.status = 200
@@ -101,6 +130,7 @@ def test_mails_keep_the_order_too(
     ada.save()
     tell("a", 1)
     mail_server.refusal = "450 later"
+    work()
     work()
     mail_server.refusal = ""
     tell("a", 2)
@@ -144,7 +174,7 @@ def test_of_a_batch_what_came_before_a_failure_is_recorded(
     receiver.fail_after(3)
     work()
     states = Delivery.objects.order_by("pk").values_list("state", "tries")
-    assert list(states) == [("delivered", 1)] * 3 + [("waiting", 1), ("waiting", 0)]
+    assert list(states) == [("delivered", 1)] * 3 + [("waiting", 2), ("waiting", 0)]
     hook.refresh_from_db()
     assert hook.failing_since is not None and hook.delivered_at is not None
     clock.move(seconds=1)

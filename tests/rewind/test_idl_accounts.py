@@ -1,12 +1,18 @@
-"""Account data by an IDL of its owner: `context.idl` of getAccountInfo, and the account's pages."""
+"""Account data by an IDL of its owner: `context.idl` of getAccountInfo and getMultipleAccounts, and
+the account's pages.
+"""
 
+import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from solders.pubkey import Pubkey
 
 from chain.idl.on_chain import idl_accounts
+from rewind.explained.services.idls import MOST_PROGRAMS
 from tests.chain.test_idl import anchor_account
 from tests.conftest import Rpc
 from tests.rewind.little_chain import LittleChain
@@ -124,3 +130,63 @@ def test_the_page_reads_what_this_service_knows(chain: LittleChain, admin_client
     wallet = admin_client.get(HISTORY, {"address": str(payer)}).content.decode()
     state = wallet.partition("State in slot")[2].partition("</section>")[0]
     assert "0 bytes<" in state and "System program" in state and "IDL" not in state
+
+
+def together(rpc: Rpc, slot: int, *keys: Pubkey, **config: Any) -> dict[str, Any]:
+    return rpc("/rewind", "getMultipleAccounts", [*map(str, keys)], {"slot": slot, **config})
+
+
+def test_several_accounts_are_read_by_one_lookup_of_idls(
+    chain: LittleChain, rpc: Rpc, admin_client: Client
+) -> None:
+    shops = [Pubkey(bytes([30 + number]) * 32) for number in range(9)]
+    for number, key in enumerate(shops):
+        put(chain, 1, key, FAILS, shop(number))
+    put(chain, 1, KEEPER, FAILS, b"another type")
+    stored(chain.records)
+    uploaded(admin_client, shop_idl())
+    asked = [*shops, KEEPER, WORKS, Pubkey(bytes([22]) * 32), shops[0]]
+    with CaptureQueriesContext(connection) as of_one:
+        alone = [together(rpc, 1, key, idl=True) for key in shops[:1]]
+    with CaptureQueriesContext(connection) as of_all:
+        found = together(rpc, 1, *asked, idl=True)["result"]["context"]["idl"]
+    assert found[9:] == [None, None, None, found[0]]
+    assert found[:9] == [context(rpc, 1, key, idl=True)["idl"] for key in shops]
+    assert [each["info"]["stock"] for each in found[:9]] == [*map(str, range(9))]
+    assert found[:1] == alone[0]["result"]["context"]["idl"]
+    assert len(of_all) <= len(of_one) + 2
+    for config in ({}, {"idl": False}):
+        assert "idl" not in together(rpc, 1, *asked, **config)["result"]["context"]
+
+
+def length(value: Any) -> int:
+    return len(json.dumps(value, separators=(",", ":")))
+
+
+def test_what_idls_read_counts_as_part_of_the_response(
+    chain: LittleChain, rpc: Rpc, admin_client: Client, settings: Any
+) -> None:
+    for key in (SHOP, KEEPER):
+        put(chain, 1, key, FAILS, shop(5))
+    stored(chain.records)
+    uploaded(admin_client, shop_idl())
+    whole = together(rpc, 1, SHOP, KEEPER, idl=True)["result"]
+    (value, _), (said, _) = whole["value"], whole["context"]["idl"]
+    around = 512 + 2 * 32
+    # Room for both accounts, and for what the IDL reads in one.
+    settings.ARCHIVE_ANSWER_BYTES = around + 2 * length(value) + length(said) + 10
+    part = together(rpc, 1, SHOP, KEEPER, idl=True)["result"]
+    assert (part["value"], part["context"]["idl"]) == ([value, None], [said, None])
+    assert part["truncatedByBytes"]
+    assert not together(rpc, 1, SHOP, KEEPER)["result"]["truncatedByBytes"]
+
+
+def test_accounts_of_too_many_programs_are_refused_with_idl(chain: LittleChain, rpc: Rpc) -> None:
+    keys = [Pubkey(bytes([100 + number]) * 32) for number in range(MOST_PROGRAMS + 1)]
+    for key in keys:
+        put(chain, 1, key, key, b"data")
+    stored(chain.records)
+    error = together(rpc, 1, *keys, idl=True)["error"]
+    assert error["data"] == {"reason": "too_many_programs", "found": 33, "maximum": 32}
+    assert together(rpc, 1, *keys[1:], idl=True)["result"]["context"]["idl"] == [None] * 32
+    assert len(together(rpc, 1, *keys)["result"]["value"]) == 33

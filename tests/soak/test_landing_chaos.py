@@ -20,6 +20,7 @@ from solders.pubkey import Pubkey
 
 from tests.clients.service import Service, running_service
 from tests.localnet_process import Localnet
+from tests.soak import test_chaos
 from tests.soak.submitting import Answered, Sender
 from tests.soak.test_chaos import kill, localnet_of, rows
 
@@ -30,15 +31,7 @@ PER_SECOND = float(os.environ.get("SOAK_RATE", "500"))
 SENDERS = 4
 SETTLE_SECONDS = 240.0
 SOL = 1_000_000_000
-VICTIMS = {
-    "web": ("manage.py serve",),
-    "lander": ("manage.py", "land"),
-    "worker": ("celery", "--concurrency"),
-    "ingest": ("celery", "--queues"),
-    "follower": ("manage.py", "follow"),
-    "valkey": ("valkey-server",),
-    "postgres": ("postgres",),
-}
+VICTIMS = {"lander": "manage.py land ", **test_chaos.VICTIMS}
 T = TypeVar("T")
 
 
@@ -113,16 +106,16 @@ class TipAddresses:
 
 
 def storm(service: Service, addresses: TipAddresses, chance: random.Random) -> Counter[str]:
-    """Kills, in turn and at random, until the time is over."""
+    """Kills in turn, the lander twice as often, until the time is over."""
     kills: Counter[str] = Counter()
     end = time.monotonic() + SECONDS
-    for victim in itertools.cycle(VICTIMS):
+    for victim in itertools.cycle([*VICTIMS, "lander"]):
         time.sleep(chance.uniform(2.0, 6.0))
         if time.monotonic() >= end:
+            assert kills.keys() == VICTIMS.keys(), kills
             return kills
-        name = victim if chance.random() < 0.7 else "lander"
-        if kill(service.run_dir, VICTIMS[name], chance):
-            kills[name] += 1
+        if kill(service.run_dir, VICTIMS[victim], chance):
+            kills[victim] += 1
         with contextlib.suppress(OSError, ValueError):
             addresses.fetch()
     return kills

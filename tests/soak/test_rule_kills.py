@@ -41,7 +41,7 @@ SECONDS = float(os.environ.get("SOAK_SECONDS", "120"))
 PER_SECOND = float(os.environ.get("SOAK_RATE", "40"))
 # Of a hundred requests the receiver refuses so many, and leaves so many without an answer.
 REFUSED, SILENT = 4, 2
-POSTED_SECONDS = 400.0
+POSTED_SECONDS = 240.0
 
 
 @dataclass

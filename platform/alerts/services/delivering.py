@@ -18,12 +18,16 @@ from alerts.posting import Answer, Poster
 from alerts.services import attempts, webhooks
 from alerts.services.attempts import Outcome
 
-# A turn is renewed before each batch, whose last request takes ten seconds and a DNS lookup. The
-# turn of a killed worker expires, and deliveries without a recorded attempt are posted again.
-TURN = timedelta(seconds=60)
+# A turn is renewed before each batch, whose requests end within _BATCH_SECONDS and the ten seconds
+# of the last one: a DNS lookup that takes longer leaves no time for a request. The turn of a killed
+# worker expires, and deliveries without a recorded attempt are posted again. Until then nothing is
+# posted to the webhook.
+TURN = timedelta(seconds=20)
 # Deliveries that are posted over one connection and recorded together, and for how long at most.
 _BATCH = 50
 _BATCH_SECONDS = 2.0
+# A receiver that takes longer to fail is left alone for the rest of the turn.
+_SLOW_MILLISECONDS = 1_000
 # A turn ends after this, so that a webhook with many deliveries does not occupy a thread for long.
 _LONGEST_SECONDS = 20.0
 
@@ -46,8 +50,9 @@ def claim(*, now: datetime, most: int, failing: bool) -> list[Turn]:
 
 
 def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
-    """Posts due deliveries to the turn's webhook, oldest event first, until none is left, one fails
-    or the turn is over. Returns how many were delivered.
+    """Posts due deliveries to the turn's webhook, oldest event first, until none is left, the
+    receiver is slow to fail or fails twice in a row, or the turn is over. Returns how many were
+    delivered.
     """
     began = time.monotonic()
     delivered = 0
@@ -65,7 +70,8 @@ def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
         delivered += len(good)
         if failure is not None:
             attempts.record(failure.delivery, failure.answer, now=failure.at)
-            break
+            if not good or failure.answer.milliseconds > _SLOW_MILLISECONDS:
+                break
     store.end_turn(turn.webhook_id, turn.until)
     return delivered
 

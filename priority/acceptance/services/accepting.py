@@ -33,6 +33,7 @@ from priority.acceptance.services.nonces import require_usable
 from priority.acceptance.services.tips import Candidates, TipRules, candidates, first_good
 from priority.acceptance.services.working import at_work
 from priority.acceptance.store.accepting import Offered, PackedTip, Verdict, is_known, offer
+from priority.fates.services.settling import publish_late
 from priority.fates.store import cosubmitters
 from priority.models import Submission
 from priority.queue.store import Limits
@@ -219,15 +220,17 @@ def _require_usable_nonces(signed: Sequence[Signed], bundle_id: str, at: Sequenc
 
 
 def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:
-    """Another key's submission is pending and is sent once: this key may read its fate too. Rare
-    enough for a database write.
+    """Another submission is pending and is sent once: this key may read its fate and gets its
+    events, too. Rare enough for a database write.
     """
     if origin.key_id is None:
         return
-    names = _names(bundle_id, [each.wire.signatures[0] for each in signed])
+    signatures = [each.wire.signatures[0] for each in signed]
     accepted_at = datetime.fromtimestamp(origin.received_at, UTC)
     try:
+        names = _names(bundle_id, signatures)
         cosubmitters.note(names, key_id=origin.key_id, accepted_at=accepted_at)
+        publish_late(dict.fromkeys(signatures, origin.key_id), now=accepted_at)
     except AWAY:
         raise QueueUnavailable from None
 

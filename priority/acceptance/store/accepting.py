@@ -17,8 +17,7 @@ local known, looked_up, hashes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(
 local before = redis.call('GET', KEYS[4])
 local time = now_ms()
 if before then
-  local theirs = string.match(before, '|(.*)$')
-  local other = theirs ~= '' and theirs ~= string.match(ARGV[7], '|(.*)$')
+  local other = string.match(before, '|.*$') ~= string.match(ARGV[7], '|.*$')
   return {1, age(time, (summary())), other and 1 or 0}
 end
 local now, tip = tonumber(ARGV[4]), nil
@@ -66,7 +65,7 @@ class Verdict(IntEnum):
     """The script's result. The queue's age is that of its oldest unsent entry, in milliseconds."""
 
     QUEUED = 0  # numbers: the queue's age
-    KNOWN = 1  # it is pending already: nothing was written; the queue's age; 1 if by another key
+    KNOWN = 1  # it is pending already: nothing was written; the queue's age; 1 if not by this key
     NO_TIP = 2  # numbers: the expiries of the addresses that were looked up, -1 where unknown
     DEAD_BLOCKHASH = 3  # numbers: which of them, its last valid height, the newest height
     FULL = 4  # numbers: the queue's age, how many entries wait

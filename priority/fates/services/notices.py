@@ -1,6 +1,6 @@
 """Events about submissions: final fates, and those that are not sent or watched any more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from solders.signature import Signature
 
@@ -10,6 +10,7 @@ from alerts.services import submission_rules
 from alerts.services.events import publish
 from alerts.services.key_events import key_data
 from priority.fates.services.announcing import FateChange
+from priority.fates.store import cosubmitters
 from priority.fates.store.settling import WATCH_ENDED
 
 
@@ -28,24 +29,38 @@ def publish_stopped(changes: Iterable[FateChange]) -> None:
             _publish(key, each)
 
 
-def publish_settled(changes: Iterable[FateChange]) -> None:
-    """Publishes final fates as rules say. Call it in the transaction that stores the changes."""
-    settled = [each for each in changes if each.settled and each.key_id is not None]
-    if settled:
-        submission_rules.publish_fates([_fate(each) for each in settled], now=settled[0].at)
+def publish_settled(
+    changes: Iterable[FateChange], *, to: Mapping[bytes, int] | None = None
+) -> None:
+    """Publishes final fates as the rules of every customer that submitted them say, or only `to`
+    these keys, by signature, that another one was before. Call it in the transaction that stores
+    the changes.
+    """
+    settled = [each for each in changes if each.settled]
+    if not settled:
+        return
+    also = cosubmitters.keys_of([each.signature for each in settled])
+    fates = [
+        _fate(each, key_id)
+        for each in settled
+        # The key of the row first: one event is enough for a customer with two of the keys.
+        for key_id in (each.key_id, *also.get(each.signature, ()))
+        if key_id is not None and (to is None or to.get(each.signature) == key_id != each.key_id)
+    ]
+    submission_rules.publish_fates(fates, now=settled[0].at)
 
 
-def _fate(change: FateChange) -> submission_rules.Fate:
-    assert change.key_id is not None
+def _fate(change: FateChange, key_id: int) -> submission_rules.Fate:
     return submission_rules.Fate(
-        key_id=change.key_id,
+        key_id=key_id,
         signature=str(Signature(change.signature)),
         state=change.state,
         slot=change.slot,
         transaction_index=change.transaction_index,
         err=change.err,
         reason=change.reason,
-        bundle_id=change.bundle_id,
+        # How another customer had it sent is not for this one.
+        bundle_id=change.bundle_id if key_id == change.key_id else "",
     )
 
 

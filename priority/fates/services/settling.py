@@ -36,6 +36,16 @@ def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow
 
 
 @transaction.atomic
+def publish_late(submitters: Mapping[bytes, int], *, now: datetime) -> None:
+    """Publishes to keys, by signature, the final fates of what other keys had submitted before:
+    settling knew nothing of them yet. Call it after they are noted as submitters, and committed
+    unless the rows are locked.
+    """
+    rows = store.settled_among(list(submitters))
+    publish_settled([_change(row, now) for row in rows], to=submitters)
+
+
+@transaction.atomic
 def end_watches(*, accepted_before: datetime, most: int, now: datetime) -> int:
     """Ends the watch of nonces for submissions of before then, of some; how many. Their fates stay
     open, and say so.

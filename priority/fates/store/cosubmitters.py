@@ -1,5 +1,6 @@
 """Other submitters of a transaction or bundle, besides the customer of its row."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
@@ -35,10 +36,19 @@ def since(names: Collection[bytes], key_id: int) -> dict[bytes, datetime]:
     }
 
 
+def keys_of(signatures: Collection[bytes]) -> dict[bytes, list[int]]:
+    """The keys that submitted each besides the key of its row, the first one first."""
+    found: dict[bytes, list[int]] = defaultdict(list)
+    rows = CoSubmitter.objects.filter(name__in=signatures).order_by("pk")
+    for name, key_id in rows.values_list("name", "key_id"):
+        found[bytes(name)].append(key_id)
+    return found
+
+
 def submissions(signatures: Collection[bytes]) -> list[Submission]:
-    """Whosever they are, but for sweeps."""
+    """Whosever they are."""
     rows = Submission.objects.filter(signature__in=signatures)
-    return list(rows.exclude(kind=Submission.Kind.SWEEP).select_related("bundle"))
+    return list(rows.select_related("bundle"))
 
 
 def bundle(bundle_id: str) -> Bundle | None:

@@ -267,6 +267,20 @@ def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
     return _settled(_SETTLE_LOST, [list(reasons), list(reasons.values()), now])
 
 
+def settled_among(signatures: Sequence[bytes]) -> list[SettledRow]:
+    """Those of them whose fate is final. If one is just being settled, waits until it is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM priority_submission WHERE signature = ANY(%s) ORDER BY id FOR SHARE",
+            [list(signatures)],
+        )
+    return _settled(
+        f"SELECT {_RETURNED} FROM priority_submission s"
+        " WHERE s.signature = ANY(%s) AND s.settled_at IS NOT NULL ORDER BY s.id",
+        [list(signatures)],
+    )
+
+
 def unsettled_bundles() -> QuerySet[Bundle]:
     """Those of whose transactions none is left to settle."""
     left = Submission.objects.filter(bundle=OuterRef("pk"), settled_at__isnull=True)

@@ -16,6 +16,7 @@ from django.db.transaction import atomic
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import publish_stopped
+from priority.fates.services.settling import publish_late
 from priority.lander.chain_view import Sighting
 from priority.lander.services.active_submissions import (
     ON_CHAIN,
@@ -284,6 +285,15 @@ def _of_open(
     return [each for signature, each in batch.announced.items() if signature not in left_out]
 
 
+def _publish_late(batch: _Batch, others: Iterable[StoredSubmission]) -> None:
+    """To those who submit what was settled before. The insert has locked its row."""
+    settled = {each.signature for each in others if each.settled_at is not None}
+    keys = {bytes.fromhex(row.signature): row.key_id for row, _ in batch.new}
+    late = {name: key_id for name, key_id in keys.items() if name in settled and key_id is not None}
+    if late:
+        publish_late(late, now=datetime.now(UTC))
+
+
 def _store(batch: _Batch) -> _Written:
     """Runs in the database thread."""
     try:
@@ -293,6 +303,7 @@ def _store(batch: _Batch) -> _Written:
             for row, bundle_id in batch.new:
                 row.bundle_id = bundles.get(bundle_id)
             ids, others = store.insert_submissions([row for row, _ in batch.new])
+            _publish_late(batch, others)
             changed = store.change_submissions(batch.changes)
             unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
             settled = store.keys_of(unchanged)

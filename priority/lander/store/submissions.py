@@ -185,7 +185,7 @@ def _note_cosubmitters(table: str, name: str, match: str, recordset: str) -> str
         f" SELECT {name}, k.id, CASE k.id WHEN v.key_id THEN v.accepted_at ELSE t.accepted_at END"
         f" FROM {recordset} JOIN {table} t ON {match}"
         " JOIN access_apikey k ON k.id IN (v.key_id, t.key_id)"
-        " WHERE v.key_id <> t.key_id ON CONFLICT DO NOTHING"
+        " WHERE v.key_id IS DISTINCT FROM t.key_id ON CONFLICT DO NOTHING"
     )
 
 

@@ -32,10 +32,11 @@ from rewind.errors import (
     SliceOfParsed,
     SlotInArchiveGap,
     TooManyAccounts,
+    TooManyPrograms,
     WritesIncomplete,
 )
 from rewind.explained.results import IdlData
-from rewind.explained.services.accounts import idl_data
+from rewind.explained.services.accounts import idl_reader
 from rewind.method_table import methods
 from rewind.proof.results import Standing
 from rewind.proof.services import slot_proofs
@@ -62,19 +63,12 @@ class AccountConfig(PositionConfig, frozen=True, kw_only=True):
     encoding: `base64` by default; `jsonParsed` reads what known programs keep
     data_slice: a part of the data alone
     proof: whether `context.proof` says if the cluster voted for what the archive has
+    idl: whether `context.idl` says what an IDL of the account's owner reads in its data
     """
 
     encoding: EncodingName | None = None
     data_slice: DataSlice | None = None
     proof: bool | None = None
-
-
-class OneAccountConfig(AccountConfig, frozen=True, kw_only=True):
-    """Where in the past, and how the account is written.
-
-    idl: whether `context.idl` says what an IDL of the account's owner reads in its data
-    """
-
     idl: bool | None = None
 
 
@@ -118,7 +112,7 @@ _READS = (
 
 
 @methods.add("getAccountInfo", errors=_READS)
-def get_account_info(call: Call, pubkey: Pubkey, config: OneAccountConfig) -> AccountInfo:
+def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
     """An account as it was at any position in the past.
 
     pubkey: the account
@@ -142,7 +136,11 @@ def get_account_info(call: Call, pubkey: Pubkey, config: OneAccountConfig) -> Ac
     return AccountInfo(context=context, value=seen.value)
 
 
-@methods.add("getMultipleAccounts", errors=(*_READS, NoAccounts, TooManyAccounts), expensive=True)
+@methods.add(
+    "getMultipleAccounts",
+    errors=(*_READS, NoAccounts, TooManyAccounts, TooManyPrograms),
+    expensive=True,
+)
 def get_multiple_accounts(
     call: Call, pubkeys: list[Pubkey], config: AccountConfig
 ) -> MultipleAccounts:
@@ -156,6 +154,7 @@ def get_multiple_accounts(
         asked(config.slot, config.transaction_index, config.anchor),
         shape(config.encoding, config.data_slice),
         tolerate_gaps=config.tolerate_gaps is True,
+        with_idl=config.idl is True,
         most_accounts=settings.ARCHIVE_MAX_ACCOUNTS,
         most_bytes=settings.ARCHIVE_ANSWER_BYTES,
     )
@@ -167,6 +166,7 @@ def get_multiple_accounts(
             gap=UNSET if seen.gap is None else seen.gap,
             completeness=seen.completeness,
             proof=standing_at(seen.slot, config.proof),
+            idl=UNSET if seen.idl is None else seen.idl,
         ),
         value=seen.values,
         truncated_by_bytes=seen.truncated,
@@ -204,7 +204,10 @@ def get_account_diff(call: Call, pubkey: Pubkey, config: DiffConfig) -> AccountD
 
 
 def _idl_data(seen: Seen) -> IdlData | None:
-    return None if seen.state is None else idl_data(account_of(seen.state), seen.slot)
+    if seen.state is None:
+        return None
+    account = account_of(seen.state)
+    return idl_reader([account.owner], seen.slot)(account)
 
 
 def shape(encoding: str | None, part: DataSlice | None) -> Shape:

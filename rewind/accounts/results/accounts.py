@@ -57,6 +57,8 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
         left out where it was not asked for
+    idl: for each value what an IDL of the account's owner says of its data; null if none reads it;
+        left out where it was not asked for
     """
 
     api_version: str
@@ -65,6 +67,7 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     gap: GapEntry | UnsetType = UNSET
     completeness: Completeness
     proof: Standing | UnsetType = UNSET
+    idl: Annotated[list[Encoded | None], As(list[IdlData | None])] | UnsetType = UNSET
 
 
 class DiffReason(Result, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.accounts.store.states import State, newest_state, newest_states
 from rewind.accounts.store.walking import written_later_in_slot
 from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
+from rewind.explained.services.accounts import idl_reader
 from rewind.positions import END_OF_SLOT, Asked, Position
 
 _TOKEN_PROGRAMS = {
@@ -74,11 +75,12 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class SeenTogether:
     """Accounts at a slot in the order of the request, encoded already; `truncated` when the answer
-    was full and the rest are None for that.
+    was full and the rest are None for that. `idl` is what IDLs say of each, if that was asked for.
     """
 
     slot: Slot
     values: list[Encoded | None]
+    idl: list[Encoded | None] | None
     reasons: list[str | None]
     truncated: bool
     gap: GapEntry | None
@@ -105,11 +107,13 @@ def multiple_accounts(
     shape: Shape,
     *,
     tolerate_gaps: bool,
+    with_idl: bool,
     most_accounts: int,
     most_bytes: int,
 ) -> SeenTogether:
     """All at one position. Entries are resolved while the answer has no more than `most_bytes`, the
-    first one whatever its size. Raises TooManyAccounts, NoAccounts, and what account_info does.
+    first one whatever its size. Raises TooManyAccounts, NoAccounts, TooManyPrograms, and what
+    account_info does.
     """
     if len(pubkeys) > most_accounts:
         raise TooManyAccounts(len(pubkeys), most_accounts)
@@ -117,19 +121,28 @@ def multiple_accounts(
         raise NoAccounts(most_accounts)
     loaded = load_accounts(pubkeys, asked, tolerate_gaps=tolerate_gaps)
     load = _loader(loaded, shape)
+    read = None
+    if with_idl:
+        owners = {state.owner for state in map(loaded.state, pubkeys) if state is not None}
+        read = idl_reader([*map(Pubkey, owners)], loaded.resolved.slot)
     left = most_bytes - _AROUND - _AROUND_EACH * len(pubkeys)
     values: list[Encoded | None] = []
+    idl: list[Encoded | None] = []
     reasons: list[str | None] = []
     is_first = True
     for pubkey in pubkeys:
         state = loaded.state(pubkey)
+        said = b""
         if state is not None:
-            text = encode(snapshot(pubkey, account_of(state), state.slot, shape, load))
-            left -= len(text)
+            account = account_of(state)
+            text = encode(snapshot(pubkey, account, state.slot, shape, load))
+            said = b"" if read is None else encode(read(account))
+            left -= len(text) + len(said)
             if left < 0 and not is_first:
                 break
             is_first = False
         values.append(None if state is None else Encoded(text))
+        idl.append(Encoded(said) if said else None)
         reasons.append(loaded.reasons.get(bytes(pubkey)))
     missing = len(pubkeys) - len(values)
     left_out = {bytes(pubkey) for pubkey in pubkeys[len(values) :]}
@@ -137,6 +150,7 @@ def multiple_accounts(
     return SeenTogether(
         slot=loaded.resolved.slot,
         values=values + [None] * missing,
+        idl=idl + [None] * missing if with_idl else None,
         reasons=reasons + ["truncated"] * missing,
         truncated=missing > 0,
         gap=next(filter(None, map(loaded.gap, pubkeys)), None),

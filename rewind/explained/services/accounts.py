@@ -1,5 +1,6 @@
 """What accounts' data says: by this service's decoders, or by an IDL of the account's owner."""
 
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from solders.account import Account
@@ -9,9 +10,10 @@ from chain.account_json import amounts_of
 from chain.explained.accounts import by_idl, decode_account
 from chain.explained.instructions import Decoded, KnownIdl
 from rewind.accounts.services.newest import accounts_after
+from rewind.errors import TooManyPrograms
 from rewind.explained.results import IdlData
 from rewind.explained.services.explaining import used_idl
-from rewind.explained.services.idls import idls_at
+from rewind.explained.services.idls import MOST_PROGRAMS, idls_at
 
 
 class ReadAccount(NamedTuple):
@@ -42,14 +44,22 @@ def read_account(pubkey: Pubkey, account: Account, slot: int) -> ReadAccount:
     return ReadAccount(by_idl(account.data, known.idl), known)
 
 
-def idl_data(account: Account, slot: int) -> IdlData | None:
-    """What an IDL of the account's owner says, for the wire; None if there is none, or if it does
-    not have accounts of this type.
+def idl_reader(owners: Collection[Pubkey], slot: int) -> Callable[[Account], IdlData | None]:
+    """A function that returns what an IDL of an account's owner says, for the wire; None if there
+    is none, or if it does not have accounts of this type. The IDLs of all owners are looked up at
+    once. Raises TooManyPrograms.
     """
-    owner = str(account.owner)
-    known = idls_at({account.owner}, slot).get(owner)
-    decoded = Decoded() if known is None else by_idl(account.data, known.idl)
-    if known is None or not decoded.kind:
-        return None
-    info = None if decoded.info is None else dict(decoded.info)
-    return IdlData(type=decoded.kind, info=info, idl=used_idl(owner, known))
+    if len(owners) > MOST_PROGRAMS:
+        raise TooManyPrograms(len(owners), MOST_PROGRAMS)
+    known = idls_at(owners, slot)
+
+    def read(account: Account) -> IdlData | None:
+        owner = str(account.owner)
+        found = known.get(owner)
+        decoded = Decoded() if found is None else by_idl(account.data, found.idl)
+        if found is None or not decoded.kind:
+            return None
+        info = None if decoded.info is None else dict(decoded.info)
+        return IdlData(type=decoded.kind, info=info, idl=used_idl(owner, found))
+
+    return read

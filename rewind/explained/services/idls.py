@@ -16,7 +16,7 @@ from rewind.explained import store
 from rewind.models import ProgramIdl
 
 # A transaction of 1,232 bytes calls fewer; one of 4,096 may name more.
-_MOST_PROGRAMS = 32
+MOST_PROGRAMS = 32
 # IDLs that a process remembers, each as the functions that read its types.
 _MOST_READ = 32
 
@@ -47,9 +47,9 @@ def upload_idl(
 def idls_at(programs: Collection[Pubkey], slot: int) -> dict[str, KnownIdl]:
     """The IDL of each program as of the slot, by its id: one that was uploaded, or else the one
     that the archive has of it on chain then, or, of a program that had none then, its newest. One
-    that cannot be read counts as none.
+    that cannot be read counts as none. Of more than MOST_PROGRAMS some are left out.
     """
-    wanted = sorted(programs, key=bytes)[:_MOST_PROGRAMS]
+    wanted = sorted(programs, key=bytes)[:MOST_PROGRAMS]
     known: dict[str, KnownIdl] = {}
     for row in store.uploaded_idls(wanted, slot):
         idl = _read_uploaded(row.pk, row.uploaded_at)

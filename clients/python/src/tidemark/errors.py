@@ -1335,6 +1335,15 @@ class TooManyJobs(TidemarkError):
     reason = "too_many_jobs"
 
 
+class TooManyPrograms(TidemarkError):
+    """With `idl`, the accounts belong to too many programs.
+
+    Split the list over several calls, or leave `idl` out.
+    """
+
+    reason = "too_many_programs"
+
+
 class TooManySignatures(TidemarkError):
     """The call names too many signatures.
 
@@ -1707,6 +1716,7 @@ BY_REASON: dict[str, type[TidemarkError]] = {
     TooManyConnections.reason: TooManyConnections,
     TooManyFates.reason: TooManyFates,
     TooManyJobs.reason: TooManyJobs,
+    TooManyPrograms.reason: TooManyPrograms,
     TooManySignatures.reason: TooManySignatures,
     TooManySimulations.reason: TooManySimulations,
     TooManySnapshots.reason: TooManySnapshots,

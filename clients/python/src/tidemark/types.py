@@ -347,6 +347,8 @@ class AccountConfig(Record):
     """a part of the data alone"""
     encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None
     """`base64` by default; `jsonParsed` reads what known programs keep"""
+    idl: bool | None = None
+    """whether `context.idl` says what an IDL of the account's owner reads in its data"""
     proof: bool | None = None
     """whether `context.proof` says if the cluster voted for what the archive has"""
     slot: int | None = None
@@ -905,29 +907,6 @@ class NotValid(Record):
     """the requested address"""
     valid: bool
     """always false"""
-
-
-class OneAccountConfig(Record):
-    """Where in the past, and how the account is written."""
-
-    anchor: Anchor | None = None
-    """right before or after a transaction"""
-    commitment: Literal["processed", "confirmed", "finalized"] | None = None
-    """taken and without effect: all that is archived is finalized"""
-    data_slice: DataSlice | None = None
-    """a part of the data alone"""
-    encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None
-    """`base64` by default; `jsonParsed` reads what known programs keep"""
-    idl: bool | None = None
-    """whether `context.idl` says what an IDL of the account's owner reads in its data"""
-    proof: bool | None = None
-    """whether `context.proof` says if the cluster voted for what the archive has"""
-    slot: int | None = None
-    """the end of this slot"""
-    tolerate_gaps: bool | None = None
-    """answer with what is known, even where slots in between are missing"""
-    transaction_index: int | None = None
-    """not the end of the slot, but right after its transaction of this index"""
 
 
 class OneAddress(Record):
@@ -1741,34 +1720,6 @@ class AccountChanges(Record):
     """the page"""
 
 
-class SeveralContext(Record):
-    """What the answer is based on."""
-
-    api_version: str
-    """the version of the archive's interface"""
-    completeness: Completeness
-    """whether the whole history would give the same answer"""
-    gap: GapEntry | None = None
-    """the newest run of missing slots below the position: it concerns the values that are older than it; left out where there is none"""
-    proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
-    reason: list[str | None]
-    """for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null where there is nothing to say"""
-    slot: int
-    """the position's slot"""
-
-
-class MultipleAccounts(Record):
-    """The accounts, and what the answer is based on."""
-
-    context: SeveralContext
-    """what the answer is based on"""
-    truncated_by_bytes: bool
-    """whether the answer was full before its end: from some entry on all are null for that, with the reason `truncated`"""
-    value: list[AccountSnapshot | None]
-    """the accounts in the order of the request; null for one that was not there"""
-
-
 class SimulationContext(Record):
     """What the answer is based on."""
 
@@ -2431,6 +2382,36 @@ class AccountInfo(Record):
     """what the answer is based on"""
     value: AccountSnapshot | None
     """the account; null where there was none, and `context.reason` says why"""
+
+
+class SeveralContext(Record):
+    """What the answer is based on."""
+
+    api_version: str
+    """the version of the archive's interface"""
+    completeness: Completeness
+    """whether the whole history would give the same answer"""
+    gap: GapEntry | None = None
+    """the newest run of missing slots below the position: it concerns the values that are older than it; left out where there is none"""
+    idl: list[IdlData | None] | None = None
+    """for each value what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for"""
+    proof: Standing | None = None
+    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
+    reason: list[str | None]
+    """for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null where there is nothing to say"""
+    slot: int
+    """the position's slot"""
+
+
+class MultipleAccounts(Record):
+    """The accounts, and what the answer is based on."""
+
+    context: SeveralContext
+    """what the answer is based on"""
+    truncated_by_bytes: bool
+    """whether the answer was full before its end: from some entry on all are null for that, with the reason `truncated`"""
+    value: list[AccountSnapshot | None]
+    """the accounts in the order of the request; null for one that was not there"""
 
 
 class Valid(Record):

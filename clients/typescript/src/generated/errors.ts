@@ -563,6 +563,10 @@ export class TooManyFates extends TidemarkError {}
  * end, or cancel one. */
 export class TooManyJobs extends TidemarkError {}
 
+/** With `idl`, the accounts belong to too many programs. Split the list over several calls, or leave
+ * `idl` out. */
+export class TooManyPrograms extends TidemarkError {}
+
 /** The call names too many signatures. Split the list over several calls. */
 export class TooManySignatures extends TidemarkError {}
 
@@ -806,6 +810,7 @@ export const BY_REASON: Readonly<Record<string, typeof TidemarkError>> = {
   too_many_connections: TooManyConnections,
   too_many_fates: TooManyFates,
   too_many_jobs: TooManyJobs,
+  too_many_programs: TooManyPrograms,
   too_many_signatures: TooManySignatures,
   too_many_simulations: TooManySimulations,
   too_many_snapshots: TooManySnapshots,

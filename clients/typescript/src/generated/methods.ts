@@ -178,13 +178,13 @@ export type RewindApi = {
    * `archive_damaged`, `archive_store_unavailable`, `bad_position`, `data_too_long_for_base58`,
    * `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
    * `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
-  getAccountInfo(pubkey: Address, config: types.OneAccountConfig): types.AccountInfo;
+  getAccountInfo(pubkey: Address, config: types.AccountConfig): types.AccountInfo;
 
   /** Several accounts at one position. Errors of its own: `accounts_too_large`, `archive_damaged`,
    * `archive_store_unavailable`, `bad_position`, `data_too_long_for_base58`, `no_accounts`,
    * `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-   * `too_many_accounts`, `transaction_index_out_of_range`, `unknown_signature`,
-   * `writes_incomplete`. */
+   * `too_many_accounts`, `too_many_programs`, `transaction_index_out_of_range`,
+   * `unknown_signature`, `writes_incomplete`. */
   getMultipleAccounts(pubkeys: readonly (Address)[], config: types.AccountConfig): types.MultipleAccounts;
 
   /** How far the archive reaches, and which slots of a window are missing. Errors of its own:

@@ -89,6 +89,8 @@ export interface components {
              * @enum {string}
              */
             encoding?: "base64" | "base64+zstd" | "base58" | "jsonParsed";
+            /** @description whether `context.idl` says what an IDL of the account's owner reads in its data */
+            idl?: boolean;
             /** @description whether `context.proof` says if the cluster voted for what the archive has */
             proof?: boolean;
             /** @description the end of this slot */
@@ -1686,36 +1688,6 @@ export interface components {
             value: (components["schemas"]["AccountSnapshot"] | null)[];
         };
         /**
-         * OneAccountConfig
-         * @description Where in the past, and how the account is written.
-         */
-        OneAccountConfig: {
-            /** @description right before or after a transaction */
-            anchor?: components["schemas"]["Anchor"];
-            /**
-             * @description taken and without effect: all that is archived is finalized
-             * @enum {string}
-             */
-            commitment?: "processed" | "confirmed" | "finalized";
-            /** @description a part of the data alone */
-            dataSlice?: components["schemas"]["DataSlice"];
-            /**
-             * @description `base64` by default; `jsonParsed` reads what known programs keep
-             * @enum {string}
-             */
-            encoding?: "base64" | "base64+zstd" | "base58" | "jsonParsed";
-            /** @description whether `context.idl` says what an IDL of the account's owner reads in its data */
-            idl?: boolean;
-            /** @description whether `context.proof` says if the cluster voted for what the archive has */
-            proof?: boolean;
-            /** @description the end of this slot */
-            slot?: bigint | number;
-            /** @description answer with what is known, even where slots in between are missing */
-            tolerateGaps?: boolean;
-            /** @description not the end of the slot, but right after its transaction of this index */
-            transactionIndex?: bigint | number;
-        };
-        /**
          * OverrideConfig
          * @description What an account is to be instead; what is left out stays as it was. An account as getAccountInfo returns it may be passed as it is.
          */
@@ -2119,6 +2091,8 @@ export interface components {
             completeness: components["schemas"]["Completeness"];
             /** @description the newest run of missing slots below the position: it concerns the values that are older than it; left out where there is none */
             gap?: components["schemas"]["GapEntry"];
+            /** @description for each value what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
+            idl?: (components["schemas"]["IdlData"] | null)[];
             /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
             proof?: components["schemas"]["Standing"];
             /** @description for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null where there is nothing to say */
@@ -4388,7 +4362,6 @@ export type MissingRuleEntry = components['schemas']['MissingRuleEntry'];
 export type MonthOfCalls = components['schemas']['MonthOfCalls'];
 export type Monthly = components['schemas']['Monthly'];
 export type MultipleAccounts = components['schemas']['MultipleAccounts'];
-export type OneAccountConfig = components['schemas']['OneAccountConfig'];
 export type OverrideConfig = components['schemas']['OverrideConfig'];
 export type OwnPlace = components['schemas']['OwnPlace'];
 export type PaidTip = components['schemas']['PaidTip'];

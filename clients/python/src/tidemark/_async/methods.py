@@ -1045,6 +1045,7 @@ class AsyncRewind:
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
         data_slice: types.DataSlice | None = None,
         encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None,
+        idl: bool | None = None,
         proof: bool | None = None,
         slot: int | None = None,
         tolerate_gaps: bool | None = None,
@@ -1057,6 +1058,7 @@ class AsyncRewind:
         commitment: taken and without effect: all that is archived is finalized
         data_slice: a part of the data alone
         encoding: `base64` by default; `jsonParsed` reads what known programs keep
+        idl: whether `context.idl` says what an IDL of the account's owner reads in its data
         proof: whether `context.proof` says if the cluster voted for what the archive has
         slot: the end of this slot
         tolerate_gaps: answer with what is known, even where slots in between are missing
@@ -1065,7 +1067,8 @@ class AsyncRewind:
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
           `bad_position`, `data_too_long_for_base58`, `no_accounts`, `slice_of_parsed_data`,
           `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `too_many_accounts`,
-          `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
+          `too_many_programs`, `transaction_index_out_of_range`, `unknown_signature`,
+          `writes_incomplete`.
         """
         answer: types.MultipleAccounts = await self._caller.rpc(
             "/rewind",
@@ -1077,6 +1080,7 @@ class AsyncRewind:
                     commitment=commitment,
                     dataSlice=data_slice,
                     encoding=encoding,
+                    idl=idl,
                     proof=proof,
                     slot=slot,
                     tolerateGaps=tolerate_gaps,
