@@ -1,7 +1,7 @@
 """The forms of keys: issuing, changing, rotating."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -22,6 +22,7 @@ from access.key_fields import (
 from access.models import ApiKey, Tier
 from portal.formatting import limits
 from portal.services.key_rights import LONGEST_OVERLAP, given
+from staff.formatting import utc
 
 _MOST_NETWORKS = 100
 
@@ -110,7 +111,7 @@ def _label(key: ApiKey) -> str:
     rights = given(key)
     scopes = "all scopes" if len(rights.scopes) == len(SCOPES) else ", ".join(rights.scopes)
     end = rights.expires_at
-    until = "" if end is None else f"; until {end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    until = "" if end is None else f"; until {utc(end)}"
     month = "" if key.calls_per_month is None else f"; {key.calls_per_month:,} calls a month"
     return f"{key.tier}, as {key}: {scopes}{month}{until}"
 
