@@ -51,10 +51,8 @@ def servers(request: HttpRequest, now: Readings) -> Shown:
         if not redis.takes_writes:
             up = badge("cannot write", "bad", "its disk is full or broken")
         rows.append((f"Valkey {redis.version}", up))
-    if now.sign_in is not None and now.sign_in.issuer:
-        problem = now.sign_in.problem
-        state = badge("cannot be used", "bad", problem) if problem else badge("up", "good")
-        rows.append(("Sign-in provider", state))
+    if now.sign_in is not None and now.sign_in.problem:
+        rows.append(("Sign-in provider", badge("cannot be used", "bad", now.sign_in.problem)))
     rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
     return Shown(
         milliseconds(database.milliseconds),
