@@ -98,32 +98,33 @@ class KeyChanges(Body):
         child=serializers.CharField(max_length=50),
         required=False,
         max_length=100,
-        help_text="CIDR list: addresses that may use the key; empty is any address",
+        help_text="CIDR list: addresses that may use the key; empty allows any address",
     )
     methods = serializers.ListField(
         child=serializers.CharField(max_length=60),
         required=False,
-        help_text="methods that the key may call; empty is every method of its scopes",
+        help_text="methods that the key may call; empty allows all methods of its scopes",
     )
     origins = serializers.ListField(
         child=serializers.CharField(max_length=260),
         required=False,
         max_length=MOST_ORIGINS,
-        help_text="web origins whose pages alone may use the key; empty is any page and program",
+        help_text="only pages of these web origins may use the key;"
+        " empty allows any page and program",
     )
     requests_per_second = serializers.FloatField(
         min_value=0.01,
         max_value=1_000_000,
         required=False,
         allow_null=True,
-        help_text="calls per second; null is what its tier says, which is the most",
+        help_text="calls per second; null applies its tier's limit, which is the maximum",
     )
     calls_per_month = serializers.IntegerField(
         min_value=1,
         max_value=2**63 - 1,
         required=False,
         allow_null=True,
-        help_text="null is what its tier says",
+        help_text="null applies its tier's limit",
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 

@@ -40,7 +40,7 @@ class RestrictedForm(forms.Form):
         label="Expires",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="UTC; empty: never",
+        help_text="In UTC. Leave empty if it does not expire.",
     )
 
 
@@ -55,7 +55,8 @@ class KeyForm(RestrictedForm):
     methods = MethodsField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "getSlot", "spellcheck": "false"}),
-        help_text="Methods that the key may call, one a line; empty: every method of its scopes",
+        help_text="Methods that the key may call, one a line. Leave empty to allow all methods of"
+        " its scopes.",
     )
     requests_per_second = forms.FloatField(
         label="Calls a second",
@@ -68,7 +69,7 @@ class KeyForm(RestrictedForm):
     environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
     scopes = ScopesField(
         widget=forms.CheckboxSelectMultiple,
-        help_text="What the key may be used for; fewer are safer",
+        help_text="What the key may be used for. Fewer are safer.",
     )
     field_order: Sequence[str] = ("name", "environment", "scopes", "networks", "expires_at")
 
