@@ -24,10 +24,11 @@ class ContextConfig(Config, frozen=True, kw_only=True):
 
 
 class BlocksConfig(ContextConfig, frozen=True, kw_only=True):
-    """What every method takes, and what is to happen where slots of the range are missing.
+    """What every method takes, and what to do if slots of the range are missing.
 
-    gaps: `error` refuses a range of which slots are known to be missing. Left out, the list is
-        answered, and the header `X-Ledger-Gaps` names these slots. No option of the standard node
+    gaps: `error` refuses a range with slots that are known to be missing. By default the list is
+        returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have
+        this option
     """
 
     gaps: Literal["error"] | None = None

@@ -150,7 +150,7 @@ async def get_transaction(
     """A transaction, and what it did.
 
     signature: the transaction's signature, its first one
-    config: how it is written; old clients give the encoding alone
+    config: how it is written; old clients send only the encoding
     returns: the transaction; null when the ledger does not have it
     """
     config = _whole(config, TransactionConfig)
@@ -205,7 +205,7 @@ def get_block(
     whether the leader made none, or the ledger does not have it.
 
     slot: the block's slot
-    config: how it is written; old clients give the encoding alone
+    config: how it is written; old clients send only the encoding
     """
     config = _whole(config, BlockConfig)
     _readable(config)
@@ -235,9 +235,9 @@ def get_blocks(
     the ledger does not have, though they may hold one.
 
     start_slot: the first slot of the range
-    end_slot: the last one, at most 500,000 further; left out: as far as that, or to the newest. The
-        config may stand here
-    config: what every method takes, and what is to happen where slots are missing
+    end_slot: the last one, at most 500,000 further; by default as far as that, or to the
+        newest. The config may be here instead
+    config: what every method takes, and what to do if slots are missing
     returns: the slots that hold a block, lowest first, both ends included
     """
     if isinstance(end_slot, BlocksConfig):
@@ -261,7 +261,7 @@ def get_blocks_with_limit(
 
     start_slot: where to begin
     limit: how many, at most 500,000
-    config: what every method takes, and what is to happen where slots are missing
+    config: what every method takes, and what to do if slots are missing
     returns: the slots that hold a block, lowest first
     """
     _finalized(config)
@@ -365,7 +365,7 @@ def get_block_time(call: Call, slot: U64) -> Later[UnixTimestamp | None]:
     """When a block was made, as its validators estimated it.
 
     slot: the block's slot
-    returns: Unix seconds; null where no time was recorded
+    returns: Unix seconds; null if no time was recorded
     """
     reads = _reads(call)
     read = partial(blocks.block_time, slot, reads)

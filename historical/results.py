@@ -32,7 +32,7 @@ class Context(Result, frozen=True, kw_only=True):
 class SignatureStatus(Result, frozen=True, kw_only=True):
     """What became of a transaction.
 
-    slot: the slot that it stands in
+    slot: its slot
     err: what it failed by; null when it succeeded
     status: the same as `{"Ok": null}` or `{"Err": …}`, for old clients
     confirmations: always null, because everything in the ledger is finalized
@@ -61,10 +61,10 @@ class AddressSignature(Result, frozen=True, kw_only=True):
     """One transaction of an address's list.
 
     signature: its signature
-    slot: the slot that it stands in
+    slot: its slot
     err: what it failed by; null when it succeeded
-    memo: the text of its memo, with its length before it; null where it has none
-    block_time: when its block was made, in Unix seconds; null where that was not recorded
+    memo: the text of its memo, with its length before it; null if it has none
+    block_time: when its block was made, in Unix seconds; null if that was not recorded
     confirmation_status: always `finalized`
     transaction_index: its place in the block, from 0
     """
@@ -81,12 +81,12 @@ class AddressSignature(Result, frozen=True, kw_only=True):
 class TransactionEntry(Result, frozen=True, kw_only=True):
     """A transaction of the ledger.
 
-    slot: the slot that it stands in
+    slot: its slot
     transaction_index: its place in the block, from 0
-    block_time: when its block was made, in Unix seconds; null where that was not recorded
+    block_time: when its block was made, in Unix seconds; null if that was not recorded
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null where the source had none
-    version: its version; left out unless `maxSupportedTransactionVersion` is given, and where
+    meta: what it did; null if the source had none
+    version: its version; omitted unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """
 
@@ -102,8 +102,8 @@ class BlockTransaction(Result, frozen=True, kw_only=True):
     """A transaction of a block.
 
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null where the source had none
-    version: its version; left out unless `maxSupportedTransactionVersion` is given, and where
+    meta: what it did; null if the source had none
+    version: its version; omitted unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """
 
@@ -118,11 +118,11 @@ class Block(Result, frozen=True, kw_only=True):
     blockhash: its hash
     previous_blockhash: the hash of the block before it
     parent_slot: the slot of the block before it
-    block_height: how many blocks there are below it; null where that was not recorded
-    block_time: when it was made, in Unix seconds; null where that was not recorded
+    block_height: how many blocks there are below it; null if that was not recorded
+    block_time: when it was made, in Unix seconds; null if that was not recorded
     transactions: with `transactionDetails` `full` or `accounts`, in their order
     signatures: with `transactionDetails` `signatures`, in their order
-    rewards: what accounts were given outside transactions; left out where `rewards` is false
+    rewards: what accounts were given outside transactions; omitted if `rewards` is false
     num_reward_partitions: into how many parts the epoch's rewards are split, in its first block
     """
 
@@ -194,11 +194,11 @@ class Coverage(Result, frozen=True, kw_only=True):
     last_slot: the highest stored slot
     missing_slot_count: how many slots of the window, as far as it lies between these, are not
         stored, and are not known to be skipped
-    gaps: the runs of missing slots, lowest first; null where none were asked for
+    gaps: the runs of missing slots, lowest first; null unless requested
     truncated: whether there are more gaps than may be listed
     storage: how the window's other slots are stored, lowest first; if truncated, up to the last gap
         that may be listed
-    remote: the history below it; null where there is none
+    remote: the history below it; null if there is none
     """
 
     first_slot: int | None

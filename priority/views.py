@@ -54,7 +54,7 @@ class NodeHealth(ReadView):
     allows_head = True
 
     def get(self, request: EndpointRequest) -> Response:
-        """Whether the node that is followed keeps up with the chain, in one word as a node says it,
+        """Whether the followed node keeps up with the chain, in a node's own word,
         always with status 200: `ok`; `behind`; `unknown` if it cannot say or does not answer. The
         method getHealth has the reason.
         """

@@ -22,7 +22,7 @@ _STRANGERS = RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS
 class ForgedProvider:
     """`claims` go over those of an honest ID token (None removes one), `metadata` over those of an
     honest discovery. `signed` is "well", "by a stranger", "by the client's secret" or "not at all".
-    `userinfo` is what its endpoint answers; None: there is none.
+    `userinfo` is what its endpoint answers; None: there is none. `keys` are its public ones.
     """
 
     def __init__(self, issuer: str) -> None:
@@ -32,6 +32,7 @@ class ForgedProvider:
         self.metadata: dict[str, Any] = {}
         self.userinfo: dict[str, Any] | None = None
         self.signed = "well"
+        self.keys: list[dict[str, Any]] = [_KEY.as_dict(private=False)]  # type: ignore[misc]
         self.tokens_given = 0
 
     def begin(self, browser: Any, path: str) -> dict[str, str]:
@@ -113,7 +114,7 @@ def forged_provider() -> Iterator[ForgedProvider]:
                 case "/.well-known/openid-configuration":
                     self.answer(200, provider.discovery())
                 case "/keys":
-                    self.answer(200, {"keys": [_KEY.as_dict(private=False)]})
+                    self.answer(200, {"keys": provider.keys})
                 case "/userinfo":
                     self.answer(200, provider.userinfo or {})
                 case _:

@@ -43,6 +43,8 @@ PHRASES = {
     r"knows no": "does not know, does not support",
     r"goes on by itself|go on by themselves": "continues automatically",
     r"shall": "should, must",
+    r"left out (?:where|if|unless)": "omitted if, omitted unless",
+    r"(?:null|empty) is": "null means, empty means",
 }
 
 # How many stand in each package. Lower a number when words go; none is ever raised.

@@ -65,11 +65,11 @@ class SignatureFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Filters(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a transaction must be: all members must hold.
 
-    slot: in which slots it stands
+    slot: the slots that it is in
     block_time: when its block was made
     signature: its signature as text
     status: whether it succeeded
-    token_accounts: `none` alone is served: transactions of the address itself
+    token_accounts: only `none` is supported: transactions of the address itself
     """
 
     slot: SlotFilter | None = None

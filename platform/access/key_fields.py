@@ -20,13 +20,14 @@ _MEANINGS = {
     "simulate": "simulate transactions and bundles",
     "proxy": "calls that are passed on to a node",
 }
-_NETWORKS_HELP = "Addresses that may use the key, one network or address a line; empty: any"
+_NETWORKS_HELP = "Networks and addresses that may use it, one a line. Leave empty to allow any."
 _ORIGINS_HELP = (
-    "Pages that may use the key in a browser, one origin a line: https://app.example or"
-    " https://*.example.com; programs then cannot use it. Empty: any page, and any program"
+    "Web pages that may use the key, one origin a line: https://app.example or"
+    " https://*.example.com. Programs then cannot use it. Leave empty to allow any page and any"
+    " program."
 )
-RATE_HELP = "Calls a second of this key; empty: as the tier, which is the most"
-NAME_HELP = "What the key is for; shown in lists, no secret"
+RATE_HELP = "At most the limit of its tier, which applies if this is empty."
+NAME_HELP = "What the key is for. Lists show it: do not enter a secret."
 ENVIRONMENT_HELP = "For your own sorting: production, staging, …"
 
 

@@ -65,7 +65,7 @@ class Customer(models.Model):
 
 def _rate(what: str) -> "models.FloatField[float | None, float | None]":
     return models.FloatField(
-        null=True, blank=True, help_text=f"{what} per second; empty is unlimited"
+        null=True, blank=True, help_text=f"{what} per second; empty means no limit"
     )
 
 
@@ -103,10 +103,10 @@ class Tier(models.Model):
     tip_fetches_per_second = _rate("tip-address fetches")
     tip_fetches_burst = _burst("tip-address fetches", 20)
     tip_fetches_daily_cap = models.PositiveIntegerField(
-        null=True, blank=True, help_text="tip-address fetches a UTC day; empty is unlimited"
+        null=True, blank=True, help_text="tip-address fetches a UTC day; empty means no limit"
     )
     calls_per_month = _calls_per_month(
-        "calls that one key may make in a calendar month (UTC); empty is unlimited"
+        "calls that one key may make in a calendar month (UTC); empty means no limit"
     )
     simulation_jobs = models.PositiveIntegerField(
         default=2, help_text="batch simulation jobs of one key that may be open at once; 0 is none"
@@ -125,13 +125,14 @@ class Tier(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="notifications per second to one key, over ten seconds; empty is unlimited",
+        help_text="notifications per second to one key, over ten seconds; empty means no limit",
     )
     stream_bytes_per_month = models.PositiveBigIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="bytes of notifications to one key in a calendar month (UTC); empty is unlimited",
+        help_text="bytes of notifications to one key in a calendar month (UTC);"
+        " empty means no limit",
     )
     landing_weight = models.PositiveSmallIntegerField(
         default=1,
@@ -194,30 +195,31 @@ class ApiKey(models.Model):
         models.CharField(max_length=50, validators=[validate_network]),
         default=list,
         blank=True,
-        help_text="CIDR list: addresses that may use the key; empty is any address",
+        help_text="CIDR list: addresses that may use the key; empty allows any address",
     )
     methods = ArrayField(
         models.CharField(max_length=60, validators=[RegexValidator(METHOD_NAME)]),
         default=list,
         blank=True,
-        help_text="methods that the key may call; empty is every method of its scopes",
+        help_text="methods that the key may call; empty allows all methods of its scopes",
     )
     origins = ArrayField(
         models.CharField(max_length=260, validators=[validate_origin]),
         default=list,
         blank=True,
-        help_text="web origins whose pages may use the key, and nothing else then; empty is any"
+        help_text="only pages of these web origins may use the key; empty allows any caller"
         " page, and any program",
     )
     calls_per_month = _calls_per_month(
-        "calls that this key may make in a calendar month (UTC); empty is what its tier says"
+        "calls that this key may make in a calendar month (UTC); empty applies its tier's limit"
     )
     requests_per_second = models.FloatField(
         "calls per second",
         null=True,
         blank=True,
         validators=[MinValueValidator(0.01), MaxValueValidator(1_000_000)],
-        help_text="calls per second of this key; empty is what its tier says, which is the most",
+        help_text="calls per second of this key;"
+        " empty applies its tier's limit, which is the maximum",
     )
     # Written by the worker: until when, and with how many calls, the month's limit is reached.
     quota_reached_until = models.DateTimeField(null=True, blank=True, editable=False)

@@ -1,7 +1,6 @@
 """The subject and text of a mail with one or more events."""
 
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from alerts.kinds import KINDS, Audience
 from alerts.models import Event
 from chain.shown_text import visible
+from staff.formatting import utc
 
 _LONGEST_SUBJECT = 150
 
@@ -43,7 +43,7 @@ def _shown(event: Event) -> dict[str, Any]:
         "title": KINDS[event.kind].title,
         "about": _line(event.about),
         "text": _line(event.text),
-        "at": f"{event.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        "at": utc(event.at, seconds=True),
         "link": _link(event),
         "runbook": event.data.get("runbookUrl", ""),
     }

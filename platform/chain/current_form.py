@@ -6,7 +6,7 @@ from chain.parsed.amounts import ui_amount
 
 Entry = dict[str, Any]
 
-# Members that are in every meta, in their order; null where the source did not have one.
+# Members that are in every meta, in their order; null if the source did not have one.
 _ALWAYS = (
     "err",
     "status",

@@ -138,6 +138,11 @@ app.conf.beat_schedule = {
         "schedule": 15.0,
         "options": {"expires": 15.0},
     },
+    "check-sign-in-provider": {
+        "task": "operations.tasks.check_sign_in_provider",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "check-audit-log": {
         "task": "staff.tasks.check_audit_log",
         "schedule": 300.0,

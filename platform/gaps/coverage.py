@@ -54,8 +54,8 @@ class GapEntry(Result, frozen=True, kw_only=True):
 
     from_slot: the first of them
     to_slot: the last of them
-    status: `missing`, or `unknown` where it is not known yet whether the leaders made blocks
-    state: `cannot_be_had` where they were given up: no source has them any more; left out while
+    status: `missing`, or `unknown` while it is not known if the leaders made blocks
+    state: `cannot_be_had` if they were given up: no source has them any more; omitted while
         attempts to fetch them go on
     """
 

@@ -46,8 +46,8 @@ class TokenAmount(Result, frozen=True, kw_only=True):
     """An amount of tokens.
 
     amount: in the smallest unit, as text: it may not fit a float
-    decimals: how many digits of it stand behind the point
-    ui_amount: the amount with its point, as a float that may be rounded; null where it is unknown
+    decimals: the number of digits behind the point
+    ui_amount: the amount with its point, as a float that may be rounded; null if it is unknown
     ui_amount_string: the same as text, exact
     """
 
@@ -80,7 +80,7 @@ class CompiledInstruction(Result, frozen=True, kw_only=True):
     program_id_index: the program's place among the transaction's accounts
     accounts: the places of the accounts that it is given
     data: its bytes in base58
-    stack_height: how deep in calls of programs it ran, 1 for the message's own; null where unknown
+    stack_height: how deep in calls of programs it ran, 1 for the message's own; null if unknown
     """
 
     program_id_index: int
@@ -95,7 +95,7 @@ class ParsedInstruction(Result, frozen=True, kw_only=True):
     program: the program's name, as in `system`
     program_id: the program
     parsed: what it does: `type` and `info`, or a memo's text
-    stack_height: how deep in calls of programs it ran, 1 for the message's own; null where unknown
+    stack_height: how deep in calls of programs it ran, 1 for the message's own; null if unknown
     """
 
     program: str
@@ -110,7 +110,7 @@ class UnparsedInstruction(Result, frozen=True, kw_only=True):
     program_id: the program
     accounts: the accounts that it is given
     data: its bytes in base58
-    stack_height: how deep in calls of programs it ran, 1 for the message's own; null where unknown
+    stack_height: how deep in calls of programs it ran, 1 for the message's own; null if unknown
     """
 
     program_id: Pubkey
@@ -131,7 +131,7 @@ class InnerInstructions(Result, frozen=True, kw_only=True):
 
 
 class LoadedAddresses(Result, frozen=True, kw_only=True):
-    """Accounts that stand in lookup tables, not in the message itself.
+    """Accounts that are in lookup tables, not in the message itself.
 
     writable: those that may be written
     readonly: those that may only be read
@@ -145,9 +145,9 @@ class Reward(Result, frozen=True, kw_only=True):
     """Lamports that an account was given, or had taken, outside transactions.
 
     pubkey: the account
-    lamports: how much; below 0 where it was taken
+    lamports: how much; below 0 if it was taken
     post_balance: what the account had then
-    reward_type: `fee`, `rent`, `staking` or `voting`; null where unknown
+    reward_type: `fee`, `rent`, `staking` or `voting`; null if unknown
     commission: the vote account's share in per cent; null but for staking and voting
     """
 
@@ -159,7 +159,7 @@ class Reward(Result, frozen=True, kw_only=True):
 
 
 class TransactionMeta(Result, frozen=True, kw_only=True):
-    """What a transaction did. Balances stand in the order of its accounts: the message's own, then
+    """What a transaction did. Balances are in the order of its accounts: the message's own, then
     the looked-up writable, then the looked-up read-only ones.
 
     err: what it failed by; null when it succeeded
@@ -169,13 +169,13 @@ class TransactionMeta(Result, frozen=True, kw_only=True):
     post_balances: lamports of each account after it
     pre_token_balances: token accounts before it
     post_token_balances: token accounts after it
-    inner_instructions: calls of programs; null where they were not recorded
-    log_messages: the programs' log; null where it was not recorded
-    rewards: of old transactions alone; null where none were asked for
+    inner_instructions: calls of programs; null if they were not recorded
+    log_messages: the programs' log; null if it was not recorded
+    rewards: only old transactions have them; null unless requested
     loaded_addresses: accounts from lookup tables
-    return_data: left out where no program returned anything
+    return_data: omitted if no program returned anything
     compute_units_consumed: compute units that it took
-    cost_units: what it took of the block's room; left out where the source had none
+    cost_units: what it took of the block's room; omitted if the source had none
     """
 
     err: TransactionError
@@ -241,10 +241,10 @@ class Message(Result, frozen=True, kw_only=True):
 
     account_keys: the message's own accounts, the fee payer first; with `jsonParsed` an object each,
         looked-up ones too
-    header: which of them sign and which may be written; left out with `jsonParsed`
+    header: which of them sign and which may be written; omitted with `jsonParsed`
     recent_blockhash: the blockhash that it was made with, or a nonce
-    instructions: what it asks of which program
-    address_table_lookups: accounts taken from lookup tables; left out of legacy transactions
+    instructions: the instructions of the message
+    address_table_lookups: accounts taken from lookup tables; omitted for legacy transactions
     """
 
     account_keys: list[Pubkey | MessageAccount]

@@ -30,8 +30,8 @@ class KeyShown(Result, frozen=True, kw_only=True):
     environment: what it is for, as it was named when it was issued
     created_at: when it was issued
     expires_at: when it stops working; null: never
-    networks: the addresses that it may be used from; empty: any
-    origins: the web origins whose pages alone may use it; empty: any page, and programs
+    networks: the addresses that it may be used from; empty allows any
+    origins: only pages of these web origins may use it; empty allows any page, and programs
     """
 
     name: str

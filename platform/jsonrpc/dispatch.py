@@ -32,7 +32,7 @@ class _Envelope(msgspec.Struct):
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call of a body: the id as the received bytes, to be echoed unchanged, and the params as
-    they are, `null` where there are none.
+    they are, `null` if there are none.
     """
 
     id: bytes

@@ -55,7 +55,7 @@ class RootKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = _GIVEN
         help_texts = {
             "name": "Who uses it, such as a program; the audit log names it",
-            "expires_at": "UTC; empty: never",
+            "expires_at": "In UTC. Leave empty if it does not expire.",
         }
 
     def clean_expires_at(self) -> Any:

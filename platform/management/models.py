@@ -24,7 +24,7 @@ class ManagementKey(models.Model):
         models.CharField(max_length=50, validators=[validate_network]),
         default=list,
         blank=True,
-        help_text="CIDR list: addresses that may use the key; empty is any address",
+        help_text="CIDR list: addresses that may use the key; empty allows any address",
     )
     shown_prefix = models.CharField(max_length=12, editable=False)
     last_four = models.CharField(max_length=4, editable=False)

@@ -51,12 +51,17 @@ class OfCustomer(Body):
     """What is made for a customer, whom a root key has to name; a token is of one."""
 
     for_staff: ClassVar[tuple[str, ...]] = ("customer",)
+    required_of_staff: ClassVar[tuple[str, ...]] = ("customer",)
 
     customer: Any = serializers.PrimaryKeyRelatedField(
         queryset=Customer.objects.all(), required=False
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if self.context["actor"].member is None and "customer" not in attrs:
-            raise serializers.ValidationError({"customer": ["This field is required."]})
+        if self.context["actor"].member is None:
+            missing = [name for name in self.required_of_staff if name not in attrs]
+            if missing:
+                raise serializers.ValidationError(
+                    {name: ["This field is required."] for name in missing}
+                )
         return attrs

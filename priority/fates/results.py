@@ -23,7 +23,7 @@ class PaidTip(Result, frozen=True, kw_only=True):
 
     address: where it goes
     lamports: how much it is
-    instruction_index: which instruction of the transaction pays it; null where that is not known
+    instruction_index: which instruction of the transaction pays it; null if that is not known
     """
 
     address: Annotated[str, As(Pubkey)]
@@ -66,27 +66,27 @@ class Fate(Result, frozen=True, kw_only=True):
     err: what it failed by; null when it did not
     reason: why it never landed; null unless that is known
     accepted_at: when it was accepted
-    accepted_slot: the chain's slot then; null where that was not known
+    accepted_slot: the chain's slot then; null if that was not known
     sent_at: when it first went out; null before that
     queue_milliseconds: how long it waited for that from its acceptance; null before it went out
     seen_at: when it was first seen in a block; null before that
     settled_at: when it became final; null before that
-    last_valid_block_height: above this block height it can never land; null where that is not known
+    last_valid_block_height: above this block height it can never land; null if that is not known
     durable_nonce: whether it uses a durable nonce, and has no such end
-    nonce_account: the nonce account that it uses; null where it uses none, and before it is stored
+    nonce_account: the nonce account that it uses; null if it uses none, and before it is stored
     sending: `active` while the service sends it until it lands; `stopped` when it no longer does
         although it can still land, as on a durable nonce; null in a block, and once it is final
     sending_stopped: why it is `stopped`; null otherwise
     will_fail: why it was known to fail when it was accepted: a version 1 transaction that asks for
         no size or no units; null for all others, and before it is stored
-    tip: the tip that it was accepted with; null where another transaction of its bundle tips
-    bundle_id: the bundle that it belongs to; null where it came alone
+    tip: the tip that it was accepted with; null if another transaction of its bundle tips
+    bundle_id: the bundle that it belongs to; null if it came alone
     edge: the service's name of itself
     tier: the tier that it was sent for
-    only_upstreams: the upstreams that it was to be sent to alone; empty: all
-    max_retries: how often it was to be sent again; null: until it lands or never can
+    only_upstreams: the only upstreams to send it to; empty means all
+    max_retries: how often to send it again; null means until it lands or never can
     tries: how many attempts there were
-    attempts: each of them, the oldest first; left out where many fates are asked for
+    attempts: each of them, the oldest first; omitted if many fates are asked for
     """
 
     signature: _Signature
@@ -156,7 +156,7 @@ class FateEvent(Result, frozen=True, kw_only=True):
     transaction_index: its place in the block; null before it landed
     err: what it failed by; null when it did not
     reason: why it never landed; null unless that is known
-    bundle_id: the bundle that it belongs to; null where it came alone
+    bundle_id: the bundle that it belongs to; null if it came alone
     queue_milliseconds: how long it waited to be sent; null before it went out
     sending: `active` while the service sends it until it lands; `stopped` when it no longer does
         although it can still land, as on a durable nonce; null in a block, and once it is final

@@ -66,14 +66,11 @@ T = TypeVar("T")
 class FateStream(ReadView):
     name = subscribers.USAGE_NAME
     query = (
-        Parameter(
-            "signature", Signature, "of these alone: one, several with commas, or given again"
-        ),
+        Parameter("signature", Signature, "only these: one, several with commas, or repeated"),
         Parameter(
             "last_event_id",
             str,
-            "begin behind this event, as the header `Last-Event-ID` does where a client can send"
-            " it",
+            "begin behind this event: for clients that cannot send the header `Last-Event-ID`",
         ),
     )
     result = FateEvent
@@ -82,9 +79,9 @@ class FateStream(ReadView):
 
     def get(self, request: EndpointRequest) -> HttpResponseBase:
         """Fates as they change, as server-sent events. The event `ready` comes first; then an event
-        `fate` for each change of a submission of yours; `gap` where changes behind `Last-Event-ID`
-        are not kept any more; `end` with a word when the stream is closed. A line with a colon
-        alone comes every 12 seconds.
+        `fate` for each change of a submission of yours; `gap` if changes behind `Last-Event-ID`
+        are not kept any more; `end` with a word when the stream is closed. A line with only a
+        colon comes every 12 seconds.
         """
         place, signatures = _asked(request)
         worker: Worker | None = request.META.get(WORKER)

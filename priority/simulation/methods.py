@@ -105,12 +105,12 @@ class BundleConfig(Config, frozen=True, kw_only=True):
     post_execution_accounts_configs: accounts to be shown after each transaction, one entry for
         each; null for none
     transaction_encoding: how the transactions are written: `base64` by default
-    simulation_bank: what to run on, in a block engine's words: `tip` is the newest state
+    simulation_bank: what to run on, in a block engine's words: `tip` means the newest state
     commitment: the newest state of this commitment
     slot: the end of this slot in the past
     transaction_index: not the end of the slot, but right after its transaction of this index
     anchor: right before or after a transaction in the past
-    tolerate_gaps: in the past: answer with what is known, even where the archive misses slots
+    tolerate_gaps: in the past: answer with what is known, even if the archive misses slots
     """
 
     skip_sig_verify: bool | None = None

@@ -27,11 +27,11 @@ class FlatAccount(Result, frozen=True, kw_only=True):
 
     lamports: its balance
     owner: the program that it belongs to
-    data: its data as text in the encoding that was asked for; an object where it was parsed
+    data: its data as text in the requested encoding; an object if it was parsed
     executable: whether it is a program
     rent_epoch: the epoch in which it owes rent; 18446744073709551615 means never
     data_omitted: how many bytes of data it has, where `data` is empty because the account was not
-        asked for and the answer has no room for it; left out elsewhere
+        asked for and the answer has no room for it; else omitted
     """
 
     lamports: int
@@ -45,7 +45,7 @@ class FlatAccount(Result, frozen=True, kw_only=True):
 class ShownAccount(FlatAccount, frozen=True, kw_only=True):
     """An account as a block engine shows it; one that is not there has no lamports.
 
-    data: a pair of text and encoding; an object where it was parsed
+    data: a pair of text and encoding; an object if it was parsed
     space: the length of its data in bytes
     """
 
@@ -80,9 +80,9 @@ class BundleContext(Result, frozen=True, kw_only=True):
 
     api_version: the version of the node that its state came from, or of the archive's interface
     slot: the slot of that state
-    completeness: in the past: whether the whole history would give the same answer; left out for
+    completeness: in the past: whether the whole history would give the same answer; omitted for
         the newest state of a node
-    missing_rules: rules of the chain that the engine does not have; left out where it has all
+    missing_rules: rules of the chain that the engine does not support; omitted if there are none
     """
 
     api_version: str
@@ -101,7 +101,7 @@ class SimulatedBundle(Result, frozen=True, kw_only=True):
         not there. By default those that the transactions may write
     post_execution_accounts: accounts after each transaction, likewise
     units_consumed: compute units of all transactions together
-    return_data: what a program returned last; null where none did
+    return_data: what a program returned last; null if none did
     """
 
     context: BundleContext
@@ -122,9 +122,9 @@ class BundleTransaction(Result, frozen=True, kw_only=True):
     pre_execution_accounts: the accounts asked for, before it
     post_execution_accounts: the accounts asked for, after it
     units_consumed: compute units that it took
-    return_data: what a program returned last; null where none did
+    return_data: what a program returned last; null if none did
     loaded_accounts_data_size: bytes of the accounts that it loads
-    replacement_blockhash: the blockhash that stood for its own; null where its own did
+    replacement_blockhash: the blockhash that replaced its own; null if none did
     fee: what it would cost in lamports; null if no block would include it
     pre_balances: lamports of each account before it
     post_balances: lamports of each account after it
@@ -163,7 +163,7 @@ class BundleFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailedBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """What `summary` is where a transaction fails.
+    """The `summary` of a failed simulation.
 
     failed: the first failure
     """
@@ -172,7 +172,7 @@ class FailedBundle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BundleValue(Result, frozen=True, kw_only=True):
-    """What came of the bundle.
+    """The result of the bundle.
 
     summary: `succeeded`, or an object with the first failure
     transaction_results: the transactions that ran, up to the first failure
@@ -186,7 +186,7 @@ class SimulatedTransactions(Result, frozen=True, kw_only=True):
     """A bundle in its parts.
 
     context: what it ran on
-    value: what came of it
+    value: the result
     """
 
     context: BundleContext

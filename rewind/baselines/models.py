@@ -26,7 +26,7 @@ class Baseline(models.Model):
         default=list,
         help_text="Only accounts of these programs; empty where none were chosen",
     )
-    blockhash = HashColumn(max_length=32, null=True, help_text="Null where the file has none")
+    blockhash = HashColumn(max_length=32, null=True, help_text="Null if the file has none")
     block_height = models.BigIntegerField(null=True)
     base_slot = SlotColumn(null=True, help_text="Of the full snapshot that it builds on")
     proven = models.BooleanField(
@@ -38,7 +38,7 @@ class Baseline(models.Model):
         help_text="Empty where it is proven",
     )
     lattice = models.BinaryField(
-        null=True, help_text="2,048 bytes: the sum of all accounts; null where it is not known"
+        null=True, help_text="2,048 bytes: the sum of all accounts; null if it is not known"
     )
     bank_hash = HashColumn(max_length=32, null=True, help_text="As the manifest has it")
     parent_hash = HashColumn(max_length=32, null=True, help_text="Of the parent's bank")

@@ -9,11 +9,11 @@ from rewind.baselines.models import Baseline
 class BaselineEntry(Result, frozen=True, kw_only=True):
     """A snapshot that was imported: what every account was at the end of its slot.
 
-    slot: of which slot it is
-    base_slot: of the full snapshot that it builds on; left out of a full one
+    slot: the slot at whose end this was the state
+    base_slot: the slot of the full snapshot that it builds on; omitted for a full one
     proven: whether its accounts make the lattice hash that it declares, and with it the bank's hash
-    why_unproven: why they are not known to; left out of a proven one
-    bank_hash: the hash of the slot's bank; left out where the file has none
+    why_unproven: why that is not known; omitted for a proven one
+    bank_hash: the hash of the slot's bank; omitted if the file has none
     """
 
     slot: int

@@ -34,15 +34,15 @@ class Coverage(Result, frozen=True, kw_only=True):
     latest_slot: the archive's highest slot; null while nothing is archived
     slot_range: how many slots the window has; null while nothing is archived
     missing_slot_count: how many of them are not archived, and are not known to be skipped
-    cannot_be_had_slot_count: how many of the missing ones were given up, since no source has
-        them any more
+    cannot_be_had_slot_count: how many of the missing ones were given up because no source
+        has them any more
     skipped_slot_count: how many of them are known to hold no block
     whole_slot_count: how many of them are archived with every write
     last_writes_only_slot_count: how many of them are archived with each account's last write, but
         perhaps not every write
-    gap_percent: the share of missing ones among those that are not skipped, in per cent; null where
+    gap_percent: the share of missing ones among those that are not skipped, in per cent; null if
         there are none of either
-    gaps: the runs of missing slots, lowest first; null where none were asked for
+    gaps: the runs of missing slots, lowest first; null unless requested
     truncated: whether there are more gaps than were listed
     storage: how the window's slots are stored, lowest first
     proven_through: the highest slot of the window that is proven: more than two thirds of the stake
@@ -51,7 +51,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     consistent_through: the highest slot of the window that is proven or consistent: if it is only
         consistent, no one vouches for its stakes or voters; null if there is none
     proof: runs of the window's slots by state, lowest first, at most 1,000; slots that are in none
-        were not computed yet
+        are not computed yet
     baselines: the snapshots of the window's slots, newest first, at most 100
     filtered_owners: programs whose accounts the archive deliberately does not follow
     filtered_pubkeys: accounts that the archive deliberately does not follow

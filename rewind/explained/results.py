@@ -77,13 +77,13 @@ class ExplainedTransfer(Result, frozen=True, kw_only=True):
 
     instruction: the number of the instruction
     kind: its type, such as `transferChecked`, `createAccount`, `mintTo`, `burn`
-    source: where it comes from; null for tokens that are minted
-    destination: where it goes to; null for tokens that are burnt
+    source: the sender; null for tokens that are minted
+    destination: the receiver; null for tokens that are burnt
     source_owner: who owns the source, a token account; null if it is not recorded
     destination_owner: the same of the destination
     mint: the token; null for SOL
     amount: lamports, or the token's smallest unit, as text
-    decimals: how many digits of it stand behind the point; null if it is not recorded
+    decimals: the number of digits behind the point; null if it is not recorded
     ui_amount: the amount with its point, as text; null without decimals
     """
 
@@ -120,7 +120,7 @@ class TokenBalanceChange(Result, frozen=True, kw_only=True):
     pubkey: the token account
     owner: who owns it; null if it is not recorded
     mint: the token
-    decimals: how many digits stand behind the point at most; null if it is not recorded
+    decimals: the most digits behind the point; null if it is not recorded
     before: before the transaction, `0` if the account did not exist
     after: after it
     change: the difference; null if an amount is not a number
@@ -136,7 +136,7 @@ class TokenBalanceChange(Result, frozen=True, kw_only=True):
 
 
 class ExplainedFees(Result, frozen=True, kw_only=True):
-    """What the transaction paid to be processed, in lamports. Null where it is not recorded.
+    """What the transaction paid to be processed, in lamports. Null if it is not recorded.
 
     payer: the account that paid
     total: all of it
@@ -166,7 +166,7 @@ class ExplainedTip(Result, frozen=True, kw_only=True):
 
 
 class ComputeUse(Result, frozen=True, kw_only=True):
-    """Compute units, and what else was asked for. Null where it was not, or is not recorded.
+    """Compute units, and what else was asked for. Null if it was not requested, or is not recorded.
 
     used: units that were used
     limit: units that were asked for
@@ -250,11 +250,11 @@ class ExplainedTransaction(Result, frozen=True, kw_only=True):
     """A transaction in words and figures.
 
     signature: its first signature
-    slot: the slot that it stands in
+    slot: its slot
     transaction_index: its place in the block, from 0
-    block_time: when its block was made, in Unix seconds; null where that was not recorded
+    block_time: when its block was made, in Unix seconds; null if that was not recorded
     version: its version
-    err: what it failed by; null when it succeeded, or where the source had no status
+    err: what it failed by; null when it succeeded, or if the source had no status
     failure: the same in words; null when it succeeded
     instructions: its instructions, decoded, with the calls that they made
     accounts: the accounts that it names and looks up, in their order

@@ -17,7 +17,7 @@ class Submitted(Result, frozen=True, kw_only=True):
     """A job that was taken.
 
     job_id: its id
-    state: `queued`, or how far it is where the same was handed in before
+    state: `queued`, or its state if the same job was submitted before
     total: how many simulations it comes to
     submitted_at: when it was handed in, in Unix seconds
     """
@@ -36,7 +36,7 @@ class Job(Result, frozen=True, kw_only=True):
     total: how many simulations it comes to
     done: how many of them have an answer
     failed: how many of these answers are errors
-    client_reference: your own name for it; null where it has none
+    client_reference: your own name for it; null if it has none
     submitted_at: when it was handed in
     started_at: when it began; null before that
     finished_at: when it ended; null before that
@@ -58,7 +58,7 @@ class Job(Result, frozen=True, kw_only=True):
 
 
 class JobError(Result, frozen=True, kw_only=True):
-    """Why one simulation has no value, as a call alone would have been answered.
+    """Why one simulation has no value: the error that a single call would get.
 
     code: the error's code
     message: the error's text
@@ -95,7 +95,7 @@ class ResultPage(Result, frozen=True, kw_only=True):
     """Results of a job.
 
     results: in the order of the job
-    next: give it as `cursor` for those that follow; null where none will ever come
+    next: give it as `cursor` for those that follow; null if there will be no more
     complete: whether the job is over, so that no more results come than there are
     truncated_by_bytes: whether the page is shorter than asked for because it was full
     """

@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                 (
                     "blockhash",
                     columns.keys.HashColumn(
-                        help_text="Null where the file has none", max_length=32, null=True
+                        help_text="Null if the file has none", max_length=32, null=True
                     ),
                 ),
                 (
@@ -218,7 +218,7 @@ class Migration(migrations.Migration):
                 (
                     "lattice",
                     models.BinaryField(
-                        help_text="2,048 bytes: the sum of all accounts; null where it is not known",
+                        help_text="2,048 bytes: the sum of all accounts; null if it is not known",
                         null=True,
                     ),
                 ),
@@ -779,9 +779,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "dictionary",
-                    models.BinaryField(
-                        help_text="Of zstd; null where none was worth it", null=True
-                    ),
+                    models.BinaryField(help_text="Of zstd; null if none was worth it", null=True),
                 ),
                 ("changes", models.BigIntegerField(default=0)),
                 ("blocks", models.BigIntegerField(default=0)),
@@ -874,7 +872,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "block",
-                    models.BinaryField(help_text="Null where it lies in the store", null=True),
+                    models.BinaryField(help_text="Null if it lies in the store", null=True),
                 ),
                 (
                     "segment",
@@ -1212,7 +1210,7 @@ class Migration(migrations.Migration):
                 (
                     "stake",
                     columns.numbers.U64Column(
-                        help_text="Their lamports; null where stakes are not known", null=True
+                        help_text="Their lamports; null if stakes are not known", null=True
                     ),
                 ),
                 ("total_stake", columns.numbers.U64Column(null=True)),

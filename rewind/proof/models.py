@@ -54,7 +54,7 @@ class SlotProof(models.Model):
     voted_slot = SlotColumn(null=True, help_text="Whose votes settled it: its own, or one above")
     voted_hash = HashColumn(max_length=32, null=True, help_text="What they voted for")
     voters = models.IntegerField(null=True, help_text="Vote accounts that did")
-    stake = U64Column(null=True, help_text="Their lamports; null where stakes are not known")
+    stake = U64Column(null=True, help_text="Their lamports; null if stakes are not known")
     total_stake = U64Column(null=True)
     first_landed = SlotColumn(null=True, help_text="The first block with one of these votes")
     last_landed = SlotColumn(null=True)

@@ -42,13 +42,13 @@ class Standing(Result, frozen=True, kw_only=True):
     """Whether the cluster voted for what the archive has at the end of the position's slot.
 
     state: `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
-    slot: the slot with a block at or below the position, whose bank it is; left out where none is
+    slot: the slot with a block at or below the position, whose bank it is; omitted if none is
         computed
-    bank_hash: that bank's hash, as the archive makes it; left out where none is computed
+    bank_hash: that bank's hash, as the archive makes it; omitted if none is computed
     voted_through: the slot whose votes settled it, its own or one above; omitted while none did
     share: which part of all stake the checked votes have, 0 to 1: no more are checked than are
         needed; omitted if stakes are not known
-    voters: how many vote accounts these votes are of; left out where there are none
+    voters: how many vote accounts these votes are of; omitted if there are none
     reason: why it is `unproven` or `refuted`; omitted if it is neither
     rests_on: where stakes and voters are from, as in getRewindCoverage; omitted if it is neither
         `proven` nor `consistent`
@@ -72,8 +72,8 @@ class ProofVote(Result, frozen=True, kw_only=True):
     vote_pubkey: the vote account
     signature: of the transaction that carries it
     slot: of the block in which that landed
-    stake: of the account in the slot's epoch, in lamports; null where it is not known
-    authorized_voter: who may sign for it in that epoch; null where it is not known
+    stake: of the account in the slot's epoch, in lamports; null if it is not known
+    authorized_voter: who may sign for it in that epoch; null if it is not known
     transaction: that transaction, base64
     """
 
@@ -101,14 +101,14 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     blockhash: the block's
     accounts_lattice_checksum: of the sum of all accounts at its end; a snapshot of that slot has it
         in its name
-    accounts_lattice_hash: that sum, 2,048 bytes in base64; left out where it was not asked for
+    accounts_lattice_hash: that sum, 2,048 bytes in base64; omitted unless requested
     epoch: the slot's
-    total_stake: of the epoch, in lamports; null where it is not known
+    total_stake: of the epoch, in lamports; null if it is not known
     voted_through: the slot whose votes settled it, its own or one above; null while none did
     voted_bank_hash: what these votes are for, if the slot is refuted; else null
     votes: those that the ledger has for the bank of this slot, one for each vote account
     chain: the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the
-        last of them has votes; left out unless it was asked for
+        last of them has votes; omitted unless requested
     """
 
     slot: int

@@ -66,13 +66,13 @@ class AccountsConfig(Config, frozen=True, kw_only=True):
 
 # A misspelled member would be an answer without what was asked: unknown ones are refused.
 class OverrideConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an account is to be instead; what is left out stays as it was. An
+    """The state of an account to use instead; omitted members stay as they were. An
     account as getAccountInfo returns it may be passed as it is.
 
     lamports: its balance
     owner: the program that it belongs to
     data: its data in base64, or a pair of text and encoding: `base64`, `base58` or `base64+zstd`
-    executable: whether it is a program; alone it has no effect, code is called by its owner
+    executable: whether it is a program; it has no effect without an owner that runs code
     rent_epoch: taken and without effect
     space: taken and without effect
     rewind_slot: taken and without effect
@@ -148,7 +148,7 @@ def simulate_historical_transaction(
     whether the ledger proves the answer. A transaction of the ledger is run again by its own text.
 
     transaction: the transaction as text
-    config: where in the past, on which accounts, and what is to be shown
+    config: the position, the accounts, and what to show
     """
     return simulation_of(asking_of(transaction, config), proof=config.proof)
 

@@ -24,7 +24,7 @@ class SealedSegment(models.Model):
     state = models.SmallIntegerField(choices=State.choices, default=State.BUILDING)
     tables = ArrayField(models.TextField(), help_text="Partitions that it replaces")
     segments = ArrayField(models.IntegerField(), help_text="Sealed segments that it replaces")
-    dictionary = models.BinaryField(null=True, help_text="Of zstd; null where none was worth it")
+    dictionary = models.BinaryField(null=True, help_text="Of zstd; null if none was worth it")
     changes = models.BigIntegerField(default=0)
     blocks = models.BigIntegerField(default=0)
     data_bytes = models.BigIntegerField(default=0, help_text="Account data, unpacked")
@@ -87,7 +87,7 @@ class SealedBlock(models.Model):
     position = models.IntegerField(help_text="Of its first change")
     bucket = models.SmallIntegerField(help_text="The first byte of its pubkeys")
     pubkey = PubkeyColumn(max_length=32, help_text="Of its first change")
-    block = models.BinaryField(null=True, help_text="Null where it lies in the store")
+    block = models.BinaryField(null=True, help_text="Null if it lies in the store")
     at = models.BigIntegerField(null=True, help_text="Where it begins in its object of the store")
     size = models.IntegerField(null=True, help_text="Its bytes in the store")
 

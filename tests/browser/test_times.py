@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from tests.browser.conftest import Watched
 
@@ -32,7 +32,31 @@ def test_a_moment_has_the_readers_own_time_beside_it(watched: Callable[..., Watc
     visitor.open("/admin/alerts/event/")
     ago = visitor.page.locator("#main time[title]").first
     ago.hover()
-    assert re.fullmatch(rf"2026-11-27 23:30 UTC, {re.escape(LOCAL)}", ago.get_attribute("title"))
+    assert ago.get_attribute("title") == "2026-11-27 23:30 UTC (2026-11-28 05:00 GMT+5:30)"
+    assert not visitor.problems
+
+
+def test_hints_have_it_once_however_often_they_are_pointed_at(
+    watched: Callable[..., Watched],
+) -> None:
+    from tipping.services import batches
+
+    long_ago = datetime.now(UTC) - timedelta(hours=40)
+    batches.prepare_batches(seed=bytes(range(32)), now=long_ago)
+    batches.rotate_due(now=long_ago)
+    visitor = watched(timezone_id="Asia/Kolkata")
+    visitor.sign_in()
+    visitor.open("/admin/tipping/ttlclass/")
+    drawn = visitor.page.locator("#main rect.tm-window").first
+    for _ in range(2):
+        drawn.hover()
+        visitor.page.locator("#main h2").first.hover()
+    assert re.search(
+        rf": opened {long_ago:%Y-%m-%d %H:%M:%S} UTC \([^()]*GMT\+5:30\), is open;",
+        drawn.locator("title").text_content(),
+    )
+    # "overdue since" is a moment on the page.
+    assert "UTC (" in visitor.page.locator("#main .tm-bad time.tm-moment").first.text_content()
     assert not visitor.problems
 
 

@@ -20,6 +20,7 @@ from embedded.addresses import embedded_addresses
 from embedded.servers import start_servers, stop_servers
 from tests import forked_commands
 from tests.databases import this_database
+from tests.forged_provider import forged_provider
 from tests.localnet_process import Localnet, free_ports
 from tests.subscriptions.conftest import localnet
 
@@ -324,6 +325,7 @@ def test_open_secrets_and_bad_keypairs_are_errors(doctor: Doctor, tmp_path: Path
             "warning",
             "Unknown setting TRUSTED_PROXYS. Did you mean TRUSTED_PROXIES?",
         ),
+        ({"OIDC_STAFF_GROUPS": "ops=operator"}, "warning", "is set without a sign-in provider"),
         ({"SECRET_KEY": "short-one"}, "error", "SECRET_KEY has 9 characters"),
         ({"TIP_SECRET_SEED": "00" * 32}, "error", "anyone can derive their keys"),
         ({"SHARED_MEMORY_DIR": "/nowhere"}, "error", "not a writable folder"),
@@ -336,6 +338,19 @@ def test_settings_that_do_not_fit_are_said(
     doctor: Doctor, settings: dict[str, str], level: str, words: str
 ) -> None:
     assert doctor(**settings).has(level, words)
+
+
+def test_the_sign_in_provider_is_tried(doctor: Doctor) -> None:
+    with forged_provider() as provider:
+        client = {"OIDC_CLIENT_ID": "tidemark", "OIDC_CLIENT_SECRET": "the-clients-secret"}
+        found = doctor(OIDC_ISSUER=provider.issuer, **client)
+        provider.metadata["token_endpoint"] = None
+        broken = doctor(OIDC_ISSUER=provider.issuer, **client)
+    assert found.has("ok", f"The sign-in provider {provider.issuer} has all")
+    assert broken.has("error", provider.issuer, "has no token_endpoint.", "Its `issuer` must be")
+    away = doctor(OIDC_ISSUER=provider.issuer, **client)
+    assert away.has("error", provider.issuer, "It does not answer.")
+    assert not any("the-clients-secret" in each.text for each in (found, broken, away))
 
 
 def test_a_port_that_another_has_is_said_while_the_service_does_not_run(doctor: Doctor) -> None:

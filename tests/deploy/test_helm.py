@@ -20,19 +20,24 @@ needs_helm = pytest.mark.skipif(
 )
 # One pod of each: a second one would write the same slots, or start the same tasks twice.
 ONCE = {"ingest", "follower", "beat"}
+TEMPLATE = ("template", "try", ".", "--kube-version", "1.30.0")
+
+
+def tried(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(HELM), *arguments], capture_output=True, text=True, check=False, cwd=CHART
+    )
 
 
 def helm(*arguments: str) -> str:
-    found = subprocess.run(
-        [str(HELM), *arguments], capture_output=True, text=True, check=False, cwd=CHART
-    )
+    found = tried(*arguments)
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
 
 
 def rendered(*options: str) -> dict[tuple[str, str], dict[str, Any]]:
     """Each object by its kind and its name without the release's."""
-    made = helm("template", "try", ".", "--kube-version", "1.30.0", *options)
+    made = helm(*TEMPLATE, *options)
     return {
         (each["kind"], each["metadata"]["name"].removeprefix("try").removeprefix("-")): each
         for each in yaml.safe_load_all(made)
@@ -119,3 +124,35 @@ def test_services_and_the_ingress_lead_to_pods() -> None:
     assert backend["name"] == "try" and ("Service", "") in made
     settings = made["ConfigMap", "settings"]["data"]
     assert settings["GRPC_PORT"] == "10010" and "UPSTREAM_RPC_URL" not in settings
+
+
+ISSUER = ("--set", "settings.OIDC_ISSUER=https://login.example")
+CLIENT = ("--set", "settings.OIDC_CLIENT_ID=tidemark")
+CLIENT_SECRET = ("--set", "oidc.clientSecret.name=keycloak-client")
+
+
+@needs_helm
+def test_every_process_has_the_provider_and_its_clients_secret() -> None:
+    groups = ("--set-string", r"settings.OIDC_STAFF_GROUPS=root=administrator\,ops=operator")
+    made = rendered(*ISSUER, *CLIENT, *CLIENT_SECRET, *groups)
+    settings = made["ConfigMap", "settings"]["data"]
+    assert settings["OIDC_ISSUER"] == "https://login.example"
+    assert settings["OIDC_CLIENT_ID"] == "tidemark" and "OIDC_NAME" not in settings
+    assert settings["OIDC_STAFF_GROUPS"] == "root=administrator,ops=operator"
+    reference = {"secretKeyRef": {"name": "keycloak-client", "key": "client-secret"}}
+    for (kind, name), each in made.items():
+        if kind in ("Deployment", "Job"):
+            (container,) = pod_of(each)["containers"]
+            assert container["env"] == [{"name": "OIDC_CLIENT_SECRET", "valueFrom": reference}], (
+                name
+            )
+    # Without a Secret of its own it is one of existingSecret's.
+    for (kind, _), each in rendered(*ISSUER, *CLIENT).items():
+        assert kind != "Deployment" or "env" not in pod_of(each)["containers"][0]
+
+
+@needs_helm
+@pytest.mark.parametrize("some", [ISSUER, CLIENT, CLIENT_SECRET])
+def test_half_a_provider_is_not_installed(some: tuple[str, ...]) -> None:
+    found = tried(*TEMPLATE, *some)
+    assert found.returncode and "OIDC_ISSUER and" in found.stderr

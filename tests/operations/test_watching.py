@@ -337,6 +337,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("database_slow", {"database": {"milliseconds": 101.0}}),
     ("webhook_failing", {"alerts": {"failing": ["pager"]}}),
     ("deliveries_late", {"alerts": {"late": 3}}),
+    ("sign_in_failing", {"sign_in": {"problem": "It does not answer"}}),
 ]
 
 

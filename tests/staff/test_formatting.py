@@ -1,11 +1,14 @@
 """What pages show: moments, numbers, lamports, durations."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from staff import formatting
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 
 
@@ -91,3 +94,17 @@ def test_what_others_wrote_is_escaped() -> None:
         formatting.shortened("<b>" * 9),
     ):
         assert "<b>" not in shown and "<i>" not in shown
+
+
+def test_nothing_else_writes_a_moment_in_utc() -> None:
+    """A text with one of another form has no time of the reader's zone beside it."""
+    written = re.compile(r"%M(:%S)?['\"]?\}+ UTC")
+    found = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for folder in ("platform", "priority", "rewind", "historical", "tipping")
+        for file in (ROOT / folder).rglob("*.py")
+        if file != Path(formatting.__file__)
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if written.search(line)
+    ]
+    assert not found, "write it by utc or moment of staff/formatting.py"

@@ -1,6 +1,6 @@
 """The page TTL classes: each class, rotations, sums, the treasury."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +25,6 @@ from tipping.services.desk import ClassRow, TreasuryState
 
 # A batch whose window ended is rotated within this time while the worker runs.
 _ROTATION = timedelta(seconds=5)
-_DAY = timedelta(days=1)
 
 
 def desk_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -87,9 +86,8 @@ def _overdue(batch: TipBatch | None, now: datetime) -> SafeString | str:
     ended = None if batch is None else batch.window_ends_at
     if ended is None or now - ended < _ROTATION:
         return ""
-    since = f"{ended.astimezone(UTC):{'%H:%M:%S' if now - ended < _DAY else '%Y-%m-%d %H:%M'}} UTC"
     hint = "The worker rotates it within a second, or the next fetch does: see if the worker runs."
-    return badge(timed(f"overdue since {since}"), "bad", hint)
+    return badge(timed(f"overdue since {utc(ended, seconds=True)}"), "bad", hint)
 
 
 def _dry(row: ClassRow, now: datetime) -> SafeString | str:
@@ -114,7 +112,8 @@ def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
     for number, (batch, issued) in enumerate(shown):
         opened = batch.opened_at or now
         closed = min(batch.closed_at or now, now)
-        ended = "is open" if batch.state == TipBatch.State.OPEN else f"closed {_clock(closed)}"
+        is_open = batch.state == TipBatch.State.OPEN
+        ended = "is open" if is_open else f"closed {utc(closed, seconds=True)}"
         width = max(1_000 * (closed - opened).total_seconds() / length, 2)
         cells.append(
             {
@@ -122,7 +121,7 @@ def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
                 "width": round(max(width - 1.5, 1), 1),
                 "height": round(max(100 * issued / batch.size, 4), 1) if batch.size else 4,
                 "shade": number % 2,
-                "title": f"batch {batch.number}: opened {_clock(opened)}, {ended} UTC;"
+                "title": f"batch {batch.number}: opened {utc(opened, seconds=True)}, {ended};"
                 f" {issued:,} of {batch.size:,} issued",
                 "link": reverse("admin:tipping_tipbatch_change", args=[batch.pk]),
             }
@@ -133,10 +132,6 @@ def _strip(row: ClassRow, now: datetime) -> dict[str, Any] | None:
         "count": len(cells),
         "from": ago(start, now),
     }
-
-
-def _clock(moment: datetime) -> str:
-    return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"
 
 
 def _why(each: TreasuryState) -> str:

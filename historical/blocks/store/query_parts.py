@@ -11,5 +11,5 @@ def place(signature: str) -> str:
 
 
 def transaction_count(slot: str) -> str:
-    """How many transactions the slot's block has; null where the ledger has no block."""
+    """How many transactions the slot's block has; null if the ledger has no block."""
     return f"(SELECT transaction_count FROM historical_block WHERE slot = {slot})"

@@ -49,8 +49,8 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "placeholder": "getSlot"}),
         help_text="Methods that the key may call, one a line: the JSON-RPC name, or tipinfo,"
-        " fetchtipaddress and the like for plain GETs as usage names them; empty: every method of"
-        " its scopes",
+        " fetchtipaddress and the like for plain GETs as usage names them. Leave empty to allow"
+        " all methods of its scopes",
     )
 
     class Meta:
@@ -75,8 +75,8 @@ class _KeyForm(forms.ModelForm):  # type: ignore[type-arg]
             "environment": ENVIRONMENT_HELP,
             "requests_per_second": RATE_HELP,
             "calls_per_month": "Calls in a calendar month (UTC); above them calls are answered"
-            " 429 until the next month. Empty: as the tier",
-            "expires_at": "UTC; empty: never",
+            " 429 until the next month. If empty, the tier's limit applies",
+            "expires_at": "In UTC. Leave empty if it does not expire.",
         }
 
 

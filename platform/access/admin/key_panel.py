@@ -134,7 +134,7 @@ def refusals_of(key: ApiKey, now: datetime) -> ShownRefusals | None:
         [
             ShownRefusal(
                 call,
-                f"{call.at:%Y-%m-%d %H:%M:%S}",
+                utc(call.at, seconds=True),
                 ago(call.at, now),
                 _response(call),
                 refusal_advice.meaning(call.reason),

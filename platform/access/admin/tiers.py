@@ -63,7 +63,9 @@ class ListedTierForm(forms.ModelForm):  # type: ignore[type-arg]
             name = f"{quota}_per_second"
             rate = cleaned.get(name)
             if rate is not None and not 0 < rate <= _MOST:
-                self.add_error(name, f"Above 0 and up to {_MOST:,} per second; empty is unlimited")
+                self.add_error(
+                    name, f"Above 0 and up to {_MOST:,} per second; empty means no limit"
+                )
         return cleaned
 
 

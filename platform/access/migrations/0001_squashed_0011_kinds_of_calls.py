@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
                 (
                     "requests_per_second",
                     models.FloatField(
-                        blank=True, help_text="calls per second; empty is unlimited", null=True
+                        blank=True, help_text="calls per second; empty means no limit", null=True
                     ),
                 ),
                 (
@@ -137,7 +137,7 @@ class Migration(migrations.Migration):
                 (
                     "bundles_per_second",
                     models.FloatField(
-                        blank=True, help_text="bundles per second; empty is unlimited", null=True
+                        blank=True, help_text="bundles per second; empty means no limit", null=True
                     ),
                 ),
                 (
@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
                     "tip_fetches_per_second",
                     models.FloatField(
                         blank=True,
-                        help_text="tip-address fetches per second; empty is unlimited",
+                        help_text="tip-address fetches per second; empty means no limit",
                         null=True,
                     ),
                 ),
@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                     "tip_fetches_daily_cap",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="tip-address fetches a UTC day; empty is unlimited",
+                        help_text="tip-address fetches a UTC day; empty means no limit",
                         null=True,
                     ),
                 ),
@@ -189,7 +189,7 @@ class Migration(migrations.Migration):
                     "calls_per_month",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="calls that one key may make in a calendar month (UTC); empty is unlimited",
+                        help_text="calls that one key may make in a calendar month (UTC); empty means no limit",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="calls per month",
@@ -210,7 +210,7 @@ class Migration(migrations.Migration):
                     "stream_bytes_per_month",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="bytes of notifications to one key in a calendar month (UTC); empty is unlimited",
+                        help_text="bytes of notifications to one key in a calendar month (UTC); empty means no limit",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                     ),
@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
                     "stream_notifications_per_second",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="notifications per second to one key, over ten seconds; empty is unlimited",
+                        help_text="notifications per second to one key, over ten seconds; empty means no limit",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                     ),
@@ -344,7 +344,7 @@ class Migration(migrations.Migration):
                         ),
                         blank=True,
                         default=list,
-                        help_text="CIDR list: addresses that may use the key; empty is any address",
+                        help_text="CIDR list: addresses that may use the key; empty allows any address",
                         size=None,
                     ),
                 ),
@@ -388,7 +388,7 @@ class Migration(migrations.Migration):
                     "calls_per_month",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="calls that this key may make in a calendar month (UTC); empty is what its tier says",
+                        help_text="calls that this key may make in a calendar month (UTC); empty applies its tier's limit",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="calls per month",
@@ -407,7 +407,7 @@ class Migration(migrations.Migration):
                         ),
                         blank=True,
                         default=list,
-                        help_text="methods that the key may call; empty is every method of its scopes",
+                        help_text="methods that the key may call; empty allows all methods of its scopes",
                         size=None,
                     ),
                 ),

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ),
                 blank=True,
                 default=list,
-                help_text="web origins whose pages may use the key, and nothing else then; empty is any page, and any program",
+                help_text="only pages of these web origins may use the key; empty allows any caller page, and any program",
                 size=None,
             ),
         ),
@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             name="requests_per_second",
             field=models.FloatField(
                 blank=True,
-                help_text="calls per second of this key; empty is what its tier says, which is the most",
+                help_text="calls per second of this key; empty applies its tier's limit, which is the maximum",
                 null=True,
                 validators=[
                     django.core.validators.MinValueValidator(0.01),

@@ -14,7 +14,7 @@ from alerts.models import Rule
 from alerts.services.rules import deliveries_of
 from staff.columns import column
 from staff.filters import choice_filter
-from staff.formatting import link, utc
+from staff.formatting import link, moment
 from staff.read_only import ReadOnlyAdmin
 
 _SHOWN = 20
@@ -55,8 +55,8 @@ class RuleAdmin(ReadOnlyAdmin):
         "condition", lambda row: described(read_condition(row.trigger, row.condition))
     )
     standing = column("state", rule_state)
-    created = column("created", lambda row: utc(row.created_at))
-    enabled = column("on since", lambda row: utc(row.enabled_at))
+    created = column("created", lambda row: moment(row.created_at))
+    enabled = column("on since", lambda row: moment(row.enabled_at))
 
     @admin.display(description="sent to")
     def to(self, rule: Rule) -> SafeString | str:

@@ -44,7 +44,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Webhook
         fields = ("customer", "name", "url", "kinds")
         help_texts = {
-            "customer": "Whose events it receives; empty: those of staff, which are alarms",
+            "customer": "Whose events it receives. Leave empty for those of staff",
             "name": "A name for lists",
             "url": "Where events are posted to, as https://host/path. Redirects are not followed",
         }

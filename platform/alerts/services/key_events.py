@@ -6,6 +6,7 @@ from typing import Any
 from access.key_changes import KeyChange, key_changed
 from access.models import ApiKey
 from alerts.services.events import publish
+from staff.formatting import utc
 
 _KINDS = {
     KeyChange.ROTATED: "key.rotated",
@@ -34,10 +35,6 @@ def key_data(key: ApiKey) -> dict[str, Any]:
 def iso(moment: datetime) -> str:
     """2026-01-31T14:05:00Z"""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def format_utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _on_key_changed(
@@ -69,5 +66,5 @@ def _text(key: ApiKey, change: KeyChange, successor: ApiKey | None, now: datetim
     if end is None or end <= now:
         lasts = "The old key has ended."
     else:
-        lasts = f"The old key works until {format_utc(end)}: use the new one before."
+        lasts = f"The old key works until {utc(end)}: use the new one before."
     return f"{key} was replaced by {successor}. {lasts}"

@@ -10,7 +10,8 @@ from access.months import month_of
 from access.services.monthly_quotas import MonthlyUsage, usages
 from alerts import store
 from alerts.services.events import publish
-from alerts.services.key_events import format_utc, iso, key_data
+from alerts.services.key_events import iso, key_data
+from staff.formatting import utc
 
 # A notice is published this many days before a key expires, nearest first.
 NOTICES_DAYS = (1, 7)
@@ -81,8 +82,7 @@ def _expired(key: ApiKey, expiry: datetime) -> _Notice:
         once=f"key.expired:{key.pk}:{iso(expiry)}",
         kind="key.expired",
         key=key,
-        text=f"The key {key} expired at {format_utc(expiry)}. Calls with it are answered 401:"
-        f" {instead}.",
+        text=f"The key {key} expired at {utc(expiry)}. Calls with it are answered 401: {instead}.",
         data={"expiresAt": iso(expiry)},
     )
 
@@ -98,7 +98,7 @@ def _expiring(key: ApiKey, expiry: datetime, days: int) -> _Notice:
         once=f"key.expiring:{key.pk}:{iso(expiry)}:{days}",
         kind="key.expiring",
         key=key,
-        text=f"The key {key} expires at {format_utc(expiry)}. {instead}",
+        text=f"The key {key} expires at {utc(expiry)}. {instead}",
         data={"expiresAt": iso(expiry), "daysLeft": days},
     )
 
@@ -129,7 +129,7 @@ def _quotas(now: datetime) -> Iterable[_Notice]:
 
 
 def _quota_text(key: ApiKey, usage: MonthlyUsage, *, reached: bool) -> str:
-    resets = format_utc(usage.resets_at)
+    resets = utc(usage.resets_at)
     of = f"{usage.used:,} of {usage.limit:,} calls of this month"
     if reached:
         return (

@@ -19,7 +19,7 @@ from alerts.conditions import (
 from alerts.models import Rule
 from alerts.services.key_events import iso, key_data
 from alerts.services.rule_events import RuleEvent, publish
-from staff.formatting import counted
+from staff.formatting import counted, utc
 
 
 class Fate(NamedTuple):
@@ -125,7 +125,7 @@ def tips_event(condition: TipSpendCondition, lamports: int, *, since: datetime) 
     return RuleEvent(
         "tips.above",
         about=f"{counted(lamports, 'lamport')} of tips",
-        text=f"Tips since {since:%Y-%m-%d %H:%M} UTC are {counted(lamports, 'lamport')}, above the"
+        text=f"Tips since {utc(since)} are {counted(lamports, 'lamport')}, above the"
         f" threshold of {counted(condition.above_lamports, 'lamport')} a {condition.period}.",
         data={
             "lamports": lamports,

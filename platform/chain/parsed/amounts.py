@@ -11,7 +11,7 @@ _EXACT_DIGITS = 1_100
 
 
 def ui_amount(amount: int, decimals: int) -> dict[str, Any]:
-    """A raw token amount with its decimal forms; uiAmount is null where 10**decimals is no u64."""
+    """A raw token amount with its decimal forms; uiAmount is null if 10**decimals is no u64."""
     scale = 10**decimals
     return {
         "amount": str(amount),

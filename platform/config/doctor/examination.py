@@ -15,6 +15,7 @@ from config.doctor import (
     secret_checks,
     service_checks,
     settings_checks,
+    sign_in_checks,
 )
 from config.doctor.findings import Check, Finding, Level, error, note, without_secrets
 
@@ -33,6 +34,7 @@ def examine() -> Iterator[Area]:
     yield _area("Proxy", settings_checks.of_proxy)
     yield _area("Secrets", secret_checks.of_secrets, secret_checks.of_keypairs)
     yield _area("Mail", mail_checks.of_mail)
+    yield _area("Sign-in", sign_in_checks.of_provider)
     database = _area("PostgreSQL", database_checks.of_connecting)
     has_database = not _has_error(database)
     is_migrated = False

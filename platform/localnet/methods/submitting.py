@@ -184,7 +184,7 @@ def is_blockhash_valid(
 def get_fee_for_message(
     call: Node, message: str, config: ContextConfig = ContextConfig()
 ) -> dict[str, Any]:
-    """Null where the message's blockhash is none of late."""
+    """Null if the message's blockhash is none of late."""
     wire = _decoded(message, TransactionEncoding.BASE64, _MESSAGE_TYPE)
     try:
         read = from_bytes_versioned(wire)

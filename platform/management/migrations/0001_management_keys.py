@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                         ),
                         blank=True,
                         default=list,
-                        help_text="CIDR list: addresses that may use the key; empty is any address",
+                        help_text="CIDR list: addresses that may use the key; empty allows any address",
                         size=None,
                     ),
                 ),

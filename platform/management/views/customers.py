@@ -19,7 +19,7 @@ class CustomerSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
 
     for_staff: ClassVar[tuple[str, ...]] = ("notes",)
 
-    email = serializers.CharField(help_text="empty: none")
+    email = serializers.CharField(help_text="may be empty")
 
     class Meta:
         model = Customer

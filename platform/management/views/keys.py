@@ -12,12 +12,12 @@ from rest_framework.response import Response
 
 from access.callers import ANONYMOUS, SCOPES
 from access.key_states import KeyState, condition, state_of
-from access.models import ApiKey, Customer, Tier
+from access.models import ApiKey, Tier
 from access.origins import MOST_ORIGINS
 from access.services import key_edits, keys, overlaps
 from access.store import with_creator
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Camel, OfCustomer
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 from portal.services import key_actions, key_rights
@@ -117,57 +117,47 @@ class KeyChanges(Body):
         child=serializers.CharField(max_length=50),
         required=False,
         max_length=100,
-        help_text="CIDR list: addresses that may use the key; empty is any address",
+        help_text="CIDR list: addresses that may use the key; empty allows any address",
     )
     methods = serializers.ListField(
         child=serializers.CharField(max_length=60),
         required=False,
-        help_text="methods that the key may call; empty is every method of its scopes",
+        help_text="methods that the key may call; empty allows all methods of its scopes",
     )
     origins = serializers.ListField(
         child=serializers.CharField(max_length=260),
         required=False,
         max_length=MOST_ORIGINS,
-        help_text="web origins whose pages alone may use the key; empty is any page and program",
+        help_text="only pages of these web origins may use the key;"
+        " empty allows any page and program",
     )
     requests_per_second = serializers.FloatField(
         min_value=0.01,
         max_value=1_000_000,
         required=False,
         allow_null=True,
-        help_text="calls per second; null is what its tier says, which is the most",
+        help_text="calls per second; null applies its tier's limit, which is the maximum",
     )
     calls_per_month = serializers.IntegerField(
         min_value=1,
         max_value=2**63 - 1,
         required=False,
         allow_null=True,
-        help_text="null is what its tier says",
+        help_text="null applies its tier's limit",
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
 
-class NewKey(KeyChanges):
+class NewKey(OfCustomer, KeyChanges):
     """A key to issue. A root key names the customer and the tier. The token of a customer takes the
     tier and at most the rights of the key `like`, by default of the one with the lowest tier.
     """
 
-    for_staff: ClassVar[tuple[str, ...]] = ("customer", *KeyChanges.for_staff)
+    for_staff: ClassVar[tuple[str, ...]] = (*OfCustomer.for_staff, *KeyChanges.for_staff)
     for_customers: ClassVar[tuple[str, ...]] = ("like",)
+    required_of_staff: ClassVar[tuple[str, ...]] = ("customer", "tier")
 
-    customer: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Customer.objects.all(), required=False
-    )
     like = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if self.context["actor"].member is None:
-            missing = [name for name in ("customer", "tier") if name not in attrs]
-            if missing:
-                raise serializers.ValidationError(
-                    {name: ["This field is required."] for name in missing}
-                )
-        return attrs
 
 
 class Overlap(Body):

@@ -112,7 +112,7 @@ class Members(ResourceViewSet):
     @action(detail=True, methods=["post"], url_path="invite")
     @shape(answer=MemberWithLink)
     def invite_again(self, request: Any, pk: int) -> Response:
-        """Invites a member again, who has no password yet; earlier links become void."""
+        """Invites a member without a password again; earlier links become invalid."""
         member = self.locked(pk)
         self.count("invite", INVITATIONS)
         members.invite_again(member)

@@ -40,7 +40,7 @@ class RuleCondition(Body):
         child=serializers.IntegerField(min_value=1, max_value=_MOST),
         required=False,
         max_length=50,
-        help_text="ids of API keys whose submissions count; empty: all of the customer",
+        help_text="ids of API keys whose submissions count; empty means all of the customer",
     )
     below_percent = serializers.IntegerField(required=False, min_value=1, max_value=100)
     minutes = serializers.ChoiceField(MINUTES, required=False, help_text="60 by default")

@@ -61,7 +61,7 @@ class TtlClasses(ResourceViewSet):
 
     @shape(status=204)
     def destroy(self, request: Any, pk: int) -> Response:
-        """Deletes a TTL class of which no address was issued."""
+        """Deletes a TTL class that has not issued any address."""
         return self.remove(pk, ttl_classes.delete_ttl_class)
 
     @action(detail=True, methods=["post"])

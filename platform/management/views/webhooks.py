@@ -70,7 +70,7 @@ class WebhookChanges(Body):
         child=serializers.CharField(max_length=40),
         required=False,
         max_length=100,
-        help_text="the events to deliver; empty: all",
+        help_text="the events to deliver; empty means all",
     )
 
 

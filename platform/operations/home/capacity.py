@@ -51,6 +51,8 @@ def servers(request: HttpRequest, now: Readings) -> Shown:
         if not redis.takes_writes:
             up = badge("cannot write", "bad", "its disk is full or broken")
         rows.append((f"Valkey {redis.version}", up))
+    if now.sign_in is not None and now.sign_in.problem:
+        rows.append(("Sign-in provider", badge("cannot be used", "bad", now.sign_in.problem)))
     rows.append(("Last sample", ago(now.sampled_at, now.at, "none yet")))
     return Shown(
         milliseconds(database.milliseconds),

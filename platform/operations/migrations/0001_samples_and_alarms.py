@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                         choices=[("critical", "Critical"), ("warning", "Warning")], max_length=10
                     ),
                 ),
-                ("text", models.TextField(help_text="what is the matter, in words")),
+                ("text", models.TextField(help_text="the problem, in words")),
                 ("began_at", models.DateTimeField(help_text="when the condition was seen first")),
                 ("opened_at", models.DateTimeField(blank=True, null=True)),
                 ("well_since", models.DateTimeField(blank=True, null=True)),

@@ -51,6 +51,7 @@ class Readings(msgspec.Struct, frozen=True):
     redis: servers.RedisReading | None
     disk: servers.DiskReading
     alerts: servers.AlertsReading
+    sign_in: servers.SignInReading | None
     sealing: sealing.SealingReading
     proof: proof.ProofReading
     rules: rules.RulesReading
@@ -107,6 +108,7 @@ def read(now: datetime) -> Readings:
         redis=servers.read_redis(),
         disk=servers.read_disk(Path(settings.RUN_DIR)),
         alerts=servers.read_alerts(now),
+        sign_in=servers.read_sign_in(),
         sealing=sealing.read_sealing(now),
         proof=proof.read_proof(),
         rules=rules.read_rules(),

@@ -1,4 +1,4 @@
-"""PostgreSQL, Valkey, the disk, and the lengths of queues."""
+"""PostgreSQL, Valkey, the disk, the lengths of queues, and the sign-in provider."""
 
 import shutil
 import time
@@ -14,6 +14,7 @@ from django.db import connection
 from alerts.models import Webhook
 from alerts.store import count_waiting
 from embedded.addresses import is_embedded
+from shared_state import task_faults
 from shared_state.database_writes import outage_of_writes
 from shared_state.redis_client import client
 
@@ -60,6 +61,13 @@ class AlertsReading(msgspec.Struct, frozen=True):
     waiting: int
     late: int
     failing: list[str]
+
+
+class SignInReading(msgspec.Struct, frozen=True):
+    """The sign-in provider: its issuer, and why no one can sign in by it; empty for none."""
+
+    issuer: str = ""
+    problem: str = ""
 
 
 def read_database() -> DatabaseReading:
@@ -129,3 +137,16 @@ def read_alerts(now: datetime) -> AlertsReading:
     failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name")
     names = list(failing.values_list("name", flat=True)[:20])
     return AlertsReading(waiting, late, names)
+
+
+def read_sign_in() -> SignInReading | None:
+    """As the worker found it within the last minute. None while Redis is down."""
+    if not settings.OIDC_ISSUER:
+        return SignInReading()
+    try:
+        fault = task_faults.read().get("check_sign_in_provider")
+    except redis.RedisError:
+        return None
+    # Behind the name of its class.
+    problem = "" if fault is None else fault.reason.partition(": ")[2]
+    return SignInReading(settings.OIDC_ISSUER, problem)

@@ -1,4 +1,4 @@
-"""The rules about the disk, Valkey, PostgreSQL, and deliveries."""
+"""The rules about the disk, Valkey, PostgreSQL, deliveries, and the sign-in provider."""
 
 import shlex
 from collections.abc import Iterator
@@ -75,6 +75,14 @@ def _deliveries_late(now: Readings) -> Iterator[Finding]:
     if late := now.alerts.late:
         count = counted(late, "delivery", "deliveries")
         yield Finding("", f"{count} overdue by minutes: mails and webhooks about events are late.")
+
+
+def _sign_in_failing(now: Readings) -> list[Finding] | None:
+    if now.sign_in is None:
+        return None
+    if not now.sign_in.problem:
+        return []
+    return [Finding("", f"No one can sign in by {now.sign_in.issuer}. {now.sign_in.problem}.")]
 
 
 def _space(subject: str, _now: Readings) -> list[Command]:
@@ -192,5 +200,25 @@ RULES = (
         at=Place(CALLING, ("queues",), _DELIVERIES),
         command=lambda *_: of_process("worker"),
         of_a_run=True,
+    ),
+    Rule(
+        name="sign_in_failing",
+        severity=WARNING,
+        holds=120,  # two checks, a minute apart
+        calm=0,
+        title="The sign-in provider cannot be used",
+        meaning="Staff and customers' people can sign in only with a password, if they have one."
+        " Open sessions and calls go on.",
+        incident="",
+        begins="The provider of OIDC_ISSUER does not answer, or its discovery document or keys"
+        " cannot be used",
+        advice="Open OIDC_ISSUER/.well-known/openid-configuration from the worker's machine. Its"
+        " `issuer` must be OIDC_ISSUER. For a certificate of an authority of your own, set"
+        " REQUESTS_CA_BUNDLE to the file of that authority.",
+        check=_sign_in_failing,
+        at=Place(ROOM, ("servers",)),
+        runbook="Sign in by OpenID Connect",
+        command=DOCTOR,
+        by_doctor=False,
     ),
 )

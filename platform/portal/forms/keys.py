@@ -1,7 +1,7 @@
 """The forms of keys: issuing, changing, rotating."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -22,6 +22,7 @@ from access.key_fields import (
 from access.models import ApiKey, Tier
 from portal.formatting import limits
 from portal.services.key_rights import LONGEST_OVERLAP, given
+from staff.formatting import utc
 
 _MOST_NETWORKS = 100
 
@@ -39,7 +40,7 @@ class RestrictedForm(forms.Form):
         label="Expires",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text="UTC; empty: never",
+        help_text="In UTC. Leave empty if it does not expire.",
     )
 
 
@@ -54,7 +55,8 @@ class KeyForm(RestrictedForm):
     methods = MethodsField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "getSlot", "spellcheck": "false"}),
-        help_text="Methods that the key may call, one a line; empty: every method of its scopes",
+        help_text="Methods that the key may call, one a line. Leave empty to allow all methods of"
+        " its scopes.",
     )
     requests_per_second = forms.FloatField(
         label="Calls a second",
@@ -67,7 +69,7 @@ class KeyForm(RestrictedForm):
     environment = forms.CharField(max_length=30, required=False, help_text=ENVIRONMENT_HELP)
     scopes = ScopesField(
         widget=forms.CheckboxSelectMultiple,
-        help_text="What the key may be used for; fewer are safer",
+        help_text="What the key may be used for. Fewer are safer.",
     )
     field_order: Sequence[str] = ("name", "environment", "scopes", "networks", "expires_at")
 
@@ -110,7 +112,7 @@ def _label(key: ApiKey) -> str:
     rights = given(key)
     scopes = "all scopes" if len(rights.scopes) == len(SCOPES) else ", ".join(rights.scopes)
     end = rights.expires_at
-    until = "" if end is None else f"; until {end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    until = "" if end is None else f"; until {utc(end)}"
     month = "" if key.calls_per_month is None else f"; {key.calls_per_month:,} calls a month"
     return f"{key.tier}, as {key}: {scopes}{month}{until}"
 

@@ -16,7 +16,7 @@ _FATE_TEXTS = {
     "landed": "landed: in a finalized block, without an error",
     "failed": "failed: in a finalized block, with an error",
     "expired": "expired: lost, although it was sent",
-    "refused": "refused: lost, since no upstream took it",
+    "refused": "refused: lost, because no upstream accepted it",
 }
 _OUTCOMES = (("any", "any"), ("landed", "landed"), ("failed", "failed"))
 
@@ -45,7 +45,7 @@ def _keys() -> forms.Field:
         required=False,
         coerce=int,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Submissions of these keys; none chosen: of all keys",
+        help_text="Only submissions of these keys count. Choose none to count all keys",
     )
 
 
@@ -101,8 +101,8 @@ _FIELDS: dict[str, dict[str, Callable[[], forms.Field]]] = {
             help_text="1 SOL is 1,000,000,000 lamports. Tips of landed transactions count",
         ),
         "period": lambda: forms.ChoiceField(
-            label="In one", choices=[(name, name) for name in PERIODS], initial="day",
-            help_text="Of UTC. You are notified once for each period",
+            label="Period", choices=[(name, name) for name in PERIODS], initial="day",
+            help_text="In UTC. You are notified at most once a period",
         ),
         "keys": _keys,
     },
@@ -117,7 +117,7 @@ _FIELDS: dict[str, dict[str, Callable[[], forms.Field]]] = {
             widget=forms.Textarea(
                 attrs={"rows": 3, "placeholder": '[{"dataSize": 165}]', "spellcheck": "false"}
             ),
-            help_text="JSON, as in programSubscribe: at most four filters; empty: all accounts",
+            help_text="JSON, as in programSubscribe: at most four filters; none means all accounts",
         ),
     },
     Trigger.MENTION: {
@@ -153,7 +153,7 @@ class RuleForm(forms.Form):
             label="Post to",
             required=False,
             choices=[("", "no webhook"), *((pk, each.name) for pk, each in self._webhooks.items())],
-            help_text="One of your webhooks. It gets these events whatever types it has chosen",
+            help_text="One of your webhooks. It gets these events, whatever types it has chosen",
         )
         self.fields["mails"] = forms.ChoiceField(
             label="Mail",
@@ -188,7 +188,7 @@ class ReplayForm(forms.Form):
         label="Until",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=_DATETIME),
-        help_text="UTC; empty: now",
+        help_text="In UTC. Leave empty for now",
     )
     which = forms.ChoiceField(
         label="Deliveries",

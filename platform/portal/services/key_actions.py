@@ -18,6 +18,7 @@ from portal.services.key_rights import (
     is_suspended_by_staff,
     models_of,
 )
+from staff.formatting import utc
 
 # Each key has limits of its own: many keys would circumvent them.
 MOST_KEYS = 50
@@ -135,7 +136,7 @@ def extend_overlap(customer_id: int, key_id: int, *, until: datetime, now: datet
     """
     rights = given(_own(customer_id, key_id))
     if rights.expires_at is not None and until > rights.expires_at:
-        raise MayNot(f"It can be valid until {rights.expires_at:%Y-%m-%d %H:%M} UTC at most")
+        raise MayNot(f"It can be valid until {utc(rights.expires_at)} at most")
     extended = overlaps.extend_overlap(key_id, until=until, now=now)
     _note(extended, rights)
     return extended
@@ -199,7 +200,7 @@ def _within(rights: Given, tier: Tier, wish: Wish) -> Wish:
         raise MayNot(f"At most {most:,g} calls a second: ask the operator for more")
     end = rights.expires_at
     if end is not None and (wish.expires_at is None or wish.expires_at > end):
-        raise MayNot(f"It can be valid until {end:%Y-%m-%d %H:%M} UTC at most")
+        raise MayNot(f"It can be valid until {utc(end)} at most")
     return replace(
         wish,
         methods=wish.methods or rights.methods,

@@ -176,7 +176,7 @@ def replays(request: HttpRequest, member: Member) -> HttpResponse:
 
 @for_members
 def replay(request: HttpRequest, member: Member, replay_pk: UUID) -> HttpResponse:
-    """One replay: what came of it beside the chain's record."""
+    """One replay: the result beside the chain's record."""
     found = replay_store.of_customer(member.customer_id, replay_pk)
     if found is None:
         raise Http404("no replay of the customer's")

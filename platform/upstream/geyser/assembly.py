@@ -422,7 +422,7 @@ class Assembler:
         return named.pop() if len(named) == 1 else None
 
     def _learn_hash(self, slot: Slot, block: BlockMetaUpdate | None = None) -> Slot | None:
-        """Of a final slot's block, if it is known, else of what came of it: Parents.learn_hash."""
+        """Of a final slot's block, if it is known, else of the result: Parents.learn_hash."""
         return self._parents.learn_hash(slot, [block] if block else self._blocks(slot))
 
     def _blocks(self, slot: Slot) -> list[BlockMetaUpdate]:

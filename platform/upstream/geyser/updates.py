@@ -94,7 +94,7 @@ class FooterUpdate(NamedTuple):
 
 
 class ParentUpdate(NamedTuple):
-    """A slot's block goes on from another parent (Alpenglow): what came of it before is void."""
+    """A slot's block goes on from another parent (Alpenglow): the result before is void."""
 
     slot: Slot
     parent_slot: Slot

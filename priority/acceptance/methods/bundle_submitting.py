@@ -54,8 +54,8 @@ def send_bundle(
 ) -> str | list[str]:
     """Lands up to four transactions one after the other in one block, or none of them. One of them
     must tip. They are simulated first, then written down, and sent to block engines until they land
-    or never can. The answer means accepted, not landed: ask getBundleFate. The bundle's id stands
-    in the header `X-Bundle-Id`.
+    or never can. The answer means accepted, not landed: ask getBundleFate. The bundle's id is in
+    the header `X-Bundle-Id`.
 
     transactions: one to four signed transactions as text, in their order
     config: how they are written; without it base64 and base58 are both read

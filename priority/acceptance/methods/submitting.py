@@ -55,8 +55,8 @@ class SendConfig(Config, frozen=True, kw_only=True):
         never can
     preflight_commitment: taken and without effect
     min_context_slot: taken and without effect
-    only_upstreams: send to these upstreams alone: names, or one text with commas. `bundle` stands
-        for block engines
+    only_upstreams: send to only these upstreams: names, or one text with commas. `bundle` means
+        all block engines
     """
 
     encoding: TransactionText | None = None

@@ -48,7 +48,7 @@ class Tried:
     """What came of a bundle: outcomes up to the first failure, and the accounts that it found.
     `api_version` is the node's, None where it reports none or the past was asked;
     `completeness` of the past is what its state rests on. `missing` are rules of the chain that the
-    engine does not have.
+    engine does not support.
     """
 
     slot: Slot

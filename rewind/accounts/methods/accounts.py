@@ -61,7 +61,7 @@ class AccountConfig(PositionConfig, frozen=True, kw_only=True):
     """Where in the past, and how the account is written.
 
     encoding: `base64` by default; `jsonParsed` reads what known programs keep
-    data_slice: a part of the data alone
+    data_slice: only a part of the data
     proof: whether `context.proof` says if the cluster voted for what the archive has
     idl: whether `context.idl` says what an IDL of the account's owner reads in its data
     """
@@ -82,9 +82,9 @@ class DiffConfig(Config, frozen=True, kw_only=True):
     transaction_index_b: B: not the end of the slot, but right after its transaction of this index
     anchor_b: B: right before or after a transaction
     encoding: `base64` by default; `jsonParsed` reads what known programs keep
-    data_slice: a part of the data alone
+    data_slice: only a part of the data
     commitment: taken and without effect: all that is archived is finalized
-    tolerate_gaps: answer with what is known, even where slots in between are missing
+    tolerate_gaps: answer with what is known, even if slots in between are missing
     proof: whether `context.proof` says if the cluster voted for what the archive has
     """
 
@@ -116,7 +116,7 @@ def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> Accou
     """An account as it was at any position in the past.
 
     pubkey: the account
-    config: where in the past, and how the account is written
+    config: the position, and how to write the account
     """
     seen = accounts.account_info(
         pubkey,
@@ -147,7 +147,7 @@ def get_multiple_accounts(
     """Several accounts at one position.
 
     pubkeys: up to 100 accounts
-    config: where in the past, and how the accounts are written
+    config: the position, and how to write the accounts
     """
     seen = accounts.multiple_accounts(
         pubkeys,
@@ -216,5 +216,5 @@ def shape(encoding: str | None, part: DataSlice | None) -> Shape:
 
 
 def standing_at(slot: int, wanted: bool | None) -> Standing | UnsetType:
-    """For `context.proof`: left out unless it was asked for."""
+    """For `context.proof`: omitted unless requested."""
     return slot_proofs.standing(slot) if wanted else UNSET

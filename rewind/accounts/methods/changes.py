@@ -36,7 +36,7 @@ class ChangesConfig(Config, frozen=True, kw_only=True):
     limit: how many a page: 100 by default, at most 1,000, or 50 with data
     include_data: whether each write carries the account's data
     encoding: how data is written; required with `includeData`
-    data_slice: a part of the data alone
+    data_slice: only a part of the data
     before: `next` of the page before
     anchor: begin at this transaction in place of the range's end
     commitment: taken and without effect: all that is archived is finalized

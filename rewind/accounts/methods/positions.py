@@ -33,7 +33,7 @@ class PositionConfig(Config, frozen=True, kw_only=True):
     transaction_index: not the end of the slot, but right after its transaction of this index
     anchor: right before or after a transaction
     commitment: taken and without effect: all that is archived is finalized
-    tolerate_gaps: answer with what is known, even where slots in between are missing
+    tolerate_gaps: answer with what is known, even if slots in between are missing
     """
 
     slot: U64 | None = None

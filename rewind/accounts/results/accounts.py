@@ -19,12 +19,12 @@ class Context(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     slot: the position's slot
     reason: why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or
-        `filtered` where the archive does not, or did not, follow the account; else left out
+        `filtered` if the archive does not, or did not, follow the account; else omitted
     gap: the newest run of missing slots between the state and the position: the
-        account may have been written there; left out where there is none
+        account may have been written there; omitted if there is none
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
-        left out where it was not asked for
+        omitted unless requested
     """
 
     api_version: str
@@ -38,8 +38,8 @@ class Context(Result, frozen=True, kw_only=True):
 class AccountContext(Context, frozen=True, kw_only=True):
     """What the answer is based on.
 
-    idl: what an IDL of the account's owner says of its data; null if none reads it; left out where
-        it was not asked for
+    idl: what an IDL of the account's owner says of its data; null if none reads it; omitted unless
+        requested
     """
 
     idl: IdlData | UnsetType | None = UNSET
@@ -51,14 +51,14 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     slot: the position's slot
     reason: for each value why it is null (`closed`, `never_existed`, `before_first_record`,
-        `filtered`, `truncated`); null where there is nothing to say
+        `filtered`, `truncated`); null if there is nothing to say
     gap: the newest run of missing slots below the position: it concerns the values
-        that are older than it; left out where there is none
+        that are older than it; omitted if there is none
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
-        left out where it was not asked for
+        omitted unless requested
     idl: for each value what an IDL of the account's owner says of its data; null if none reads it;
-        left out where it was not asked for
+        omitted unless requested
     """
 
     api_version: str
@@ -107,10 +107,10 @@ class DiffContext(Result, frozen=True, kw_only=True):
     """What the answer is based on.
 
     api_version: the version of the archive's interface
-    reason: why a side is null, or what else there is to say of it; left out where there is nothing
-    gap: runs of missing slots; left out where there are none
+    reason: why a side is null, or a note on it; omitted if there is none
+    gap: runs of missing slots; omitted if there are none
     completeness: whether the whole history would give the same answer
-    proof: whether the cluster voted for what the archive has; left out where it was not asked for
+    proof: whether the cluster voted for what the archive has; omitted unless requested
     """
 
     api_version: str
@@ -125,9 +125,9 @@ class AccountSnapshot(Result, frozen=True, kw_only=True):
 
     lamports: its balance
     owner: the program that it belongs to
-    data: a pair of text and encoding; an object where it was parsed
+    data: a pair of text and encoding; an object if it was parsed
     executable: whether it is a program
-    rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
+    rent_epoch: the epoch in which it owes rent; 18446744073709551615 means never
     space: the length of its whole data in bytes
     rewind_slot: the slot in which it came to be so
     """
@@ -145,7 +145,7 @@ class AccountInfo(Result, frozen=True, kw_only=True):
     """The account, and what the answer is based on.
 
     context: what the answer is based on
-    value: the account; null where there was none, and `context.reason` says why
+    value: the account; null if there was none, and `context.reason` says why
     """
 
     context: AccountContext
@@ -190,8 +190,8 @@ class Diff(Result, frozen=True, kw_only=True):
 class AccountPair(Result, frozen=True, kw_only=True):
     """The account at both positions.
 
-    a: at the first position; null where there was none
-    b: at the second position; null where there was none
+    a: at the first position; null if there was none
+    b: at the second position; null if there was none
     diff: what differs; null when a side is
     """
 

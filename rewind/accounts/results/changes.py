@@ -19,13 +19,13 @@ class AccountChange(Result, frozen=True, kw_only=True):
     lamports: the balance afterwards
     owner: the program that it belonged to
     executable: whether it was a program
-    rent_epoch: the epoch in which it owed rent; 18446744073709551615 says never
+    rent_epoch: the epoch in which it owed rent; 18446744073709551615 means never
     space: the length of its whole data in bytes
     data_hash: SHA-256 of the whole data, in hex
     data_changed: whether the state before had other data
     txn_signature: the transaction that wrote it; null for writes outside transactions
     transaction_index: the place of that transaction in its block; null for writes outside them
-    data: a pair of text and encoding; left out unless `includeData` is true
+    data: a pair of text and encoding; omitted unless `includeData` is true
     """
 
     slot: int
@@ -59,7 +59,7 @@ class ChangesPage(Result, frozen=True, kw_only=True):
 class AccountChanges(Result, frozen=True, kw_only=True):
     """The writes, and what the answer is based on.
 
-    context: what the answer is based on; `reason` says where writes were not archived
+    context: what the answer is based on; `reason` reports writes that were not archived
     value: the page
     """
 

@@ -12,11 +12,11 @@ class CompletenessCause(Result, frozen=True, kw_only=True):
 
     cause: `gap`: these slots are missing, and something that the answer uses may have been
         written in them; `last_writes_only`: of slots in this range the archive has each account's
-        last write alone, and earlier ones may be left out; `not_recorded`: the
+        last write alone, and earlier ones may be missing; `not_recorded`: the
         state of the accounts is not known; `filtered`: the archive does not, or did not, follow
         the accounts
-    from_slot: the first slot; null where the cause is not one of slots
-    to_slot: the last slot; null where the cause is not one of slots
+    from_slot: the first slot; null if the cause is not one of slots
+    to_slot: the last slot; null if the cause is not one of slots
     accounts: the accounts that it concerns
     """
 

@@ -24,7 +24,7 @@ _MOST_READ = 32
 def upload_idl(
     text: bytes, *, program: Pubkey | None, from_slot: int, by: str, now: datetime
 ) -> ProgramIdl:
-    """Keeps an IDL for transactions from the slot on; the program may be left out where the IDL
+    """Keeps an IDL for transactions from the slot on; the program may be omitted if the IDL
     names it. Raises BadIdl.
     """
     found = read_idl(text)

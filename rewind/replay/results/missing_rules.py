@@ -16,7 +16,7 @@ class MissingRuleEntry(Result, frozen=True, kw_only=True):
     kind: `feature`: it is active in that slot; `program`: a transaction names it, a builtin or a
         precompile; `sysvar`: a transaction names it
     address: the feature's, the program's or the sysvar's
-    name: what Agave calls the feature; null where this build does not know it, and for others
+    name: what Agave calls the feature; null if this build does not know it, and for others
     """
 
     kind: Kind
@@ -25,7 +25,7 @@ class MissingRuleEntry(Result, frozen=True, kw_only=True):
 
 
 def entries(missing: Collection[MissingRule]) -> list[MissingRuleEntry] | UnsetType:
-    """The member of a context: left out where nothing is missing."""
+    """The member of a context: omitted if nothing is missing."""
     if not missing:
         return UNSET
     return [

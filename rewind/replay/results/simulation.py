@@ -20,14 +20,14 @@ from rewind.replay.results.missing_rules import MissingRuleEntry
 
 
 class AccountAfter(Result, frozen=True, kw_only=True):
-    """An account as the transaction left it, or as it was there where the transaction did not load
+    """An account as the transaction left it, or as it was there if the transaction did not load
     it.
 
     lamports: its balance
     owner: the program that it belongs to
-    data: a pair of text and encoding; an object where it was parsed
+    data: a pair of text and encoding; an object if it was parsed
     executable: whether it is a program
-    rent_epoch: the epoch in which it owes rent; 18446744073709551615 says never
+    rent_epoch: the epoch in which it owes rent; 18446744073709551615 means never
     space: the length of its data in bytes
     """
 
@@ -40,7 +40,7 @@ class AccountAfter(Result, frozen=True, kw_only=True):
 
 
 class Place(Result, frozen=True, kw_only=True):
-    """Where a transaction stands in the ledger.
+    """The place of a transaction in the ledger.
 
     slot: its slot
     transaction_index: its place in the block
@@ -55,8 +55,8 @@ class OwnPlace(Result, frozen=True, kw_only=True):
 
     fidelity: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot
         be compared (`unverified`)
-    fidelity_fields: where it diverged, the fields that differ
-    fidelity_reason: where it is unverified, a word for why; else null
+    fidelity_fields: the fields that differ, if it diverged
+    fidelity_reason: a word for why it is unverified; else null
     """
 
     fidelity: Literal["verified", "diverged", "unverified"]
@@ -70,27 +70,27 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
     err: what it failed by; null when it succeeded
     logs: the programs' log
     accounts: the accounts that were asked for, as it left them; one that it loads and that is
-        empty has 0 lamports, one that does not exist is null; null for each where it failed, and
-        null in all where none were asked for
+        empty has 0 lamports, one that does not exist is null; null for each if it failed; null
+        instead of the list unless requested
     units_consumed: compute units that it took
-    return_data: what a program returned last; null where none did
-    inner_instructions: calls of programs; null where they were not asked for
+    return_data: what a program returned last; null if none did
+    inner_instructions: calls of programs; null unless requested
     rewind_slot: the slot that it ran in
     rewind_load_slot: the slot of the accounts that it found
     rewind_overridden_accounts: the accounts that were overridden
     rewind_override_loads: the accounts that were taken from another slot, and from which
     fidelity: of a transaction of the ledger that ran in its own place on its own state: whether all
         of it matches the chain (`verified`), does not (`diverged`), or cannot be compared
-        (`unverified`, also where the ledger does not have the transaction); `not_applicable` for
+        (`unverified`, also if the ledger does not have the transaction); `not_applicable` for
         another position, or with overrides
-    fidelity_fields: where it diverged, the fields that differ
-    fidelity_reason: where it is unverified, or why it diverged is known, a word for why, such as
-        `program_build_unknown`, or `engine_missing_rules` where `context.missingRules` names rules
-        of the chain that the engine does not have; `another_position` or `overrides` where it is
+    fidelity_fields: the fields that differ, if it diverged
+    fidelity_reason: a word for why it is unverified or, if known, why it diverged, such as
+        `program_build_unknown`, or `engine_missing_rules` if `context.missingRules` names rules
+        of the chain that the engine does not support; `another_position` or `overrides` if it is
         not applicable; else null
-    fidelity_at: the transaction's own place; null where the ledger does not have it
-    own_place: where `fidelity` is not applicable, what it is in the transaction's own place; null
-        where the ledger does not have it
+    fidelity_at: the transaction's own place; null if the ledger does not have it
+    own_place: if `fidelity` is not applicable, what it is in the transaction's own place; null
+        if the ledger does not have it
     """
 
     err: TransactionError
@@ -116,11 +116,11 @@ class SimulationContext(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     slot: the slot that it ran in
     gap: the newest run of missing slots between the state and the position: an account may have
-        been written there; left out where there is none
+        been written there; omitted if there is none
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the slot of the
-        accounts; left out where it was not asked for
-    missing_rules: rules of the chain that the engine does not have; left out where it has all
+        accounts; omitted unless requested
+    missing_rules: rules of the chain that the engine does not support; omitted if there are none
     """
 
     api_version: str

@@ -27,7 +27,7 @@ class Alarm(Resource):
     subject: str
     """what it is about"""
     text: str
-    """what is the matter, in words"""
+    """the problem, in words"""
 
 
 class ArchiveGap(Resource):
@@ -111,7 +111,7 @@ class Customer(Resource):
     """mail to the address above what concerns the keys: expiry, quota, suspension"""
     created_at: datetime
     email: str
-    """empty: none"""
+    """may be empty"""
     id: int
     name: str
     notes: str
@@ -147,7 +147,7 @@ class IssuedKey(Resource):
     """A new API key with its secret, which no other response has."""
 
     calls_per_month: int | None
-    """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
+    """calls that this key may make in a calendar month (UTC); empty applies its tier's limit"""
     created_at: datetime
     created_by: str | None
     """who issued it; null if that is not known, and for tokens if it was the operator"""
@@ -167,7 +167,7 @@ class IssuedKey(Resource):
     prefix: str
     """how its secret begins"""
     requests_per_second: float | None
-    """calls per second of this key; empty is what its tier says, which is the most"""
+    """calls per second of this key; empty applies its tier's limit, which is the maximum"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -182,7 +182,7 @@ class Key(Resource):
     """An API key, without its secret."""
 
     calls_per_month: int | None
-    """calls that this key may make in a calendar month (UTC); empty is what its tier says"""
+    """calls that this key may make in a calendar month (UTC); empty applies its tier's limit"""
     created_at: datetime
     created_by: str | None
     """who issued it; null if that is not known, and for tokens if it was the operator"""
@@ -202,7 +202,7 @@ class Key(Resource):
     prefix: str
     """how its secret begins"""
     requests_per_second: float | None
-    """calls per second of this key; empty is what its tier says, which is the most"""
+    """calls per second of this key; empty applies its tier's limit, which is the maximum"""
     revoked_at: datetime | None
     rotated_from: int | None
     rotated_to: int | None
@@ -317,7 +317,7 @@ class RuleCondition(Resource):
     filters: list[Any] | None = None
     """as in `programSubscribe`"""
     keys: list[int] | None = None
-    """ids of API keys whose submissions count; empty: all of the customer"""
+    """ids of API keys whose submissions count; empty means all of the customer"""
     least_submissions: int | None = None
     """with fewer settled ones the share is not compared; 20 by default"""
     minutes: Literal[15, 60, 360] | str | None = None
@@ -439,9 +439,9 @@ class Tier(Resource):
     bundles_burst: int
     """bundles that may come at once after a pause"""
     bundles_per_second: float | None
-    """bundles per second; empty is unlimited"""
+    """bundles per second; empty means no limit"""
     calls_per_month: int | None
-    """calls that one key may make in a calendar month (UTC); empty is unlimited"""
+    """calls that one key may make in a calendar month (UTC); empty means no limit"""
     id: int
     landing_weight: int
     """share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1"""
@@ -451,25 +451,25 @@ class Tier(Resource):
     requests_burst: int
     """calls that may come at once after a pause"""
     requests_per_second: float | None
-    """calls per second; empty is unlimited"""
+    """calls per second; empty means no limit"""
     simulation_jobs: int
     """batch simulation jobs of one key that may be open at once; 0 is none"""
     simulations_per_job: int
     """simulations that one batch job may ask for"""
     stream_bytes_per_month: int | None
-    """bytes of notifications to one key in a calendar month (UTC); empty is unlimited"""
+    """bytes of notifications to one key in a calendar month (UTC); empty means no limit"""
     stream_connections: int
     """WebSockets that one key (or address without a key) may have open; 0 is none"""
     stream_notifications_per_second: int | None
-    """notifications per second to one key, over ten seconds; empty is unlimited"""
+    """notifications per second to one key, over ten seconds; empty means no limit"""
     stream_subscriptions: int
     """subscriptions of one WebSocket"""
     tip_fetches_burst: int
     """tip-address fetches that may come at once after a pause"""
     tip_fetches_daily_cap: int | None
-    """tip-address fetches a UTC day; empty is unlimited"""
+    """tip-address fetches a UTC day; empty means no limit"""
     tip_fetches_per_second: float | None
-    """tip-address fetches per second; empty is unlimited"""
+    """tip-address fetches per second; empty means no limit"""
 
 
 class Tip(Resource):

@@ -11,7 +11,7 @@ class AccountChange(Record):
     """One write: the account as it left it."""
 
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | None = None
-    """a pair of text and encoding; left out unless `includeData` is true"""
+    """a pair of text and encoding; omitted unless `includeData` is true"""
     data_changed: bool
     """whether the state before had other data"""
     data_hash: str
@@ -23,7 +23,7 @@ class AccountChange(Record):
     owner: str
     """the program that it belonged to"""
     rent_epoch: int
-    """the epoch in which it owed rent; 18446744073709551615 says never"""
+    """the epoch in which it owed rent; 18446744073709551615 means never"""
     slot: int
     """the slot of the write"""
     space: int
@@ -62,17 +62,17 @@ class AddressSignature(Record):
     """One transaction of an address's list."""
 
     block_time: int | None
-    """when its block was made, in Unix seconds; null where that was not recorded"""
+    """when its block was made, in Unix seconds; null if that was not recorded"""
     confirmation_status: Literal["finalized"] | str
     """always `finalized`"""
     err: str | dict[str, Any] | None
     """what it failed by; null when it succeeded"""
     memo: str | None
-    """the text of its memo, with its length before it; null where it has none"""
+    """the text of its memo, with its length before it; null if it has none"""
     signature: str
     """its signature"""
     slot: int
-    """the slot that it stands in"""
+    """its slot"""
     transaction_index: int
     """its place in the block, from 0"""
 
@@ -144,15 +144,15 @@ class BaselineEntry(Record):
     """A snapshot that was imported: what every account was at the end of its slot."""
 
     bank_hash: str | None = None
-    """the hash of the slot's bank; left out where the file has none"""
+    """the hash of the slot's bank; omitted if the file has none"""
     base_slot: int | None = None
-    """of the full snapshot that it builds on; left out of a full one"""
+    """the slot of the full snapshot that it builds on; omitted for a full one"""
     proven: bool
     """whether its accounts make the lattice hash that it declares, and with it the bank's hash"""
     slot: int
-    """of which slot it is"""
+    """the slot at whose end this was the state"""
     why_unproven: str | None = None
-    """why they are not known to; left out of a proven one"""
+    """why that is not known; omitted for a proven one"""
 
 
 class BlockConfig(Record):
@@ -175,12 +175,12 @@ class BlockConfig(Record):
 
 
 class BlocksConfig(Record):
-    """What every method takes, and what is to happen where slots of the range are missing."""
+    """What every method takes, and what to do if slots of the range are missing."""
 
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
     gaps: Literal["error"] | None = None
-    """`error` refuses a range of which slots are known to be missing. Left out, the list is answered, and the header `X-Ledger-Gaps` names these slots. No option of the standard node"""
+    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
     min_context_slot: int | None = None
     """refuse to answer unless the ledger reaches this slot"""
 
@@ -241,7 +241,7 @@ class CompiledInstruction(Record):
     program_id_index: int
     """the program's place among the transaction's accounts"""
     stack_height: int | None = None
-    """how deep in calls of programs it ran, 1 for the message's own; null where unknown"""
+    """how deep in calls of programs it ran, 1 for the message's own; null if unknown"""
 
 
 class CompletenessCause(Record):
@@ -250,11 +250,11 @@ class CompletenessCause(Record):
     accounts: list[str]
     """the accounts that it concerns"""
     cause: Literal["gap", "last_writes_only", "not_recorded", "filtered"] | str
-    """`gap`: these slots are missing, and something that the answer uses may have been written in them; `last_writes_only`: of slots in this range the archive has each account's last write alone, and earlier ones may be left out; `not_recorded`: the state of the accounts is not known; `filtered`: the archive does not, or did not, follow the accounts"""
+    """`gap`: these slots are missing, and something that the answer uses may have been written in them; `last_writes_only`: of slots in this range the archive has each account's last write alone, and earlier ones may be missing; `not_recorded`: the state of the accounts is not known; `filtered`: the archive does not, or did not, follow the accounts"""
     from_slot: int | None
-    """the first slot; null where the cause is not one of slots"""
+    """the first slot; null if the cause is not one of slots"""
     to_slot: int | None
-    """the last slot; null where the cause is not one of slots"""
+    """the last slot; null if the cause is not one of slots"""
 
 
 class Completeness(Record):
@@ -267,7 +267,7 @@ class Completeness(Record):
 
 
 class ComputeUse(Record):
-    """Compute units, and what else was asked for. Null where it was not, or is not recorded."""
+    """Compute units, and what else was asked for. Null if it was not requested, or is not recorded."""
 
     heap_size: int | None
     """bytes"""
@@ -344,7 +344,7 @@ class AccountConfig(Record):
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """taken and without effect: all that is archived is finalized"""
     data_slice: DataSlice | None = None
-    """a part of the data alone"""
+    """only a part of the data"""
     encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None
     """`base64` by default; `jsonParsed` reads what known programs keep"""
     idl: bool | None = None
@@ -354,7 +354,7 @@ class AccountConfig(Record):
     slot: int | None = None
     """the end of this slot"""
     tolerate_gaps: bool | None = None
-    """answer with what is known, even where slots in between are missing"""
+    """answer with what is known, even if slots in between are missing"""
     transaction_index: int | None = None
     """not the end of the slot, but right after its transaction of this index"""
 
@@ -369,7 +369,7 @@ class ChangesConfig(Record):
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """taken and without effect: all that is archived is finalized"""
     data_slice: DataSlice | None = None
-    """a part of the data alone"""
+    """only a part of the data"""
     encoding: Literal["base64", "base64+zstd", "base58"] | None = None
     """how data is written; required with `includeData`"""
     from_slot: int
@@ -413,7 +413,7 @@ class DiffConfig(Record):
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """taken and without effect: all that is archived is finalized"""
     data_slice: DataSlice | None = None
-    """a part of the data alone"""
+    """only a part of the data"""
     encoding: Literal["base64", "base64+zstd", "base58", "jsonParsed"] | None = None
     """`base64` by default; `jsonParsed` reads what known programs keep"""
     proof: bool | None = None
@@ -423,7 +423,7 @@ class DiffConfig(Record):
     slot_b: int | None = None
     """B: the end of this slot"""
     tolerate_gaps: bool | None = None
-    """answer with what is known, even where slots in between are missing"""
+    """answer with what is known, even if slots in between are missing"""
     transaction_index_a: int | None = None
     """A: not the end of the slot, but right after its transaction of this index"""
     transaction_index_b: int | None = None
@@ -484,7 +484,7 @@ class ExplainedAccount(Record):
 
 
 class ExplainedFees(Record):
-    """What the transaction paid to be processed, in lamports. Null where it is not recorded."""
+    """What the transaction paid to be processed, in lamports. Null if it is not recorded."""
 
     base: int | None
     """for signatures"""
@@ -515,9 +515,9 @@ class ExplainedTransfer(Record):
     amount: str
     """lamports, or the token's smallest unit, as text"""
     decimals: int | None
-    """how many digits of it stand behind the point; null if it is not recorded"""
+    """the number of digits behind the point; null if it is not recorded"""
     destination: str | None
-    """where it goes to; null for tokens that are burnt"""
+    """the receiver; null for tokens that are burnt"""
     destination_owner: str | None
     """the same of the destination"""
     instruction: str
@@ -527,7 +527,7 @@ class ExplainedTransfer(Record):
     mint: str | None
     """the token; null for SOL"""
     source: str | None
-    """where it comes from; null for tokens that are minted"""
+    """the sender; null for tokens that are minted"""
     source_owner: str | None
     """who owns the source, a token account; null if it is not recorded"""
     ui_amount: str | None
@@ -535,7 +535,7 @@ class ExplainedTransfer(Record):
 
 
 class FailedBundle(Record):
-    """What `summary` is where a transaction fails."""
+    """The `summary` of a failed simulation."""
 
     failed: BundleFailure
     """the first failure"""
@@ -581,7 +581,7 @@ class FateEvent(Record):
     at: float
     """when it changed, in Unix seconds with their fractions"""
     bundle_id: str | None
-    """the bundle that it belongs to; null where it came alone"""
+    """the bundle that it belongs to; null if it came alone"""
     commitment: str | None
     """how deep in the chain its block is; null before it landed"""
     err: str | dict[str, Any] | None
@@ -632,9 +632,9 @@ class GapEntry(Record):
     from_slot: int
     """the first of them"""
     state: Literal["cannot_be_had"] | str | None = None
-    """`cannot_be_had` where they were given up: no source has them any more; left out while attempts to fetch them go on"""
+    """`cannot_be_had` if they were given up: no source has them any more; omitted while attempts to fetch them go on"""
     status: Literal["missing", "unknown"] | str
-    """`missing`, or `unknown` where it is not known yet whether the leaders made blocks"""
+    """`missing`, or `unknown` while it is not known if the leaders made blocks"""
     to_slot: int
     """the last of them"""
 
@@ -732,7 +732,7 @@ class Job(Record):
     """How far a job is. Times are Unix seconds."""
 
     client_reference: str | None
-    """your own name for it; null where it has none"""
+    """your own name for it; null if it has none"""
     done: int
     """how many of them have an answer"""
     expires_at: int | None
@@ -756,7 +756,7 @@ class Job(Record):
 
 
 class JobError(Record):
-    """Why one simulation has no value, as a call alone would have been answered."""
+    """Why one simulation has no value: the error that a single call would get."""
 
     code: int
     """the error's code"""
@@ -795,9 +795,9 @@ class KeyShown(Record):
     name: str
     """its name"""
     networks: list[str]
-    """the addresses that it may be used from; empty: any"""
+    """the addresses that it may be used from; empty allows any"""
     origins: list[str]
-    """the web origins whose pages alone may use it; empty: any page, and programs"""
+    """only pages of these web origins may use it; empty allows any page, and programs"""
     prefix: str
     """how its text begins"""
 
@@ -818,7 +818,7 @@ class LandedBundle(Record):
 
 
 class LoadedAddresses(Record):
-    """Accounts that stand in lookup tables, not in the message itself."""
+    """Accounts that are in lookup tables, not in the message itself."""
 
     readonly: list[str]
     """those that may only be read"""
@@ -858,7 +858,7 @@ class MissingRuleEntry(Record):
     kind: Literal["feature", "program", "sysvar"] | str
     """`feature`: it is active in that slot; `program`: a transaction names it, a builtin or a precompile; `sysvar`: a transaction names it"""
     name: str | None
-    """what Agave calls the feature; null where this build does not know it, and for others"""
+    """what Agave calls the feature; null if this build does not know it, and for others"""
 
 
 class BundleContext(Record):
@@ -867,9 +867,9 @@ class BundleContext(Record):
     api_version: str
     """the version of the node that its state came from, or of the archive's interface"""
     completeness: Completeness | None = None
-    """in the past: whether the whole history would give the same answer; left out for the newest state of a node"""
+    """in the past: whether the whole history would give the same answer; omitted for the newest state of a node"""
     missing_rules: list[MissingRuleEntry] | None = None
-    """rules of the chain that the engine does not have; left out where it has all"""
+    """rules of the chain that the engine does not support; omitted if there are none"""
     slot: int
     """the slot of that state"""
 
@@ -921,12 +921,12 @@ class OneAddress(Record):
 
 
 class OverrideConfig(Record):
-    """What an account is to be instead; what is left out stays as it was. An account as getAccountInfo returns it may be passed as it is."""
+    """The state of an account to use instead; omitted members stay as they were. An account as getAccountInfo returns it may be passed as it is."""
 
     data: str | tuple[str, Literal["base64", "base58", "base64+zstd"]] | None = None
     """its data in base64, or a pair of text and encoding: `base64`, `base58` or `base64+zstd`"""
     executable: bool | None = None
-    """whether it is a program; alone it has no effect, code is called by its owner"""
+    """whether it is a program; it has no effect without an owner that runs code"""
     lamports: int | None = None
     """its balance"""
     owner: str | None = None
@@ -945,9 +945,9 @@ class OwnPlace(Record):
     fidelity: Literal["verified", "diverged", "unverified"] | str
     """whether all of it matches the chain (`verified`), does not (`diverged`), or cannot be compared (`unverified`)"""
     fidelity_fields: list[str]
-    """where it diverged, the fields that differ"""
+    """the fields that differ, if it diverged"""
     fidelity_reason: str | None
-    """where it is unverified, a word for why; else null"""
+    """a word for why it is unverified; else null"""
 
 
 class PaidTip(Record):
@@ -956,7 +956,7 @@ class PaidTip(Record):
     address: str
     """where it goes"""
     instruction_index: int | None
-    """which instruction of the transaction pays it; null where that is not known"""
+    """which instruction of the transaction pays it; null if that is not known"""
     lamports: int
     """how much it is"""
 
@@ -967,11 +967,11 @@ class Fate(Record):
     accepted_at: float
     """when it was accepted"""
     accepted_slot: int | None
-    """the chain's slot then; null where that was not known"""
+    """the chain's slot then; null if that was not known"""
     attempts: list[FateAttempt] | None = None
-    """each of them, the oldest first; left out where many fates are asked for"""
+    """each of them, the oldest first; omitted if many fates are asked for"""
     bundle_id: str | None
-    """the bundle that it belongs to; null where it came alone"""
+    """the bundle that it belongs to; null if it came alone"""
     commitment: str | None
     """how deep in the chain its block is; null before it landed"""
     durable_nonce: bool
@@ -983,13 +983,13 @@ class Fate(Record):
     final: bool
     """whether it stays so"""
     last_valid_block_height: int | None
-    """above this block height it can never land; null where that is not known"""
+    """above this block height it can never land; null if that is not known"""
     max_retries: int | None
-    """how often it was to be sent again; null: until it lands or never can"""
+    """how often to send it again; null means until it lands or never can"""
     nonce_account: str | None
-    """the nonce account that it uses; null where it uses none, and before it is stored"""
+    """the nonce account that it uses; null if it uses none, and before it is stored"""
     only_upstreams: list[str]
-    """the upstreams that it was to be sent to alone; empty: all"""
+    """the only upstreams to send it to; empty means all"""
     queue_milliseconds: int | None
     """how long it waited for that from its acceptance; null before it went out"""
     reason: str | None
@@ -1015,7 +1015,7 @@ class Fate(Record):
     tier: str | None
     """the tier that it was sent for"""
     tip: PaidTip | None
-    """the tip that it was accepted with; null where another transaction of its bundle tips"""
+    """the tip that it was accepted with; null if another transaction of its bundle tips"""
     transaction_index: int | None
     """its place in the block; null before it landed"""
     tries: int
@@ -1059,10 +1059,10 @@ class ParsedData(Record):
 
 
 class AccountAfter(Record):
-    """An account as the transaction left it, or as it was there where the transaction did not load it."""
+    """An account as the transaction left it, or as it was there if the transaction did not load it."""
 
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | ParsedData
-    """a pair of text and encoding; an object where it was parsed"""
+    """a pair of text and encoding; an object if it was parsed"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1070,7 +1070,7 @@ class AccountAfter(Record):
     owner: str
     """the program that it belongs to"""
     rent_epoch: int
-    """the epoch in which it owes rent; 18446744073709551615 says never"""
+    """the epoch in which it owes rent; 18446744073709551615 means never"""
     space: int
     """the length of its data in bytes"""
 
@@ -1079,7 +1079,7 @@ class AccountSnapshot(Record):
     """An account as it was."""
 
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | ParsedData
-    """a pair of text and encoding; an object where it was parsed"""
+    """a pair of text and encoding; an object if it was parsed"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1087,7 +1087,7 @@ class AccountSnapshot(Record):
     owner: str
     """the program that it belongs to"""
     rent_epoch: int
-    """the epoch in which it owes rent; 18446744073709551615 says never"""
+    """the epoch in which it owes rent; 18446744073709551615 means never"""
     rewind_slot: int
     """the slot in which it came to be so"""
     space: int
@@ -1098,9 +1098,9 @@ class AccountPair(Record):
     """The account at both positions."""
 
     a: AccountSnapshot | None
-    """at the first position; null where there was none"""
+    """at the first position; null if there was none"""
     b: AccountSnapshot | None
-    """at the second position; null where there was none"""
+    """at the second position; null if there was none"""
     diff: Diff | None
     """what differs; null when a side is"""
 
@@ -1109,9 +1109,9 @@ class FlatAccount(Record):
     """An account as simulateBundle shows it."""
 
     data: str | ParsedData
-    """its data as text in the encoding that was asked for; an object where it was parsed"""
+    """its data as text in the requested encoding; an object if it was parsed"""
     data_omitted: int | None = None
-    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; left out elsewhere"""
+    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1132,11 +1132,11 @@ class ParsedInstruction(Record):
     program_id: str
     """the program"""
     stack_height: int | None = None
-    """how deep in calls of programs it ran, 1 for the message's own; null where unknown"""
+    """how deep in calls of programs it ran, 1 for the message's own; null if unknown"""
 
 
 class Place(Record):
-    """Where a transaction stands in the ledger."""
+    """The place of a transaction in the ledger."""
 
     slot: int
     """its slot"""
@@ -1174,13 +1174,13 @@ class ProofVote(Record):
     """A vote for the slot's bank."""
 
     authorized_voter: str | None
-    """who may sign for it in that epoch; null where it is not known"""
+    """who may sign for it in that epoch; null if it is not known"""
     signature: str
     """of the transaction that carries it"""
     slot: int
     """of the block in which that landed"""
     stake: int | None
-    """of the account in the slot's epoch, in lamports; null where it is not known"""
+    """of the account in the slot's epoch, in lamports; null if it is not known"""
     transaction: str
     """that transaction, base64"""
     vote_pubkey: str
@@ -1193,13 +1193,13 @@ class ProvenSlot(Record):
     accounts_lattice_checksum: str
     """of the sum of all accounts at its end; a snapshot of that slot has it in its name"""
     accounts_lattice_hash: Optional[str] = None
-    """that sum, 2,048 bytes in base64; left out where it was not asked for"""
+    """that sum, 2,048 bytes in base64; omitted unless requested"""
     bank_hash: str
     """its bank's hash, as it follows from the archive"""
     blockhash: str
     """the block's"""
     chain: Optional[list["ProvenSlot"]] = None
-    """the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; left out unless it was asked for"""
+    """the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; omitted unless requested"""
     epoch: int
     """the slot's"""
     parent_bank_hash: str
@@ -1221,7 +1221,7 @@ class ProvenSlot(Record):
     state: Literal["proven", "consistent", "refuted", "unproven"] | str
     """`proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage"""
     total_stake: int | None
-    """of the epoch, in lamports; null where it is not known"""
+    """of the epoch, in lamports; null if it is not known"""
     voted_bank_hash: str | None
     """what these votes are for, if the slot is refuted; else null"""
     voted_through: int | None
@@ -1291,13 +1291,13 @@ class Reward(Record):
     commission: int | None = None
     """the vote account's share in per cent; null but for staking and voting"""
     lamports: int
-    """how much; below 0 where it was taken"""
+    """how much; below 0 if it was taken"""
     post_balance: int
     """what the account had then"""
     pubkey: str
     """the account"""
     reward_type: str | None
-    """`fee`, `rent`, `staking` or `voting`; null where unknown"""
+    """`fee`, `rent`, `staking` or `voting`; null if unknown"""
 
 
 class RewindStorageBand(Record):
@@ -1317,7 +1317,7 @@ class RewindCoverage(Record):
     baselines: list[BaselineEntry]
     """the snapshots of the window's slots, newest first, at most 100"""
     cannot_be_had_slot_count: int
-    """how many of the missing ones were given up, since no source has them any more"""
+    """how many of the missing ones were given up because no source has them any more"""
     consistent_through: int | None
     """the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null if there is none"""
     earliest_slot: int | None
@@ -1327,9 +1327,9 @@ class RewindCoverage(Record):
     filtered_pubkeys: list[str]
     """accounts that the archive deliberately does not follow"""
     gap_percent: float | None
-    """the share of missing ones among those that are not skipped, in per cent; null where there are none of either"""
+    """the share of missing ones among those that are not skipped, in per cent; null if there are none of either"""
     gaps: list[GapEntry] | None
-    """the runs of missing slots, lowest first; null where none were asked for"""
+    """the runs of missing slots, lowest first; null unless requested"""
     last_writes_only_slot_count: int
     """how many of them are archived with each account's last write, but perhaps not every write"""
     latest_slot: int | None
@@ -1339,7 +1339,7 @@ class RewindCoverage(Record):
     note: str
     """what the counts mean, in a sentence"""
     proof: list[ProofRange]
-    """runs of the window's slots by state, lowest first, at most 1,000; slots that are in none were not computed yet"""
+    """runs of the window's slots by state, lowest first, at most 1,000; slots that are in none are not computed yet"""
     proven_through: int | None
     """the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null if none is"""
     skipped_slot_count: int
@@ -1364,7 +1364,7 @@ class SendConfig(Record):
     min_context_slot: int | None = None
     """taken and without effect"""
     only_upstreams: list[str] | str | None = None
-    """send to these upstreams alone: names, or one text with commas. `bundle` stands for block engines"""
+    """send to only these upstreams: names, or one text with commas. `bundle` means all block engines"""
     preflight_commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """taken and without effect"""
     skip_preflight: bool | None = None
@@ -1375,9 +1375,9 @@ class ShownAccount(Record):
     """An account as a block engine shows it; one that is not there has no lamports."""
 
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | ParsedData
-    """a pair of text and encoding; an object where it was parsed"""
+    """a pair of text and encoding; an object if it was parsed"""
     data_omitted: int | None = None
-    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; left out elsewhere"""
+    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1413,7 +1413,7 @@ class SignatureStatus(Record):
     err: str | dict[str, Any] | None
     """what it failed by; null when it succeeded"""
     slot: int
-    """the slot that it stands in"""
+    """its slot"""
     status: dict[str, Any]
     """the same as `{"Ok": null}` or `{"Err": …}`, for old clients"""
 
@@ -1441,7 +1441,7 @@ class SimulatedBundle(Record):
     pre_execution_accounts: list[FlatAccount | None]
     """accounts before each transaction, in their order; null for one that was not there. By default those that the transactions may write"""
     return_data: FlatReturnData | None
-    """what a program returned last; null where none did"""
+    """what a program returned last; null if none did"""
     units_consumed: int
     """compute units of all transactions together"""
 
@@ -1474,7 +1474,7 @@ class SimulationConfig(Record):
     slot: int | None = None
     """the end of this slot"""
     tolerate_gaps: bool | None = None
-    """answer with what is known, even where slots in between are missing"""
+    """answer with what is known, even if slots in between are missing"""
     transaction_index: int | None = None
     """not the end of the slot, but right after its transaction of this index"""
 
@@ -1592,13 +1592,13 @@ class BundleConfig(Record):
     simulation_bank: Literal["tip", "processed", "confirmed", "finalized"] | int | Bank | None = (
         None
     )
-    """what to run on, in a block engine's words: `tip` is the newest state"""
+    """what to run on, in a block engine's words: `tip` means the newest state"""
     skip_sig_verify: bool | None = None
     """do not check the signatures"""
     slot: int | None = None
     """the end of this slot in the past"""
     tolerate_gaps: bool | None = None
-    """in the past: answer with what is known, even where the archive misses slots"""
+    """in the past: answer with what is known, even if the archive misses slots"""
     transaction_encoding: Literal["base58", "base64"] | None = None
     """how the transactions are written: `base64` by default"""
     transaction_index: int | None = None
@@ -1623,13 +1623,13 @@ class FlatBundle(Record):
     simulation_bank: Literal["tip", "processed", "confirmed", "finalized"] | int | Bank | None = (
         None
     )
-    """what to run on, in a block engine's words: `tip` is the newest state"""
+    """what to run on, in a block engine's words: `tip` means the newest state"""
     skip_sig_verify: bool | None = None
     """do not check the signatures"""
     slot: int | None = None
     """the end of this slot in the past"""
     tolerate_gaps: bool | None = None
-    """in the past: answer with what is known, even where the archive misses slots"""
+    """in the past: answer with what is known, even if the archive misses slots"""
     transaction_encoding: Literal["base58", "base64"] | None = None
     """how the transactions are written: `base64` by default"""
     transaction_index: int | None = None
@@ -1640,7 +1640,7 @@ class Standing(Record):
     """Whether the cluster voted for what the archive has at the end of the position's slot."""
 
     bank_hash: str | None = None
-    """that bank's hash, as the archive makes it; left out where none is computed"""
+    """that bank's hash, as the archive makes it; omitted if none is computed"""
     reason: str | None = None
     """why it is `unproven` or `refuted`; omitted if it is neither"""
     rests_on: (
@@ -1652,13 +1652,13 @@ class Standing(Record):
     share: float | None = None
     """which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; omitted if stakes are not known"""
     slot: int | None = None
-    """the slot with a block at or below the position, whose bank it is; left out where none is computed"""
+    """the slot with a block at or below the position, whose bank it is; omitted if none is computed"""
     state: Literal["proven", "consistent", "refuted", "unproven"] | str
     """`proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage"""
     voted_through: int | None = None
     """the slot whose votes settled it, its own or one above; omitted while none did"""
     voters: int | None = None
-    """how many vote accounts these votes are of; left out where there are none"""
+    """how many vote accounts these votes are of; omitted if there are none"""
 
 
 class DiffProof(Record):
@@ -1678,11 +1678,11 @@ class DiffContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: DiffGap | None = None
-    """runs of missing slots; left out where there are none"""
+    """runs of missing slots; omitted if there are none"""
     proof: DiffProof | None = None
-    """whether the cluster voted for what the archive has; left out where it was not asked for"""
+    """whether the cluster voted for what the archive has; omitted unless requested"""
     reason: DiffReason | None = None
-    """why a side is null, or what else there is to say of it; left out where there is nothing"""
+    """why a side is null, or a note on it; omitted if there is none"""
 
 
 class AccountDiff(Record):
@@ -1702,11 +1702,11 @@ class RewindContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none"""
+    """the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
     reason: str | None = None
-    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out"""
+    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted"""
     slot: int
     """the position's slot"""
 
@@ -1715,7 +1715,7 @@ class AccountChanges(Record):
     """The writes, and what the answer is based on."""
 
     context: RewindContext
-    """what the answer is based on; `reason` says where writes were not archived"""
+    """what the answer is based on; `reason` reports writes that were not archived"""
     value: ChangesPage
     """the page"""
 
@@ -1728,11 +1728,11 @@ class SimulationContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: an account may have been written there; left out where there is none"""
+    """the newest run of missing slots between the state and the position: an account may have been written there; omitted if there is none"""
     missing_rules: list[MissingRuleEntry] | None = None
-    """rules of the chain that the engine does not have; left out where it has all"""
+    """rules of the chain that the engine does not support; omitted if there are none"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the slot of the accounts; left out where it was not asked for"""
+    """whether the cluster voted for what the archive has at the end of the slot of the accounts; omitted unless requested"""
     slot: int
     """the slot that it ran in"""
 
@@ -1765,13 +1765,13 @@ class Coverage(Record):
     first_slot: int | None
     """the lowest stored slot; null while none is stored"""
     gaps: list[GapEntry] | None
-    """the runs of missing slots, lowest first; null where none were asked for"""
+    """the runs of missing slots, lowest first; null unless requested"""
     last_slot: int | None
     """the highest stored slot"""
     missing_slot_count: int
     """how many slots of the window, as far as it lies between these, are not stored, and are not known to be skipped"""
     remote: RemoteHistory | None
-    """the history below it; null where there is none"""
+    """the history below it; null if there is none"""
     storage: list[StorageBand]
     """how the window's other slots are stored, lowest first; if truncated, up to the last gap that may be listed"""
     truncated: bool
@@ -1793,7 +1793,7 @@ class Submitted(Record):
     job_id: str
     """its id"""
     state: Literal["queued", "running", "done", "cancelled", "failed"] | str
-    """`queued`, or how far it is where the same was handed in before"""
+    """`queued`, or its state if the same job was submitted before"""
     submitted_at: int
     """when it was handed in, in Unix seconds"""
     total: int
@@ -1823,11 +1823,11 @@ class Filters(Record):
     signature: SignatureFilter | None = None
     """its signature as text"""
     slot: SlotFilter | None = None
-    """in which slots it stands"""
+    """the slots that it is in"""
     status: Literal["success", "failed"] | None = None
     """whether it succeeded"""
     token_accounts: str | None = None
-    """`none` alone is served: transactions of the address itself"""
+    """only `none` is supported: transactions of the address itself"""
 
 
 class AddressTransactionsConfig(Record):
@@ -1928,9 +1928,9 @@ class TokenAmount(Record):
     amount: str
     """in the smallest unit, as text: it may not fit a float"""
     decimals: int
-    """how many digits of it stand behind the point"""
+    """the number of digits behind the point"""
     ui_amount: float | None
-    """the amount with its point, as a float that may be rounded; null where it is unknown"""
+    """the amount with its point, as a float that may be rounded; null if it is unknown"""
     ui_amount_string: str
     """the same as text, exact"""
 
@@ -1976,15 +1976,15 @@ class BundleTransaction(Record):
     pre_token_balances: list[TokenBalance]
     """token accounts before it"""
     replacement_blockhash: ReplacementBlockhash | None
-    """the blockhash that stood for its own; null where its own did"""
+    """the blockhash that replaced its own; null if none did"""
     return_data: ReturnData | None
-    """what a program returned last; null where none did"""
+    """what a program returned last; null if none did"""
     units_consumed: int
     """compute units that it took"""
 
 
 class BundleValue(Record):
-    """What came of the bundle."""
+    """The result of the bundle."""
 
     summary: Literal["succeeded"] | str | FailedBundle
     """`succeeded`, or an object with the first failure"""
@@ -1998,7 +1998,7 @@ class SimulatedTransactions(Record):
     context: BundleContext
     """what it ran on"""
     value: BundleValue
-    """what came of it"""
+    """the result"""
 
 
 class TokenBalanceChange(Record):
@@ -2011,7 +2011,7 @@ class TokenBalanceChange(Record):
     change: str | None
     """the difference; null if an amount is not a number"""
     decimals: int | None
-    """how many digits stand behind the point at most; null if it is not recorded"""
+    """the most digits behind the point; null if it is not recorded"""
     mint: str
     """the token"""
     owner: str | None
@@ -2084,7 +2084,7 @@ class UnparsedInstruction(Record):
     program_id: str
     """the program"""
     stack_height: int | None = None
-    """how deep in calls of programs it ran, 1 for the message's own; null where unknown"""
+    """how deep in calls of programs it ran, 1 for the message's own; null if unknown"""
 
 
 class InnerInstructions(Record):
@@ -2102,11 +2102,11 @@ class Message(Record):
     account_keys: list[str | MessageAccount]
     """the message's own accounts, the fee payer first; with `jsonParsed` an object each, looked-up ones too"""
     address_table_lookups: list[AddressTableLookup] | None = None
-    """accounts taken from lookup tables; left out of legacy transactions"""
+    """accounts taken from lookup tables; omitted for legacy transactions"""
     header: MessageHeader | None = None
-    """which of them sign and which may be written; left out with `jsonParsed`"""
+    """which of them sign and which may be written; omitted with `jsonParsed`"""
     instructions: list[CompiledInstruction | ParsedInstruction | UnparsedInstruction]
-    """what it asks of which program"""
+    """the instructions of the message"""
     recent_blockhash: str
     """the blockhash that it was made with, or a nonce"""
 
@@ -2115,25 +2115,25 @@ class SimulatedTransaction(Record):
     """What the transaction did, or would have done."""
 
     accounts: list[AccountAfter | None] | None
-    """the accounts that were asked for, as it left them; one that it loads and that is empty has 0 lamports, one that does not exist is null; null for each where it failed, and null in all where none were asked for"""
+    """the accounts that were asked for, as it left them; one that it loads and that is empty has 0 lamports, one that does not exist is null; null for each if it failed; null instead of the list unless requested"""
     err: str | dict[str, Any] | None
     """what it failed by; null when it succeeded"""
     fidelity: Literal["verified", "diverged", "unverified", "not_applicable"] | str
-    """of a transaction of the ledger that ran in its own place on its own state: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot be compared (`unverified`, also where the ledger does not have the transaction); `not_applicable` for another position, or with overrides"""
+    """of a transaction of the ledger that ran in its own place on its own state: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot be compared (`unverified`, also if the ledger does not have the transaction); `not_applicable` for another position, or with overrides"""
     fidelity_at: Place | None
-    """the transaction's own place; null where the ledger does not have it"""
+    """the transaction's own place; null if the ledger does not have it"""
     fidelity_fields: list[str]
-    """where it diverged, the fields that differ"""
+    """the fields that differ, if it diverged"""
     fidelity_reason: str | None
-    """where it is unverified, or why it diverged is known, a word for why, such as `program_build_unknown`, or `engine_missing_rules` where `context.missingRules` names rules of the chain that the engine does not have; `another_position` or `overrides` where it is not applicable; else null"""
+    """a word for why it is unverified or, if known, why it diverged, such as `program_build_unknown`, or `engine_missing_rules` if `context.missingRules` names rules of the chain that the engine does not support; `another_position` or `overrides` if it is not applicable; else null"""
     inner_instructions: list[InnerInstructions] | None
-    """calls of programs; null where they were not asked for"""
+    """calls of programs; null unless requested"""
     logs: list[str]
     """the programs' log"""
     own_place: OwnPlace | None
-    """where `fidelity` is not applicable, what it is in the transaction's own place; null where the ledger does not have it"""
+    """if `fidelity` is not applicable, what it is in the transaction's own place; null if the ledger does not have it"""
     return_data: ReturnData | None
-    """what a program returned last; null where none did"""
+    """what a program returned last; null if none did"""
     rewind_load_slot: int
     """the slot of the accounts that it found"""
     rewind_overridden_accounts: list[str]
@@ -2171,7 +2171,7 @@ class ResultPage(Record):
     complete: bool
     """whether the job is over, so that no more results come than there are"""
     next: str | None
-    """give it as `cursor` for those that follow; null where none will ever come"""
+    """give it as `cursor` for those that follow; null if there will be no more"""
     results: list[JobResult]
     """in the order of the job"""
     truncated_by_bytes: bool
@@ -2197,22 +2197,22 @@ class TransactionJson(Record):
 
 
 class TransactionMeta(Record):
-    """What a transaction did. Balances stand in the order of its accounts: the message's own, then the looked-up writable, then the looked-up read-only ones."""
+    """What a transaction did. Balances are in the order of its accounts: the message's own, then the looked-up writable, then the looked-up read-only ones."""
 
     compute_units_consumed: int | None = None
     """compute units that it took"""
     cost_units: int | None = None
-    """what it took of the block's room; left out where the source had none"""
+    """what it took of the block's room; omitted if the source had none"""
     err: str | dict[str, Any] | None
     """what it failed by; null when it succeeded"""
     fee: int
     """what was paid for it, in lamports"""
     inner_instructions: list[InnerInstructions] | None = None
-    """calls of programs; null where they were not recorded"""
+    """calls of programs; null if they were not recorded"""
     loaded_addresses: LoadedAddresses | None = None
     """accounts from lookup tables"""
     log_messages: list[str] | None = None
-    """the programs' log; null where it was not recorded"""
+    """the programs' log; null if it was not recorded"""
     post_balances: list[int]
     """lamports of each account after it"""
     post_token_balances: list[TokenBalance] | None = None
@@ -2222,9 +2222,9 @@ class TransactionMeta(Record):
     pre_token_balances: list[TokenBalance] | None = None
     """token accounts before it"""
     return_data: ReturnData | None = None
-    """left out where no program returned anything"""
+    """omitted if no program returned anything"""
     rewards: list[Reward] | None = None
-    """of old transactions alone; null where none were asked for"""
+    """only old transactions have them; null unless requested"""
     status: dict[str, Any]
     """the same as `{"Ok": null}` or `{"Err": …}`, for old clients"""
 
@@ -2233,22 +2233,22 @@ class BlockTransaction(Record):
     """A transaction of a block."""
 
     meta: TransactionMeta | None
-    """what it did; null where the source had none"""
+    """what it did; null if the source had none"""
     transaction: (
         TransactionJson | TransactionAccounts | tuple[str, Literal["base64", "base58"] | str] | str
     )
     """the transaction itself, an object, or a pair of text and encoding"""
     version: Literal["legacy"] | str | int | None = None
-    """its version; left out unless `maxSupportedTransactionVersion` is given, and where `meta` is null"""
+    """its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
 
 
 class Block(Record):
     """A block."""
 
     block_height: int | None
-    """how many blocks there are below it; null where that was not recorded"""
+    """how many blocks there are below it; null if that was not recorded"""
     block_time: int | None
-    """when it was made, in Unix seconds; null where that was not recorded"""
+    """when it was made, in Unix seconds; null if that was not recorded"""
     blockhash: str
     """its hash"""
     num_reward_partitions: int | None = None
@@ -2258,7 +2258,7 @@ class Block(Record):
     previous_blockhash: str
     """the hash of the block before it"""
     rewards: list[Reward] | None = None
-    """what accounts were given outside transactions; left out where `rewards` is false"""
+    """what accounts were given outside transactions; omitted if `rewards` is false"""
     signatures: list[str] | None = None
     """with `transactionDetails` `signatures`, in their order"""
     transactions: list[BlockTransaction] | None = None
@@ -2269,11 +2269,11 @@ class TransactionEntry(Record):
     """A transaction of the ledger."""
 
     block_time: int | None
-    """when its block was made, in Unix seconds; null where that was not recorded"""
+    """when its block was made, in Unix seconds; null if that was not recorded"""
     meta: TransactionMeta | None
-    """what it did; null where the source had none"""
+    """what it did; null if the source had none"""
     slot: int
-    """the slot that it stands in"""
+    """its slot"""
     transaction: (
         TransactionJson | TransactionAccounts | tuple[str, Literal["base64", "base58"] | str] | str
     )
@@ -2281,7 +2281,7 @@ class TransactionEntry(Record):
     transaction_index: int
     """its place in the block, from 0"""
     version: Literal["legacy"] | str | int | None = None
-    """its version; left out unless `maxSupportedTransactionVersion` is given, and where `meta` is null"""
+    """its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
 
 
 class AddressTransactions(Record):
@@ -2316,11 +2316,11 @@ class ExplainedTransaction(Record):
     balances: list[BalanceChange]
     """SOL of each account, in lamports, in the order of `accounts`"""
     block_time: int | None
-    """when its block was made, in Unix seconds; null where that was not recorded"""
+    """when its block was made, in Unix seconds; null if that was not recorded"""
     compute: ComputeUse
     """what it used and asked for"""
     err: str | dict[str, Any] | None
-    """what it failed by; null when it succeeded, or where the source had no status"""
+    """what it failed by; null when it succeeded, or if the source had no status"""
     failure: Failure | None
     """the same in words; null when it succeeded"""
     fees: ExplainedFees
@@ -2332,7 +2332,7 @@ class ExplainedTransaction(Record):
     signature: str
     """its first signature"""
     slot: int
-    """the slot that it stands in"""
+    """its slot"""
     tips: list[ExplainedTip]
     """what it paid to tip addresses"""
     token_balances: list[TokenBalanceChange]
@@ -2364,13 +2364,13 @@ class AccountContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none"""
+    """the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none"""
     idl: IdlData | None = None
-    """what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for"""
+    """what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
     reason: str | None = None
-    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out"""
+    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted"""
     slot: int
     """the position's slot"""
 
@@ -2381,7 +2381,7 @@ class AccountInfo(Record):
     context: AccountContext
     """what the answer is based on"""
     value: AccountSnapshot | None
-    """the account; null where there was none, and `context.reason` says why"""
+    """the account; null if there was none, and `context.reason` says why"""
 
 
 class SeveralContext(Record):
@@ -2392,13 +2392,13 @@ class SeveralContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots below the position: it concerns the values that are older than it; left out where there is none"""
+    """the newest run of missing slots below the position: it concerns the values that are older than it; omitted if there is none"""
     idl: list[IdlData | None] | None = None
-    """for each value what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for"""
+    """for each value what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
     reason: list[str | None]
-    """for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null where there is nothing to say"""
+    """for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null if there is nothing to say"""
     slot: int
     """the position's slot"""
 

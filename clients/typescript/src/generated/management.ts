@@ -232,7 +232,7 @@ export class Members {
     return this.caller.write<Versioned<types.ManagedMember>>("POST", `/manage/v1/members/${id}/deactivate`, undefined, options);
   }
 
-  /** Invites a member again, who has no password yet; earlier links become void. */
+  /** Invites a member without a password again; earlier links become invalid. */
   inviteAgain(id: bigint | number, options: WriteOptions = {}): Promise<Versioned<types.ManagedMemberWithLink>> {
     return this.caller.write<Versioned<types.ManagedMemberWithLink>>("POST", `/manage/v1/members/${id}/invite`, undefined, options);
   }
@@ -413,7 +413,7 @@ export class TtlClasses {
     return this.caller.write<Versioned<types.ManagedTtlClass>>("POST", `/manage/v1/ttl-classes`, body, options);
   }
 
-  /** Deletes a TTL class of which no address was issued. */
+  /** Deletes a TTL class that has not issued any address. */
   delete(id: bigint | number, options: WriteOptions = {}): Promise<void> {
     return this.caller.write<void>("DELETE", `/manage/v1/ttl-classes/${id}`, undefined, options);
   }

@@ -4,10 +4,10 @@ export interface components {
     schemas: {
         /**
          * AccountAfter
-         * @description An account as the transaction left it, or as it was there where the transaction did not load it.
+         * @description An account as the transaction left it, or as it was there if the transaction did not load it.
          */
         AccountAfter: {
-            /** @description a pair of text and encoding; an object where it was parsed */
+            /** @description a pair of text and encoding; an object if it was parsed */
             data: [
                 string,
                 "base64" | "base64+zstd" | "base58"
@@ -21,7 +21,7 @@ export interface components {
              * @description the program that it belongs to
              */
             owner: string;
-            /** @description the epoch in which it owes rent; 18446744073709551615 says never */
+            /** @description the epoch in which it owes rent; 18446744073709551615 means never */
             rentEpoch: bigint;
             /** @description the length of its data in bytes */
             space: bigint;
@@ -31,7 +31,7 @@ export interface components {
          * @description One write: the account as it left it.
          */
         AccountChange: {
-            /** @description a pair of text and encoding; left out unless `includeData` is true */
+            /** @description a pair of text and encoding; omitted unless `includeData` is true */
             data?: [
                 string,
                 "base64" | "base64+zstd" | "base58"
@@ -49,7 +49,7 @@ export interface components {
              * @description the program that it belonged to
              */
             owner: string;
-            /** @description the epoch in which it owed rent; 18446744073709551615 says never */
+            /** @description the epoch in which it owed rent; 18446744073709551615 means never */
             rentEpoch: bigint;
             /** @description the slot of the write */
             slot: bigint;
@@ -65,7 +65,7 @@ export interface components {
          * @description The writes, and what the answer is based on.
          */
         AccountChanges: {
-            /** @description what the answer is based on; `reason` says where writes were not archived */
+            /** @description what the answer is based on; `reason` reports writes that were not archived */
             context: components["schemas"]["RewindContext"];
             /** @description the page */
             value: components["schemas"]["ChangesPage"];
@@ -82,7 +82,7 @@ export interface components {
              * @enum {string}
              */
             commitment?: "processed" | "confirmed" | "finalized";
-            /** @description a part of the data alone */
+            /** @description only a part of the data */
             dataSlice?: components["schemas"]["DataSlice"];
             /**
              * @description `base64` by default; `jsonParsed` reads what known programs keep
@@ -95,7 +95,7 @@ export interface components {
             proof?: boolean;
             /** @description the end of this slot */
             slot?: bigint | number;
-            /** @description answer with what is known, even where slots in between are missing */
+            /** @description answer with what is known, even if slots in between are missing */
             tolerateGaps?: boolean;
             /** @description not the end of the slot, but right after its transaction of this index */
             transactionIndex?: bigint | number;
@@ -109,13 +109,13 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none */
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none */
             gap?: components["schemas"]["GapEntry"];
-            /** @description what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
+            /** @description what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested */
             idl?: components["schemas"]["IdlData"] | null;
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
             proof?: components["schemas"]["Standing"];
-            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out */
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted */
             reason?: string;
             /** @description the position's slot */
             slot: bigint;
@@ -137,7 +137,7 @@ export interface components {
         AccountInfo: {
             /** @description what the answer is based on */
             context: components["schemas"]["AccountContext"];
-            /** @description the account; null where there was none, and `context.reason` says why */
+            /** @description the account; null if there was none, and `context.reason` says why */
             value: components["schemas"]["AccountSnapshot"] | null;
         };
         /**
@@ -145,9 +145,9 @@ export interface components {
          * @description The account at both positions.
          */
         AccountPair: {
-            /** @description at the first position; null where there was none */
+            /** @description at the first position; null if there was none */
             a: components["schemas"]["AccountSnapshot"] | null;
-            /** @description at the second position; null where there was none */
+            /** @description at the second position; null if there was none */
             b: components["schemas"]["AccountSnapshot"] | null;
             /** @description what differs; null when a side is */
             diff: components["schemas"]["Diff"] | null;
@@ -157,7 +157,7 @@ export interface components {
          * @description An account as it was.
          */
         AccountSnapshot: {
-            /** @description a pair of text and encoding; an object where it was parsed */
+            /** @description a pair of text and encoding; an object if it was parsed */
             data: [
                 string,
                 "base64" | "base64+zstd" | "base58"
@@ -171,7 +171,7 @@ export interface components {
              * @description the program that it belongs to
              */
             owner: string;
-            /** @description the epoch in which it owes rent; 18446744073709551615 says never */
+            /** @description the epoch in which it owes rent; 18446744073709551615 means never */
             rentEpoch: bigint;
             /** @description the slot in which it came to be so */
             rewindSlot: bigint;
@@ -221,7 +221,7 @@ export interface components {
          * @description One transaction of an address's list.
          */
         AddressSignature: {
-            /** @description when its block was made, in Unix seconds; null where that was not recorded */
+            /** @description when its block was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
             /**
              * @description always `finalized`
@@ -232,14 +232,14 @@ export interface components {
             err: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description the text of its memo, with its length before it; null where it has none */
+            /** @description the text of its memo, with its length before it; null if it has none */
             memo: string | null;
             /**
              * Signature
              * @description its signature
              */
             signature: string;
-            /** @description the slot that it stands in */
+            /** @description its slot */
             slot: bigint;
             /** @description its place in the block, from 0 */
             transactionIndex: bigint;
@@ -359,15 +359,15 @@ export interface components {
          * @description A snapshot that was imported: what every account was at the end of its slot.
          */
         BaselineEntry: {
-            /** @description the hash of the slot's bank; left out where the file has none */
+            /** @description the hash of the slot's bank; omitted if the file has none */
             bankHash?: string;
-            /** @description of the full snapshot that it builds on; left out of a full one */
+            /** @description the slot of the full snapshot that it builds on; omitted for a full one */
             baseSlot?: bigint;
             /** @description whether its accounts make the lattice hash that it declares, and with it the bank's hash */
             proven: boolean;
-            /** @description of which slot it is */
+            /** @description the slot at whose end this was the state */
             slot: bigint;
-            /** @description why they are not known to; left out of a proven one */
+            /** @description why that is not known; omitted for a proven one */
             whyUnproven?: string;
         };
         /**
@@ -375,9 +375,9 @@ export interface components {
          * @description A block.
          */
         Block: {
-            /** @description how many blocks there are below it; null where that was not recorded */
+            /** @description how many blocks there are below it; null if that was not recorded */
             blockHeight: (bigint) | null;
-            /** @description when it was made, in Unix seconds; null where that was not recorded */
+            /** @description when it was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
             /**
              * Hash
@@ -393,7 +393,7 @@ export interface components {
              * @description the hash of the block before it
              */
             previousBlockhash: string;
-            /** @description what accounts were given outside transactions; left out where `rewards` is false */
+            /** @description what accounts were given outside transactions; omitted if `rewards` is false */
             rewards?: components["schemas"]["Reward"][];
             /** @description with `transactionDetails` `signatures`, in their order */
             signatures?: string[];
@@ -437,19 +437,19 @@ export interface components {
          * @description A transaction of a block.
          */
         BlockTransaction: {
-            /** @description what it did; null where the source had none */
+            /** @description what it did; null if the source had none */
             meta: components["schemas"]["TransactionMeta"] | null;
             /** @description the transaction itself, an object, or a pair of text and encoding */
             transaction: components["schemas"]["TransactionJson"] | components["schemas"]["TransactionAccounts"] | [
                 string,
                 "base64" | "base58"
             ] | string;
-            /** @description its version; left out unless `maxSupportedTransactionVersion` is given, and where `meta` is null */
+            /** @description its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
         };
         /**
          * BlocksConfig
-         * @description What every method takes, and what is to happen where slots of the range are missing.
+         * @description What every method takes, and what to do if slots of the range are missing.
          */
         BlocksConfig: {
             /**
@@ -458,7 +458,7 @@ export interface components {
              */
             commitment?: "processed" | "confirmed" | "finalized";
             /**
-             * @description `error` refuses a range of which slots are known to be missing. Left out, the list is answered, and the header `X-Ledger-Gaps` names these slots. No option of the standard node
+             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
              * @enum {string}
              */
             gaps?: "error";
@@ -497,13 +497,13 @@ export interface components {
             preExecutionAccountsConfigs?: (components["schemas"]["Snapshots"] | null)[];
             /** @description let any blockhash pass */
             replaceRecentBlockhash?: boolean;
-            /** @description what to run on, in a block engine's words: `tip` is the newest state */
+            /** @description what to run on, in a block engine's words: `tip` means the newest state */
             simulationBank?: ("tip" | "processed" | "confirmed" | "finalized") | (bigint | number) | components["schemas"]["Bank"];
             /** @description do not check the signatures */
             skipSigVerify?: boolean;
             /** @description the end of this slot in the past */
             slot?: bigint | number;
-            /** @description in the past: answer with what is known, even where the archive misses slots */
+            /** @description in the past: answer with what is known, even if the archive misses slots */
             tolerateGaps?: boolean;
             /**
              * @description how the transactions are written: `base64` by default
@@ -520,9 +520,9 @@ export interface components {
         BundleContext: {
             /** @description the version of the node that its state came from, or of the archive's interface */
             apiVersion: string;
-            /** @description in the past: whether the whole history would give the same answer; left out for the newest state of a node */
+            /** @description in the past: whether the whole history would give the same answer; omitted for the newest state of a node */
             completeness?: components["schemas"]["Completeness"];
-            /** @description rules of the chain that the engine does not have; left out where it has all */
+            /** @description rules of the chain that the engine does not support; omitted if there are none */
             missingRules?: components["schemas"]["MissingRuleEntry"][];
             /** @description the slot of that state */
             slot: bigint;
@@ -607,16 +607,16 @@ export interface components {
             preExecutionAccounts: components["schemas"]["ShownAccount"][];
             /** @description token accounts before it */
             preTokenBalances: components["schemas"]["TokenBalance"][];
-            /** @description the blockhash that stood for its own; null where its own did */
+            /** @description the blockhash that replaced its own; null if none did */
             replacementBlockhash: components["schemas"]["ReplacementBlockhash"] | null;
-            /** @description what a program returned last; null where none did */
+            /** @description what a program returned last; null if none did */
             returnData: components["schemas"]["ReturnData"] | null;
             /** @description compute units that it took */
             unitsConsumed: bigint;
         };
         /**
          * BundleValue
-         * @description What came of the bundle.
+         * @description The result of the bundle.
          */
         BundleValue: {
             /** @description `succeeded`, or an object with the first failure */
@@ -638,7 +638,7 @@ export interface components {
              * @enum {string}
              */
             commitment?: "processed" | "confirmed" | "finalized";
-            /** @description a part of the data alone */
+            /** @description only a part of the data */
             dataSlice?: components["schemas"]["DataSlice"];
             /**
              * @description how data is written; required with `includeData`
@@ -681,7 +681,7 @@ export interface components {
             data: string;
             /** @description the program's place among the transaction's accounts */
             programIdIndex: bigint;
-            /** @description how deep in calls of programs it ran, 1 for the message's own; null where unknown */
+            /** @description how deep in calls of programs it ran, 1 for the message's own; null if unknown */
             stackHeight?: (bigint) | null;
         };
         /**
@@ -705,18 +705,18 @@ export interface components {
             /** @description the accounts that it concerns */
             accounts: string[];
             /**
-             * @description `gap`: these slots are missing, and something that the answer uses may have been written in them; `last_writes_only`: of slots in this range the archive has each account's last write alone, and earlier ones may be left out; `not_recorded`: the state of the accounts is not known; `filtered`: the archive does not, or did not, follow the accounts
+             * @description `gap`: these slots are missing, and something that the answer uses may have been written in them; `last_writes_only`: of slots in this range the archive has each account's last write alone, and earlier ones may be missing; `not_recorded`: the state of the accounts is not known; `filtered`: the archive does not, or did not, follow the accounts
              * @enum {string}
              */
             cause: "gap" | "last_writes_only" | "not_recorded" | "filtered";
-            /** @description the first slot; null where the cause is not one of slots */
+            /** @description the first slot; null if the cause is not one of slots */
             fromSlot: (bigint) | null;
-            /** @description the last slot; null where the cause is not one of slots */
+            /** @description the last slot; null if the cause is not one of slots */
             toSlot: (bigint) | null;
         };
         /**
          * ComputeUse
-         * @description Compute units, and what else was asked for. Null where it was not, or is not recorded.
+         * @description Compute units, and what else was asked for. Null if it was not requested, or is not recorded.
          */
         ComputeUse: {
             /** @description bytes */
@@ -776,13 +776,13 @@ export interface components {
         Coverage: {
             /** @description the lowest stored slot; null while none is stored */
             firstSlot: (bigint) | null;
-            /** @description the runs of missing slots, lowest first; null where none were asked for */
+            /** @description the runs of missing slots, lowest first; null unless requested */
             gaps: components["schemas"]["GapEntry"][] | null;
             /** @description the highest stored slot */
             lastSlot: (bigint) | null;
             /** @description how many slots of the window, as far as it lies between these, are not stored, and are not known to be skipped */
             missingSlotCount: bigint;
-            /** @description the history below it; null where there is none */
+            /** @description the history below it; null if there is none */
             remote: components["schemas"]["RemoteHistory"] | null;
             /** @description how the window's other slots are stored, lowest first; if truncated, up to the last gap that may be listed */
             storage: components["schemas"]["StorageBand"][];
@@ -847,7 +847,7 @@ export interface components {
              * @enum {string}
              */
             commitment?: "processed" | "confirmed" | "finalized";
-            /** @description a part of the data alone */
+            /** @description only a part of the data */
             dataSlice?: components["schemas"]["DataSlice"];
             /**
              * @description `base64` by default; `jsonParsed` reads what known programs keep
@@ -860,7 +860,7 @@ export interface components {
             slotA?: bigint | number;
             /** @description B: the end of this slot */
             slotB?: bigint | number;
-            /** @description answer with what is known, even where slots in between are missing */
+            /** @description answer with what is known, even if slots in between are missing */
             tolerateGaps?: boolean;
             /** @description A: not the end of the slot, but right after its transaction of this index */
             transactionIndexA?: bigint | number;
@@ -876,11 +876,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description runs of missing slots; left out where there are none */
+            /** @description runs of missing slots; omitted if there are none */
             gap?: components["schemas"]["DiffGap"];
-            /** @description whether the cluster voted for what the archive has; left out where it was not asked for */
+            /** @description whether the cluster voted for what the archive has; omitted unless requested */
             proof?: components["schemas"]["DiffProof"];
-            /** @description why a side is null, or what else there is to say of it; left out where there is nothing */
+            /** @description why a side is null, or a note on it; omitted if there is none */
             reason?: components["schemas"]["DiffReason"];
         };
         /**
@@ -959,7 +959,7 @@ export interface components {
         };
         /**
          * ExplainedFees
-         * @description What the transaction paid to be processed, in lamports. Null where it is not recorded.
+         * @description What the transaction paid to be processed, in lamports. Null if it is not recorded.
          */
         ExplainedFees: {
             /** @description for signatures */
@@ -1031,11 +1031,11 @@ export interface components {
             accounts: components["schemas"]["ExplainedAccount"][];
             /** @description SOL of each account, in lamports, in the order of `accounts` */
             balances: components["schemas"]["BalanceChange"][];
-            /** @description when its block was made, in Unix seconds; null where that was not recorded */
+            /** @description when its block was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
             /** @description what it used and asked for */
             compute: components["schemas"]["ComputeUse"];
-            /** @description what it failed by; null when it succeeded, or where the source had no status */
+            /** @description what it failed by; null when it succeeded, or if the source had no status */
             err: string | {
                 [key: string]: unknown;
             } | null;
@@ -1052,7 +1052,7 @@ export interface components {
              * @description its first signature
              */
             signature: string;
-            /** @description the slot that it stands in */
+            /** @description its slot */
             slot: bigint;
             /** @description what it paid to tip addresses */
             tips: components["schemas"]["ExplainedTip"][];
@@ -1072,9 +1072,9 @@ export interface components {
         ExplainedTransfer: {
             /** @description lamports, or the token's smallest unit, as text */
             amount: string;
-            /** @description how many digits of it stand behind the point; null if it is not recorded */
+            /** @description the number of digits behind the point; null if it is not recorded */
             decimals: (bigint) | null;
-            /** @description where it goes to; null for tokens that are burnt */
+            /** @description the receiver; null for tokens that are burnt */
             destination: string | null;
             /** @description the same of the destination */
             destinationOwner: string | null;
@@ -1084,7 +1084,7 @@ export interface components {
             kind: string;
             /** @description the token; null for SOL */
             mint: string | null;
-            /** @description where it comes from; null for tokens that are minted */
+            /** @description the sender; null for tokens that are minted */
             source: string | null;
             /** @description who owns the source, a token account; null if it is not recorded */
             sourceOwner: string | null;
@@ -1093,7 +1093,7 @@ export interface components {
         };
         /**
          * FailedBundle
-         * @description What `summary` is where a transaction fails.
+         * @description The `summary` of a failed simulation.
          */
         FailedBundle: {
             /** @description the first failure */
@@ -1122,11 +1122,11 @@ export interface components {
         Fate: {
             /** @description when it was accepted */
             acceptedAt: number;
-            /** @description the chain's slot then; null where that was not known */
+            /** @description the chain's slot then; null if that was not known */
             acceptedSlot: (bigint) | null;
-            /** @description each of them, the oldest first; left out where many fates are asked for */
+            /** @description each of them, the oldest first; omitted if many fates are asked for */
             attempts?: components["schemas"]["FateAttempt"][];
-            /** @description the bundle that it belongs to; null where it came alone */
+            /** @description the bundle that it belongs to; null if it came alone */
             bundleId: string | null;
             /** @description how deep in the chain its block is; null before it landed */
             commitment: string | null;
@@ -1140,13 +1140,13 @@ export interface components {
             } | null;
             /** @description whether it stays so */
             final: boolean;
-            /** @description above this block height it can never land; null where that is not known */
+            /** @description above this block height it can never land; null if that is not known */
             lastValidBlockHeight: (bigint) | null;
-            /** @description how often it was to be sent again; null: until it lands or never can */
+            /** @description how often to send it again; null means until it lands or never can */
             maxRetries: (bigint) | null;
-            /** @description the nonce account that it uses; null where it uses none, and before it is stored */
+            /** @description the nonce account that it uses; null if it uses none, and before it is stored */
             nonceAccount: string | null;
-            /** @description the upstreams that it was to be sent to alone; empty: all */
+            /** @description the only upstreams to send it to; empty means all */
             onlyUpstreams: string[];
             /** @description how long it waited for that from its acceptance; null before it went out */
             queueMilliseconds: (bigint) | null;
@@ -1178,7 +1178,7 @@ export interface components {
             state: "received" | "sent" | "landed" | "failed" | "expired" | "refused";
             /** @description the tier that it was sent for */
             tier: string | null;
-            /** @description the tip that it was accepted with; null where another transaction of its bundle tips */
+            /** @description the tip that it was accepted with; null if another transaction of its bundle tips */
             tip: components["schemas"]["PaidTip"] | null;
             /** @description its place in the block; null before it landed */
             transactionIndex: (bigint) | null;
@@ -1216,14 +1216,14 @@ export interface components {
             blockTime?: components["schemas"]["TimeFilter"];
             /** @description its signature as text */
             signature?: components["schemas"]["SignatureFilter"];
-            /** @description in which slots it stands */
+            /** @description the slots that it is in */
             slot?: components["schemas"]["SlotFilter"];
             /**
              * @description whether it succeeded
              * @enum {string}
              */
             status?: "success" | "failed";
-            /** @description `none` alone is served: transactions of the address itself */
+            /** @description only `none` is supported: transactions of the address itself */
             tokenAccounts?: string;
         };
         /**
@@ -1231,9 +1231,9 @@ export interface components {
          * @description An account as simulateBundle shows it.
          */
         FlatAccount: {
-            /** @description its data as text in the encoding that was asked for; an object where it was parsed */
+            /** @description its data as text in the requested encoding; an object if it was parsed */
             data: string | components["schemas"]["ParsedData"];
-            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; left out elsewhere */
+            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted */
             dataOmitted?: bigint;
             /** @description whether it is a program */
             executable: boolean;
@@ -1267,13 +1267,13 @@ export interface components {
             preExecutionAccountsConfigs?: (components["schemas"]["Snapshots"] | null)[];
             /** @description let any blockhash pass */
             replaceRecentBlockhash?: boolean;
-            /** @description what to run on, in a block engine's words: `tip` is the newest state */
+            /** @description what to run on, in a block engine's words: `tip` means the newest state */
             simulationBank?: ("tip" | "processed" | "confirmed" | "finalized") | (bigint | number) | components["schemas"]["Bank"];
             /** @description do not check the signatures */
             skipSigVerify?: boolean;
             /** @description the end of this slot in the past */
             slot?: bigint | number;
-            /** @description in the past: answer with what is known, even where the archive misses slots */
+            /** @description in the past: answer with what is known, even if the archive misses slots */
             tolerateGaps?: boolean;
             /**
              * @description how the transactions are written: `base64` by default
@@ -1304,12 +1304,12 @@ export interface components {
             /** @description the first of them */
             fromSlot: bigint;
             /**
-             * @description `cannot_be_had` where they were given up: no source has them any more; left out while attempts to fetch them go on
+             * @description `cannot_be_had` if they were given up: no source has them any more; omitted while attempts to fetch them go on
              * @enum {string}
              */
             state?: "cannot_be_had";
             /**
-             * @description `missing`, or `unknown` where it is not known yet whether the leaders made blocks
+             * @description `missing`, or `unknown` while it is not known if the leaders made blocks
              * @enum {string}
              */
             status: "missing" | "unknown";
@@ -1391,7 +1391,7 @@ export interface components {
          * @description How far a job is. Times are Unix seconds.
          */
         Job: {
-            /** @description your own name for it; null where it has none */
+            /** @description your own name for it; null if it has none */
             clientReference: string | null;
             /** @description how many of them have an answer */
             done: bigint;
@@ -1419,7 +1419,7 @@ export interface components {
         };
         /**
          * JobError
-         * @description Why one simulation has no value, as a call alone would have been answered.
+         * @description Why one simulation has no value: the error that a single call would get.
          */
         JobError: {
             /** @description the error's code */
@@ -1510,9 +1510,9 @@ export interface components {
             lastFour: string;
             /** @description its name */
             name: string;
-            /** @description the addresses that it may be used from; empty: any */
+            /** @description the addresses that it may be used from; empty allows any */
             networks: string[];
-            /** @description the web origins whose pages alone may use it; empty: any page, and programs */
+            /** @description only pages of these web origins may use it; empty allows any page, and programs */
             origins: string[];
             /** @description how its text begins */
             prefix: string;
@@ -1573,7 +1573,7 @@ export interface components {
         };
         /**
          * LoadedAddresses
-         * @description Accounts that stand in lookup tables, not in the message itself.
+         * @description Accounts that are in lookup tables, not in the message itself.
          */
         LoadedAddresses: {
             /** @description those that may only be read */
@@ -1588,11 +1588,11 @@ export interface components {
         Message: {
             /** @description the message's own accounts, the fee payer first; with `jsonParsed` an object each, looked-up ones too */
             accountKeys: (string | components["schemas"]["MessageAccount"])[];
-            /** @description accounts taken from lookup tables; left out of legacy transactions */
+            /** @description accounts taken from lookup tables; omitted for legacy transactions */
             addressTableLookups?: components["schemas"]["AddressTableLookup"][] | null;
-            /** @description which of them sign and which may be written; left out with `jsonParsed` */
+            /** @description which of them sign and which may be written; omitted with `jsonParsed` */
             header?: components["schemas"]["MessageHeader"];
-            /** @description what it asks of which program */
+            /** @description the instructions of the message */
             instructions: (components["schemas"]["CompiledInstruction"] | components["schemas"]["ParsedInstruction"] | components["schemas"]["UnparsedInstruction"])[];
             /**
              * Hash
@@ -1644,7 +1644,7 @@ export interface components {
              * @enum {string}
              */
             kind: "feature" | "program" | "sysvar";
-            /** @description what Agave calls the feature; null where this build does not know it, and for others */
+            /** @description what Agave calls the feature; null if this build does not know it, and for others */
             name: string | null;
         };
         /**
@@ -1689,7 +1689,7 @@ export interface components {
         };
         /**
          * OverrideConfig
-         * @description What an account is to be instead; what is left out stays as it was. An account as getAccountInfo returns it may be passed as it is.
+         * @description The state of an account to use instead; omitted members stay as they were. An account as getAccountInfo returns it may be passed as it is.
          */
         OverrideConfig: {
             /** @description its data in base64, or a pair of text and encoding: `base64`, `base58` or `base64+zstd` */
@@ -1697,7 +1697,7 @@ export interface components {
                 string,
                 "base64" | "base58" | "base64+zstd"
             ];
-            /** @description whether it is a program; alone it has no effect, code is called by its owner */
+            /** @description whether it is a program; it has no effect without an owner that runs code */
             executable?: boolean;
             /** @description its balance */
             lamports?: bigint | number;
@@ -1723,9 +1723,9 @@ export interface components {
              * @enum {string}
              */
             fidelity: "verified" | "diverged" | "unverified";
-            /** @description where it diverged, the fields that differ */
+            /** @description the fields that differ, if it diverged */
             fidelityFields: string[];
-            /** @description where it is unverified, a word for why; else null */
+            /** @description a word for why it is unverified; else null */
             fidelityReason: string | null;
         };
         /**
@@ -1738,7 +1738,7 @@ export interface components {
              * @description where it goes
              */
             address: string;
-            /** @description which instruction of the transaction pays it; null where that is not known */
+            /** @description which instruction of the transaction pays it; null if that is not known */
             instructionIndex: (bigint) | null;
             /** @description how much it is */
             lamports: bigint;
@@ -1773,12 +1773,12 @@ export interface components {
              * @description the program
              */
             programId: string;
-            /** @description how deep in calls of programs it ran, 1 for the message's own; null where unknown */
+            /** @description how deep in calls of programs it ran, 1 for the message's own; null if unknown */
             stackHeight?: (bigint) | null;
         };
         /**
          * Place
-         * @description Where a transaction stands in the ledger.
+         * @description The place of a transaction in the ledger.
          */
         Place: {
             /** @description its slot */
@@ -1815,7 +1815,7 @@ export interface components {
          * @description A vote for the slot's bank.
          */
         ProofVote: {
-            /** @description who may sign for it in that epoch; null where it is not known */
+            /** @description who may sign for it in that epoch; null if it is not known */
             authorizedVoter: string | null;
             /**
              * Signature
@@ -1824,7 +1824,7 @@ export interface components {
             signature: string;
             /** @description of the block in which that landed */
             slot: bigint;
-            /** @description of the account in the slot's epoch, in lamports; null where it is not known */
+            /** @description of the account in the slot's epoch, in lamports; null if it is not known */
             stake: (bigint) | null;
             /** @description that transaction, base64 */
             transaction: string;
@@ -1844,7 +1844,7 @@ export interface components {
              * @description of the sum of all accounts at its end; a snapshot of that slot has it in its name
              */
             accountsLatticeChecksum: string;
-            /** @description that sum, 2,048 bytes in base64; left out where it was not asked for */
+            /** @description that sum, 2,048 bytes in base64; omitted unless requested */
             accountsLatticeHash?: string;
             /**
              * Hash
@@ -1856,7 +1856,7 @@ export interface components {
              * @description the block's
              */
             blockhash: string;
-            /** @description the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; left out unless it was asked for */
+            /** @description the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; omitted unless requested */
             chain?: components["schemas"]["ProvenSlot"][];
             /** @description the slot's */
             epoch: bigint;
@@ -1882,7 +1882,7 @@ export interface components {
              * @enum {string}
              */
             state: "proven" | "consistent" | "refuted" | "unproven";
-            /** @description of the epoch, in lamports; null where it is not known */
+            /** @description of the epoch, in lamports; null if it is not known */
             totalStake: (bigint) | null;
             /** @description what these votes are for, if the slot is refuted; else null */
             votedBankHash: string | null;
@@ -1927,7 +1927,7 @@ export interface components {
         ResultPage: {
             /** @description whether the job is over, so that no more results come than there are */
             complete: boolean;
-            /** @description give it as `cursor` for those that follow; null where none will ever come */
+            /** @description give it as `cursor` for those that follow; null if there will be no more */
             next: string | null;
             /** @description in the order of the job */
             results: components["schemas"]["JobResult"][];
@@ -1967,7 +1967,7 @@ export interface components {
         Reward: {
             /** @description the vote account's share in per cent; null but for staking and voting */
             commission?: (bigint) | null;
-            /** @description how much; below 0 where it was taken */
+            /** @description how much; below 0 if it was taken */
             lamports: bigint;
             /** @description what the account had then */
             postBalance: bigint;
@@ -1976,7 +1976,7 @@ export interface components {
              * @description the account
              */
             pubkey: string;
-            /** @description `fee`, `rent`, `staking` or `voting`; null where unknown */
+            /** @description `fee`, `rent`, `staking` or `voting`; null if unknown */
             rewardType: string | null;
         };
         /**
@@ -1988,11 +1988,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: the account may have been written there; left out where there is none */
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none */
             gap?: components["schemas"]["GapEntry"];
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
             proof?: components["schemas"]["Standing"];
-            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` where the archive does not, or did not, follow the account; else left out */
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted */
             reason?: string;
             /** @description the position's slot */
             slot: bigint;
@@ -2004,7 +2004,7 @@ export interface components {
         RewindCoverage: {
             /** @description the snapshots of the window's slots, newest first, at most 100 */
             baselines: components["schemas"]["BaselineEntry"][];
-            /** @description how many of the missing ones were given up, since no source has them any more */
+            /** @description how many of the missing ones were given up because no source has them any more */
             cannotBeHadSlotCount: bigint;
             /** @description the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null if there is none */
             consistentThrough: (bigint) | null;
@@ -2014,9 +2014,9 @@ export interface components {
             filteredOwners: string[];
             /** @description accounts that the archive deliberately does not follow */
             filteredPubkeys: string[];
-            /** @description the share of missing ones among those that are not skipped, in per cent; null where there are none of either */
+            /** @description the share of missing ones among those that are not skipped, in per cent; null if there are none of either */
             gapPercent: number | null;
-            /** @description the runs of missing slots, lowest first; null where none were asked for */
+            /** @description the runs of missing slots, lowest first; null unless requested */
             gaps: components["schemas"]["GapEntry"][] | null;
             /** @description how many of them are archived with each account's last write, but perhaps not every write */
             lastWritesOnlySlotCount: bigint;
@@ -2026,7 +2026,7 @@ export interface components {
             missingSlotCount: bigint;
             /** @description what the counts mean, in a sentence */
             note: string;
-            /** @description runs of the window's slots by state, lowest first, at most 1,000; slots that are in none were not computed yet */
+            /** @description runs of the window's slots by state, lowest first, at most 1,000; slots that are in none are not computed yet */
             proof: components["schemas"]["ProofRange"][];
             /** @description the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null if none is */
             provenThrough: (bigint) | null;
@@ -2070,7 +2070,7 @@ export interface components {
             maxRetries?: bigint | number;
             /** @description taken and without effect */
             minContextSlot?: bigint | number;
-            /** @description send to these upstreams alone: names, or one text with commas. `bundle` stands for block engines */
+            /** @description send to only these upstreams: names, or one text with commas. `bundle` means all block engines */
             onlyUpstreams?: string[] | string;
             /**
              * @description taken and without effect
@@ -2089,13 +2089,13 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots below the position: it concerns the values that are older than it; left out where there is none */
+            /** @description the newest run of missing slots below the position: it concerns the values that are older than it; omitted if there is none */
             gap?: components["schemas"]["GapEntry"];
-            /** @description for each value what an IDL of the account's owner says of its data; null if none reads it; left out where it was not asked for */
+            /** @description for each value what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested */
             idl?: (components["schemas"]["IdlData"] | null)[];
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; left out where it was not asked for */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
             proof?: components["schemas"]["Standing"];
-            /** @description for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null where there is nothing to say */
+            /** @description for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null if there is nothing to say */
             reason: (string | null)[];
             /** @description the position's slot */
             slot: bigint;
@@ -2105,12 +2105,12 @@ export interface components {
          * @description An account as a block engine shows it; one that is not there has no lamports.
          */
         ShownAccount: {
-            /** @description a pair of text and encoding; an object where it was parsed */
+            /** @description a pair of text and encoding; an object if it was parsed */
             data: [
                 string,
                 "base64" | "base64+zstd" | "base58"
             ] | components["schemas"]["ParsedData"];
-            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; left out elsewhere */
+            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted */
             dataOmitted?: bigint;
             /** @description whether it is a program */
             executable: boolean;
@@ -2156,7 +2156,7 @@ export interface components {
             err: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description the slot that it stands in */
+            /** @description its slot */
             slot: bigint;
             /** @description the same as `{"Ok": null}` or `{"Err": …}`, for old clients */
             status: {
@@ -2190,7 +2190,7 @@ export interface components {
             postExecutionAccounts: (components["schemas"]["FlatAccount"] | null)[];
             /** @description accounts before each transaction, in their order; null for one that was not there. By default those that the transactions may write */
             preExecutionAccounts: (components["schemas"]["FlatAccount"] | null)[];
-            /** @description what a program returned last; null where none did */
+            /** @description what a program returned last; null if none did */
             returnData: components["schemas"]["FlatReturnData"] | null;
             /** @description compute units of all transactions together */
             unitsConsumed: bigint;
@@ -2200,30 +2200,30 @@ export interface components {
          * @description What the transaction did, or would have done.
          */
         SimulatedTransaction: {
-            /** @description the accounts that were asked for, as it left them; one that it loads and that is empty has 0 lamports, one that does not exist is null; null for each where it failed, and null in all where none were asked for */
+            /** @description the accounts that were asked for, as it left them; one that it loads and that is empty has 0 lamports, one that does not exist is null; null for each if it failed; null instead of the list unless requested */
             accounts: (components["schemas"]["AccountAfter"] | null)[] | null;
             /** @description what it failed by; null when it succeeded */
             err: string | {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description of a transaction of the ledger that ran in its own place on its own state: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot be compared (`unverified`, also where the ledger does not have the transaction); `not_applicable` for another position, or with overrides
+             * @description of a transaction of the ledger that ran in its own place on its own state: whether all of it matches the chain (`verified`), does not (`diverged`), or cannot be compared (`unverified`, also if the ledger does not have the transaction); `not_applicable` for another position, or with overrides
              * @enum {string}
              */
             fidelity: "verified" | "diverged" | "unverified" | "not_applicable";
-            /** @description the transaction's own place; null where the ledger does not have it */
+            /** @description the transaction's own place; null if the ledger does not have it */
             fidelityAt: components["schemas"]["Place"] | null;
-            /** @description where it diverged, the fields that differ */
+            /** @description the fields that differ, if it diverged */
             fidelityFields: string[];
-            /** @description where it is unverified, or why it diverged is known, a word for why, such as `program_build_unknown`, or `engine_missing_rules` where `context.missingRules` names rules of the chain that the engine does not have; `another_position` or `overrides` where it is not applicable; else null */
+            /** @description a word for why it is unverified or, if known, why it diverged, such as `program_build_unknown`, or `engine_missing_rules` if `context.missingRules` names rules of the chain that the engine does not support; `another_position` or `overrides` if it is not applicable; else null */
             fidelityReason: string | null;
-            /** @description calls of programs; null where they were not asked for */
+            /** @description calls of programs; null unless requested */
             innerInstructions: components["schemas"]["InnerInstructions"][] | null;
             /** @description the programs' log */
             logs: string[];
-            /** @description where `fidelity` is not applicable, what it is in the transaction's own place; null where the ledger does not have it */
+            /** @description if `fidelity` is not applicable, what it is in the transaction's own place; null if the ledger does not have it */
             ownPlace: components["schemas"]["OwnPlace"] | null;
-            /** @description what a program returned last; null where none did */
+            /** @description what a program returned last; null if none did */
             returnData: components["schemas"]["ReturnData"] | null;
             /** @description the slot of the accounts that it found */
             rewindLoadSlot: bigint;
@@ -2245,7 +2245,7 @@ export interface components {
         SimulatedTransactions: {
             /** @description what it ran on */
             context: components["schemas"]["BundleContext"];
-            /** @description what came of it */
+            /** @description the result */
             value: components["schemas"]["BundleValue"];
         };
         /**
@@ -2297,7 +2297,7 @@ export interface components {
             sigVerify?: boolean;
             /** @description the end of this slot */
             slot?: bigint | number;
-            /** @description answer with what is known, even where slots in between are missing */
+            /** @description answer with what is known, even if slots in between are missing */
             tolerateGaps?: boolean;
             /** @description not the end of the slot, but right after its transaction of this index */
             transactionIndex?: bigint | number;
@@ -2311,11 +2311,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: an account may have been written there; left out where there is none */
+            /** @description the newest run of missing slots between the state and the position: an account may have been written there; omitted if there is none */
             gap?: components["schemas"]["GapEntry"];
-            /** @description rules of the chain that the engine does not have; left out where it has all */
+            /** @description rules of the chain that the engine does not support; omitted if there are none */
             missingRules?: components["schemas"]["MissingRuleEntry"][];
-            /** @description whether the cluster voted for what the archive has at the end of the slot of the accounts; left out where it was not asked for */
+            /** @description whether the cluster voted for what the archive has at the end of the slot of the accounts; omitted unless requested */
             proof?: components["schemas"]["Standing"];
             /** @description the slot that it ran in */
             slot: bigint;
@@ -2396,7 +2396,7 @@ export interface components {
         Standing: {
             /**
              * Hash
-             * @description that bank's hash, as the archive makes it; left out where none is computed
+             * @description that bank's hash, as the archive makes it; omitted if none is computed
              */
             bankHash?: string;
             /** @description why it is `unproven` or `refuted`; omitted if it is neither */
@@ -2410,7 +2410,7 @@ export interface components {
             restsOnSlot?: bigint;
             /** @description which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; omitted if stakes are not known */
             share?: number;
-            /** @description the slot with a block at or below the position, whose bank it is; left out where none is computed */
+            /** @description the slot with a block at or below the position, whose bank it is; omitted if none is computed */
             slot?: bigint;
             /**
              * @description `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
@@ -2419,7 +2419,7 @@ export interface components {
             state: "proven" | "consistent" | "refuted" | "unproven";
             /** @description the slot whose votes settled it, its own or one above; omitted while none did */
             votedThrough?: bigint;
-            /** @description how many vote accounts these votes are of; left out where there are none */
+            /** @description how many vote accounts these votes are of; omitted if there are none */
             voters?: bigint;
         };
         /**
@@ -2460,7 +2460,7 @@ export interface components {
             /** @description its id */
             jobId: string;
             /**
-             * @description `queued`, or how far it is where the same was handed in before
+             * @description `queued`, or its state if the same job was submitted before
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "cancelled" | "failed";
@@ -2510,9 +2510,9 @@ export interface components {
         TokenAmount: {
             /** @description in the smallest unit, as text: it may not fit a float */
             amount: string;
-            /** @description how many digits of it stand behind the point */
+            /** @description the number of digits behind the point */
             decimals: bigint;
-            /** @description the amount with its point, as a float that may be rounded; null where it is unknown */
+            /** @description the amount with its point, as a float that may be rounded; null if it is unknown */
             uiAmount: number | null;
             /** @description the same as text, exact */
             uiAmountString: string;
@@ -2553,7 +2553,7 @@ export interface components {
             before: string;
             /** @description the difference; null if an amount is not a number */
             change: string | null;
-            /** @description how many digits stand behind the point at most; null if it is not recorded */
+            /** @description the most digits behind the point; null if it is not recorded */
             decimals: (bigint) | null;
             /** @description the token */
             mint: string;
@@ -2602,11 +2602,11 @@ export interface components {
          * @description A transaction of the ledger.
          */
         TransactionEntry: {
-            /** @description when its block was made, in Unix seconds; null where that was not recorded */
+            /** @description when its block was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
-            /** @description what it did; null where the source had none */
+            /** @description what it did; null if the source had none */
             meta: components["schemas"]["TransactionMeta"] | null;
-            /** @description the slot that it stands in */
+            /** @description its slot */
             slot: bigint;
             /** @description the transaction itself, an object, or a pair of text and encoding */
             transaction: components["schemas"]["TransactionJson"] | components["schemas"]["TransactionAccounts"] | [
@@ -2615,7 +2615,7 @@ export interface components {
             ] | string;
             /** @description its place in the block, from 0 */
             transactionIndex: bigint;
-            /** @description its version; left out unless `maxSupportedTransactionVersion` is given, and where `meta` is null */
+            /** @description its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
         };
         /**
@@ -2630,12 +2630,12 @@ export interface components {
         };
         /**
          * TransactionMeta
-         * @description What a transaction did. Balances stand in the order of its accounts: the message's own, then the looked-up writable, then the looked-up read-only ones.
+         * @description What a transaction did. Balances are in the order of its accounts: the message's own, then the looked-up writable, then the looked-up read-only ones.
          */
         TransactionMeta: {
             /** @description compute units that it took */
             computeUnitsConsumed?: bigint;
-            /** @description what it took of the block's room; left out where the source had none */
+            /** @description what it took of the block's room; omitted if the source had none */
             costUnits?: bigint;
             /** @description what it failed by; null when it succeeded */
             err: string | {
@@ -2643,11 +2643,11 @@ export interface components {
             } | null;
             /** @description what was paid for it, in lamports */
             fee: bigint;
-            /** @description calls of programs; null where they were not recorded */
+            /** @description calls of programs; null if they were not recorded */
             innerInstructions?: components["schemas"]["InnerInstructions"][] | null;
             /** @description accounts from lookup tables */
             loadedAddresses?: components["schemas"]["LoadedAddresses"];
-            /** @description the programs' log; null where it was not recorded */
+            /** @description the programs' log; null if it was not recorded */
             logMessages?: string[] | null;
             /** @description lamports of each account after it */
             postBalances: (bigint)[];
@@ -2657,9 +2657,9 @@ export interface components {
             preBalances: (bigint)[];
             /** @description token accounts before it */
             preTokenBalances?: components["schemas"]["TokenBalance"][] | null;
-            /** @description left out where no program returned anything */
+            /** @description omitted if no program returned anything */
             returnData?: components["schemas"]["ReturnData"];
-            /** @description of old transactions alone; null where none were asked for */
+            /** @description only old transactions have them; null unless requested */
             rewards?: components["schemas"]["Reward"][] | null;
             /** @description the same as `{"Ok": null}` or `{"Err": …}`, for old clients */
             status: {
@@ -2680,7 +2680,7 @@ export interface components {
              * @description the program
              */
             programId: string;
-            /** @description how deep in calls of programs it ran, 1 for the message's own; null where unknown */
+            /** @description how deep in calls of programs it ran, 1 for the message's own; null if unknown */
             stackHeight?: (bigint) | null;
         };
         /**
@@ -2796,7 +2796,7 @@ export interface components {
         FateEvent: {
             /** @description when it changed, in Unix seconds with their fractions */
             at: number;
-            /** @description the bundle that it belongs to; null where it came alone */
+            /** @description the bundle that it belongs to; null if it came alone */
             bundleId: string | null;
             /** @description how deep in the chain its block is; null before it landed */
             commitment: string | null;
@@ -2870,7 +2870,7 @@ export interface components {
              * @default
              */
             readonly subject: string;
-            /** @description what is the matter, in words */
+            /** @description the problem, in words */
             readonly text: string;
         };
         /** @description Slots that are not stored, both ends included. */
@@ -2962,7 +2962,7 @@ export interface components {
             readonly alertMails: boolean;
             /** Format: date-time */
             readonly createdAt: string;
-            /** @description empty: none */
+            /** @description may be empty */
             email: string;
             readonly id: bigint;
             readonly name: string;
@@ -3013,7 +3013,7 @@ export interface components {
         };
         /** @description A new API key with its secret, which no other response has. */
         ManagedIssuedKey: {
-            /** @description calls that this key may make in a calendar month (UTC); empty is what its tier says */
+            /** @description calls that this key may make in a calendar month (UTC); empty applies its tier's limit */
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
@@ -3039,7 +3039,7 @@ export interface components {
             /**
              * Calls per second
              * Format: double
-             * @description calls per second of this key; empty is what its tier says, which is the most
+             * @description calls per second of this key; empty applies its tier's limit, which is the maximum
              */
             readonly requestsPerSecond: number | null;
             /** Format: date-time */
@@ -3056,7 +3056,7 @@ export interface components {
         };
         /** @description An API key, without its secret. */
         ManagedKey: {
-            /** @description calls that this key may make in a calendar month (UTC); empty is what its tier says */
+            /** @description calls that this key may make in a calendar month (UTC); empty applies its tier's limit */
             readonly callsPerMonth: bigint | null;
             /** Format: date-time */
             readonly createdAt: string;
@@ -3082,7 +3082,7 @@ export interface components {
             /**
              * Calls per second
              * Format: double
-             * @description calls per second of this key; empty is what its tier says, which is the most
+             * @description calls per second of this key; empty applies its tier's limit, which is the maximum
              */
             readonly requestsPerSecond: number | null;
             /** Format: date-time */
@@ -3204,7 +3204,7 @@ export interface components {
         ManagedNewKey: {
             /**
              * Format: int64
-             * @description null is what its tier says
+             * @description null applies its tier's limit
              */
             callsPerMonth?: bigint | number | null;
             customer?: bigint | number;
@@ -3213,18 +3213,18 @@ export interface components {
             expiresAt?: string | null;
             /** Format: int64 */
             like?: bigint | number;
-            /** @description methods that the key may call; empty is every method of its scopes */
+            /** @description methods that the key may call; empty allows all methods of its scopes */
             methods?: string[];
             /** @description what the key is for */
             name: string;
-            /** @description CIDR list: addresses that may use the key; empty is any address */
+            /** @description CIDR list: addresses that may use the key; empty allows any address */
             networks?: string[];
             notes?: string;
-            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            /** @description only pages of these web origins may use the key; empty allows any page and program */
             origins?: string[];
             /**
              * Format: double
-             * @description calls per second; null is what its tier says, which is the most
+             * @description calls per second; null applies its tier's limit, which is the maximum
              */
             requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
@@ -3266,7 +3266,7 @@ export interface components {
         /** @description A webhook to add; for root keys without a customer it is the staff's. */
         ManagedNewWebhook: {
             customer?: bigint | number | null;
-            /** @description the events to deliver; empty: all */
+            /** @description the events to deliver; empty means all */
             kinds?: string[];
             name: string;
             url: string;
@@ -3340,7 +3340,7 @@ export interface components {
             belowPercent?: bigint | number;
             /** @description as in `programSubscribe` */
             filters?: unknown[];
-            /** @description ids of API keys whose submissions count; empty: all of the customer */
+            /** @description ids of API keys whose submissions count; empty means all of the customer */
             keys?: (bigint | number)[];
             /** @description with fewer settled ones the share is not compared; 20 by default */
             leastSubmissions?: bigint | number;
@@ -3436,10 +3436,10 @@ export interface components {
             readonly bundlesBurst: bigint;
             /**
              * Format: double
-             * @description bundles per second; empty is unlimited
+             * @description bundles per second; empty means no limit
              */
             readonly bundlesPerSecond: number | null;
-            /** @description calls that one key may make in a calendar month (UTC); empty is unlimited */
+            /** @description calls that one key may make in a calendar month (UTC); empty means no limit */
             readonly callsPerMonth: bigint | null;
             readonly id: bigint;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3451,28 +3451,28 @@ export interface components {
             readonly requestsBurst: bigint;
             /**
              * Format: double
-             * @description calls per second; empty is unlimited
+             * @description calls per second; empty means no limit
              */
             readonly requestsPerSecond: number | null;
             /** @description batch simulation jobs of one key that may be open at once; 0 is none */
             readonly simulationJobs: bigint;
             /** @description simulations that one batch job may ask for */
             readonly simulationsPerJob: bigint;
-            /** @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited */
+            /** @description bytes of notifications to one key in a calendar month (UTC); empty means no limit */
             readonly streamBytesPerMonth: bigint | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             readonly streamConnections: bigint;
-            /** @description notifications per second to one key, over ten seconds; empty is unlimited */
+            /** @description notifications per second to one key, over ten seconds; empty means no limit */
             readonly streamNotificationsPerSecond: bigint | null;
             /** @description subscriptions of one WebSocket */
             readonly streamSubscriptions: bigint;
             /** @description tip-address fetches that may come at once after a pause */
             readonly tipFetchesBurst: bigint;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty means no limit */
             readonly tipFetchesDailyCap: bigint | null;
             /**
              * Format: double
-             * @description tip-address fetches per second; empty is unlimited
+             * @description tip-address fetches per second; empty means no limit
              */
             readonly tipFetchesPerSecond: number | null;
         };
@@ -3482,12 +3482,12 @@ export interface components {
             bundlesBurst?: bigint | number;
             /**
              * Format: double
-             * @description bundles per second; empty is unlimited
+             * @description bundles per second; empty means no limit
              */
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
+             * @description calls that one key may make in a calendar month (UTC); empty means no limit
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -3499,7 +3499,7 @@ export interface components {
             requestsBurst?: bigint | number;
             /**
              * Format: double
-             * @description calls per second; empty is unlimited
+             * @description calls per second; empty means no limit
              */
             requestsPerSecond?: number | null;
             /** @description batch simulation jobs of one key that may be open at once; 0 is none */
@@ -3508,22 +3508,22 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
+             * @description bytes of notifications to one key in a calendar month (UTC); empty means no limit
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             streamConnections?: bigint | number;
-            /** @description notifications per second to one key, over ten seconds; empty is unlimited */
+            /** @description notifications per second to one key, over ten seconds; empty means no limit */
             streamNotificationsPerSecond?: bigint | number | null;
             /** @description subscriptions of one WebSocket */
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty means no limit */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
-             * @description tip-address fetches per second; empty is unlimited
+             * @description tip-address fetches per second; empty means no limit
              */
             tipFetchesPerSecond?: number | null;
         };
@@ -4015,24 +4015,24 @@ export interface components {
         PatchedManagedKeyChanges: {
             /**
              * Format: int64
-             * @description null is what its tier says
+             * @description null applies its tier's limit
              */
             callsPerMonth?: bigint | number | null;
             environment?: string;
             /** Format: date-time */
             expiresAt?: string | null;
-            /** @description methods that the key may call; empty is every method of its scopes */
+            /** @description methods that the key may call; empty allows all methods of its scopes */
             methods?: string[];
             /** @description what the key is for */
             name?: string;
-            /** @description CIDR list: addresses that may use the key; empty is any address */
+            /** @description CIDR list: addresses that may use the key; empty allows any address */
             networks?: string[];
             notes?: string;
-            /** @description web origins whose pages alone may use the key; empty is any page and program */
+            /** @description only pages of these web origins may use the key; empty allows any page and program */
             origins?: string[];
             /**
              * Format: double
-             * @description calls per second; null is what its tier says, which is the most
+             * @description calls per second; null applies its tier's limit, which is the maximum
              */
             requestsPerSecond?: number | null;
             scopes?: ("priority" | "bundle" | "rewind" | "historical" | "simulate" | "proxy")[];
@@ -4063,12 +4063,12 @@ export interface components {
             bundlesBurst?: bigint | number;
             /**
              * Format: double
-             * @description bundles per second; empty is unlimited
+             * @description bundles per second; empty means no limit
              */
             bundlesPerSecond?: number | null;
             /**
              * Format: int64
-             * @description calls that one key may make in a calendar month (UTC); empty is unlimited
+             * @description calls that one key may make in a calendar month (UTC); empty means no limit
              */
             callsPerMonth?: bigint | number | null;
             /** @description share of the landers' work while submissions wait: with 4, four of this tier are sent for one of a tier with 1 */
@@ -4080,7 +4080,7 @@ export interface components {
             requestsBurst?: bigint | number;
             /**
              * Format: double
-             * @description calls per second; empty is unlimited
+             * @description calls per second; empty means no limit
              */
             requestsPerSecond?: number | null;
             /** @description batch simulation jobs of one key that may be open at once; 0 is none */
@@ -4089,22 +4089,22 @@ export interface components {
             simulationsPerJob?: bigint | number;
             /**
              * Format: int64
-             * @description bytes of notifications to one key in a calendar month (UTC); empty is unlimited
+             * @description bytes of notifications to one key in a calendar month (UTC); empty means no limit
              */
             streamBytesPerMonth?: bigint | number | null;
             /** @description WebSockets that one key (or address without a key) may have open; 0 is none */
             streamConnections?: bigint | number;
-            /** @description notifications per second to one key, over ten seconds; empty is unlimited */
+            /** @description notifications per second to one key, over ten seconds; empty means no limit */
             streamNotificationsPerSecond?: bigint | number | null;
             /** @description subscriptions of one WebSocket */
             streamSubscriptions?: bigint | number;
             /** @description tip-address fetches that may come at once after a pause */
             tipFetchesBurst?: bigint | number;
-            /** @description tip-address fetches a UTC day; empty is unlimited */
+            /** @description tip-address fetches a UTC day; empty means no limit */
             tipFetchesDailyCap?: bigint | number | null;
             /**
              * Format: double
-             * @description tip-address fetches per second; empty is unlimited
+             * @description tip-address fetches per second; empty means no limit
              */
             tipFetchesPerSecond?: number | null;
         };
@@ -4148,7 +4148,7 @@ export interface components {
         };
         /** @description What may be changed of a webhook. */
         PatchedManagedWebhookChanges: {
-            /** @description the events to deliver; empty: all */
+            /** @description the events to deliver; empty means all */
             kinds?: string[];
             name?: string;
             url?: string;

@@ -32,6 +32,13 @@ containers:
     envFrom:
       - configMapRef: { name: {{ .root.Release.Name }}-settings }
       - secretRef: { name: {{ .root.Values.existingSecret }} }
+    {{- with .root.Values.oidc.clientSecret }}
+    {{- if .name }}
+    env:
+      - name: OIDC_CLIENT_SECRET
+        valueFrom: { secretKeyRef: { name: {{ .name }}, key: {{ .key }} } }
+    {{- end }}
+    {{- end }}
     {{- with .ports }}
     ports: {{- toYaml . | nindent 6 }}
     {{- end }}

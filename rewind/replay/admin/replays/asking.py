@@ -26,7 +26,7 @@ Guard = Callable[[Callable[[], ReplayResult]], ReplayResult]
 
 @dataclass(slots=True)
 class Asked:
-    """A form with what came of it: the replay that was made, or the refusal of one that was asked
+    """A form with the result: the replay that was made, or the refusal of one that was asked
     for.
     """
 

@@ -56,11 +56,10 @@ class AsyncNode:
         pre_execution_accounts_configs: accounts to be shown before each transaction, one entry
           for each; null for none
         replace_recent_blockhash: let any blockhash pass
-        simulation_bank: what to run on, in a block engine's words: `tip` is the newest state
+        simulation_bank: what to run on, in a block engine's words: `tip` means the newest state
         skip_sig_verify: do not check the signatures
         slot: the end of this slot in the past
-        tolerate_gaps: in the past: answer with what is known, even where the archive misses
-          slots
+        tolerate_gaps: in the past: answer with what is known, even if the archive misses slots
         transaction_encoding: how the transactions are written: `base64` by default
         transaction_index: not the end of the slot, but right after its transaction of this
           index
@@ -160,8 +159,8 @@ class AsyncPriority:
         max_retries: how often to send it again; 0 sends it once. By default until it lands or
           never can
         min_context_slot: taken and without effect
-        only_upstreams: send to these upstreams alone: names, or one text with commas. `bundle`
-          stands for block engines
+        only_upstreams: send to only these upstreams: names, or one text with commas. `bundle`
+          means all block engines
         preflight_commitment: taken and without effect
         Errors of its own: `blockhash_expired`, `landing_behind`, `no_upstream_chosen`,
           `nonce_unusable`, `queue_full`, `queue_unavailable`, `signature_invalid`,
@@ -316,7 +315,7 @@ class AsyncBundle:
         """Lands up to four transactions one after the other in one block, or none of them. One
         of them must tip. They are simulated first, then written down, and sent to block
         engines until they land or never can. The answer means accepted, not landed: ask
-        getBundleFate. The bundle's id stands in the header `X-Bundle-Id`.
+        getBundleFate. The bundle's id is in the header `X-Bundle-Id`.
 
         transactions: one to four signed transactions as text, in their order
         encoding: of a transaction that is given as a str
@@ -450,13 +449,13 @@ class AsyncHistorical:
         them that the ledger does not have, though they may hold one.
 
         start_slot: the first slot of the range
-        end_slot: the last one, at most 500,000 further; left out: as far as that, or to the
-          newest. The config may stand here
+        end_slot: the last one, at most 500,000 further; by default as far as that, or to the
+          newest. The config may be here instead
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
-        gaps: `error` refuses a range of which slots are known to be missing. Left out, the list
-          is answered, and the header `X-Ledger-Gaps` names these slots. No option of the
-          standard node
+        gaps: `error` refuses a range with slots that are known to be missing. By default the
+          list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node
+          does not have this option
         min_context_slot: refuse to answer unless the ledger reaches this slot
         Errors of its own: `commitment_unsupported`, `min_context_slot_not_reached`,
           `range_has_gaps`, `range_too_large`, `remote_history_busy`, `remote_history_damaged`,
@@ -490,9 +489,9 @@ class AsyncHistorical:
         limit: how many, at most 500,000
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
-        gaps: `error` refuses a range of which slots are known to be missing. Left out, the list
-          is answered, and the header `X-Ledger-Gaps` names these slots. No option of the
-          standard node
+        gaps: `error` refuses a range with slots that are known to be missing. By default the
+          list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node
+          does not have this option
         min_context_slot: refuse to answer unless the ledger reaches this slot
         Errors of its own: `commitment_unsupported`, `min_context_slot_not_reached`,
           `range_has_gaps`, `range_too_large`, `remote_history_busy`, `remote_history_damaged`,
@@ -856,7 +855,7 @@ class AsyncRewind:
         anchor: begin at this transaction in place of the range's end
         before: `next` of the page before
         commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
+        data_slice: only a part of the data
         encoding: how data is written; required with `includeData`
         include_data: whether each write carries the account's data
         limit: how many a page: 100 by default, at most 1,000, or 50 with data
@@ -946,12 +945,12 @@ class AsyncRewind:
         anchor_a: A: right before or after a transaction
         anchor_b: B: right before or after a transaction
         commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
+        data_slice: only a part of the data
         encoding: `base64` by default; `jsonParsed` reads what known programs keep
         proof: whether `context.proof` says if the cluster voted for what the archive has
         slot_a: A: the end of this slot
         slot_b: B: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
+        tolerate_gaps: answer with what is known, even if slots in between are missing
         transaction_index_a: A: not the end of the slot, but right after its transaction of this
           index
         transaction_index_b: B: not the end of the slot, but right after its transaction of this
@@ -1003,12 +1002,12 @@ class AsyncRewind:
         pubkey: the account
         anchor: right before or after a transaction
         commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
+        data_slice: only a part of the data
         encoding: `base64` by default; `jsonParsed` reads what known programs keep
         idl: whether `context.idl` says what an IDL of the account's owner reads in its data
         proof: whether `context.proof` says if the cluster voted for what the archive has
         slot: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
+        tolerate_gaps: answer with what is known, even if slots in between are missing
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
@@ -1056,12 +1055,12 @@ class AsyncRewind:
         pubkeys: up to 100 accounts
         anchor: right before or after a transaction
         commitment: taken and without effect: all that is archived is finalized
-        data_slice: a part of the data alone
+        data_slice: only a part of the data
         encoding: `base64` by default; `jsonParsed` reads what known programs keep
         idl: whether `context.idl` says what an IDL of the account's owner reads in its data
         proof: whether `context.proof` says if the cluster voted for what the archive has
         slot: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
+        tolerate_gaps: answer with what is known, even if slots in between are missing
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
@@ -1232,7 +1231,7 @@ class AsyncRewind:
         replace_recent_blockhash: taken and without effect
         sig_verify: taken and without effect
         slot: the end of this slot
-        tolerate_gaps: answer with what is known, even where slots in between are missing
+        tolerate_gaps: answer with what is known, even if slots in between are missing
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,

@@ -454,11 +454,13 @@ class Keys:
         """Issues a key. Only this response has its secret.
 
         name: what the key is for
-        calls_per_month: null is what its tier says
-        methods: methods that the key may call; empty is every method of its scopes
-        networks: CIDR list: addresses that may use the key; empty is any address
-        origins: web origins whose pages alone may use the key; empty is any page and program
-        requests_per_second: calls per second; null is what its tier says, which is the most
+        calls_per_month: null applies its tier's limit
+        methods: methods that the key may call; empty allows all methods of its scopes
+        networks: CIDR list: addresses that may use the key; empty allows any address
+        origins: only pages of these web origins may use the key; empty allows any page and
+          program
+        requests_per_second: calls per second; null applies its tier's limit, which is the
+          maximum
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
@@ -510,12 +512,14 @@ class Keys:
     ) -> types.Key:
         """Changes what a key may do, without changing its secret. Applies within two seconds.
 
-        calls_per_month: null is what its tier says
-        methods: methods that the key may call; empty is every method of its scopes
+        calls_per_month: null applies its tier's limit
+        methods: methods that the key may call; empty allows all methods of its scopes
         name: what the key is for
-        networks: CIDR list: addresses that may use the key; empty is any address
-        origins: web origins whose pages alone may use the key; empty is any page and program
-        requests_per_second: calls per second; null is what its tier says, which is the most
+        networks: CIDR list: addresses that may use the key; empty allows any address
+        origins: only pages of these web origins may use the key; empty allows any page and
+          program
+        requests_per_second: calls per second; null applies its tier's limit, which is the
+          maximum
         version: the `version` of what was read; `*` changes any
         """
         answer: types.Key = self._caller.write(
@@ -779,7 +783,7 @@ class Members:
     def invite_again(
         self, member_id: int, *, version: str | None = None, idempotency_key: str | None = None
     ) -> types.MemberWithLink:
-        """Invites a member again, who has no password yet; earlier links become void.
+        """Invites a member without a password again; earlier links become invalid.
 
         version: the `version` that it must still have
         idempotency_key: a call that is made again with it gets the same response; a new one by
@@ -1136,25 +1140,25 @@ class Tiers:
 
         rank: opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40
         bundles_burst: bundles that may come at once after a pause
-        bundles_per_second: bundles per second; empty is unlimited
-        calls_per_month: calls that one key may make in a calendar month (UTC); empty is
-          unlimited
+        bundles_per_second: bundles per second; empty means no limit
+        calls_per_month: calls that one key may make in a calendar month (UTC); empty means no
+          limit
         landing_weight: share of the landers' work while submissions wait: with 4, four of this
           tier are sent for one of a tier with 1
         requests_burst: calls that may come at once after a pause
-        requests_per_second: calls per second; empty is unlimited
+        requests_per_second: calls per second; empty means no limit
         simulation_jobs: batch simulation jobs of one key that may be open at once; 0 is none
         simulations_per_job: simulations that one batch job may ask for
         stream_bytes_per_month: bytes of notifications to one key in a calendar month (UTC);
-          empty is unlimited
+          empty means no limit
         stream_connections: WebSockets that one key (or address without a key) may have open; 0
           is none
         stream_notifications_per_second: notifications per second to one key, over ten seconds;
-          empty is unlimited
+          empty means no limit
         stream_subscriptions: subscriptions of one WebSocket
         tip_fetches_burst: tip-address fetches that may come at once after a pause
-        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is unlimited
-        tip_fetches_per_second: tip-address fetches per second; empty is unlimited
+        tip_fetches_daily_cap: tip-address fetches a UTC day; empty means no limit
+        tip_fetches_per_second: tip-address fetches per second; empty means no limit
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
@@ -1223,26 +1227,26 @@ class Tiers:
         """Changes a tier's limits, for all of its keys within two seconds.
 
         bundles_burst: bundles that may come at once after a pause
-        bundles_per_second: bundles per second; empty is unlimited
-        calls_per_month: calls that one key may make in a calendar month (UTC); empty is
-          unlimited
+        bundles_per_second: bundles per second; empty means no limit
+        calls_per_month: calls that one key may make in a calendar month (UTC); empty means no
+          limit
         landing_weight: share of the landers' work while submissions wait: with 4, four of this
           tier are sent for one of a tier with 1
         rank: opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40
         requests_burst: calls that may come at once after a pause
-        requests_per_second: calls per second; empty is unlimited
+        requests_per_second: calls per second; empty means no limit
         simulation_jobs: batch simulation jobs of one key that may be open at once; 0 is none
         simulations_per_job: simulations that one batch job may ask for
         stream_bytes_per_month: bytes of notifications to one key in a calendar month (UTC);
-          empty is unlimited
+          empty means no limit
         stream_connections: WebSockets that one key (or address without a key) may have open; 0
           is none
         stream_notifications_per_second: notifications per second to one key, over ten seconds;
-          empty is unlimited
+          empty means no limit
         stream_subscriptions: subscriptions of one WebSocket
         tip_fetches_burst: tip-address fetches that may come at once after a pause
-        tip_fetches_daily_cap: tip-address fetches a UTC day; empty is unlimited
-        tip_fetches_per_second: tip-address fetches per second; empty is unlimited
+        tip_fetches_daily_cap: tip-address fetches a UTC day; empty means no limit
+        tip_fetches_per_second: tip-address fetches per second; empty means no limit
         version: the `version` of what was read; `*` changes any
         """
         answer: types.Tier = self._caller.write(
@@ -1432,7 +1436,7 @@ class TtlClasses:
         return answer
 
     def delete(self, ttl_class_id: int, *, version: str | None = None) -> None:
-        """Deletes a TTL class of which no address was issued.
+        """Deletes a TTL class that has not issued any address.
 
         version: the `version` that it must still have
         """
@@ -1833,7 +1837,7 @@ class Webhooks:
     ) -> types.WebhookWithSecret:
         """Adds a webhook, enabled, with a new secret.
 
-        kinds: the events to deliver; empty: all
+        kinds: the events to deliver; empty means all
         idempotency_key: a call that is made again with it gets the same response; a new one by
           default
         """
@@ -1869,7 +1873,7 @@ class Webhooks:
     ) -> types.Webhook:
         """Changes a webhook.
 
-        kinds: the events to deliver; empty: all
+        kinds: the events to deliver; empty means all
         version: the `version` of what was read; `*` changes any
         """
         answer: types.Webhook = self._caller.write(
