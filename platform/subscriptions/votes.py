@@ -6,7 +6,7 @@ from solders.signature import Signature
 
 from chain.blocks import TransactionRecord
 from chain.encodings import b58encode
-from chain.parsed.cursor import UnreadableError
+from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.vote import parse_vote
 
 _VOTES = frozenset(
@@ -25,7 +25,7 @@ def vote_of(record: TransactionRecord) -> dict[str, Any] | None:
     instruction = wire.instructions[0]
     accounts = [b58encode(wire.account_keys[index]) for index in instruction.accounts]
     try:
-        kind, info = _typed(parse_vote(accounts, instruction.data))
+        kind, info = _typed(parse_vote(accounts, Cursor(instruction.data)))
     except (UnreadableError, IndexError, KeyError, ValueError):
         return None
     if kind.lower() not in _VOTES:

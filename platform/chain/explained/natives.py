@@ -1,11 +1,9 @@
 """Instructions of the node's own programs that jsonParsed does not show, in its form."""
 
-from collections.abc import Callable
-
 from chain.encodings import b58encode, b64encode
 from chain.explained import programs
 from chain.parsed.cursor import Cursor, UnreadableError
-from chain.parsed.layouts import Info, Layout, Parser, Typed, at_least, variant
+from chain.parsed.layouts import Info, Layout, Parser, Typed, at_least, variants
 
 # Of a signature in Ed25519 and Secp256r1, this index means the data of the instruction itself.
 _OWN_DATA = 0xFFFF
@@ -14,13 +12,9 @@ _ED25519_KEY, _SECP256R1_KEY = 32, 33
 
 def parse_native(program_id: str, accounts: list[str], data: bytes) -> Typed | None:
     """Type and info; None for other programs and for data that the program would not read."""
-    known = _PROGRAMS.get(program_id)
-    if known is None:
-        return None
-    parsers, tag = known
-    cursor = Cursor(data)
+    parse = _PROGRAMS.get(program_id)
     try:
-        return variant(parsers, tag(cursor))(accounts, cursor)
+        return None if parse is None else parse(accounts, Cursor(data))
     except UnreadableError:
         return None
 
@@ -93,10 +87,6 @@ def _part(cursor: Cursor, at: int, size: int) -> bytes:
     return Cursor(cursor.data, at).take(size)
 
 
-def _untagged(cursor: Cursor) -> int:
-    return 0
-
-
 _BYTES = (("bytes", Cursor.u32),)
 _BUDGET: dict[int, Parser] = {
     0: Layout("requestUnits", (), (("units", Cursor.u32), ("additionalFee", Cursor.u32))),
@@ -148,16 +138,15 @@ _ZK_PROOFS: dict[int, Parser] = {
 # It takes no accounts, and jsonParsed shows nothing without one.
 _STAKE: dict[int, Parser] = {13: Layout("getMinimumDelegation", ())}
 
-# Program → its instructions by number, and how that is read.
-_PROGRAMS: dict[str, tuple[dict[int, Parser], Callable[[Cursor], int]]] = {
-    programs.STAKE: (_STAKE, Cursor.u32),
-    programs.COMPUTE_BUDGET: (_BUDGET, Cursor.u8),
-    programs.CONFIG: ({0: _store}, _untagged),
-    programs.LOADER_V4: (_LOADER_V4, Cursor.u32),
-    programs.UPGRADEABLE_LOADER: (_UPGRADEABLE, Cursor.u32),
-    programs.ZK_PROOFS: (_ZK_PROOFS, Cursor.u8),
-    programs.ED25519: ({0: _signatures(_ED25519_KEY)}, _untagged),
-    programs.SECP256R1: ({0: _signatures(_SECP256R1_KEY)}, _untagged),
-    programs.SECP256K1: ({0: _secp256k1}, _untagged),
+_PROGRAMS: dict[str, Parser] = {
+    programs.STAKE: variants(_STAKE),
+    programs.COMPUTE_BUDGET: variants(_BUDGET, Cursor.u8),
+    programs.CONFIG: _store,
+    programs.LOADER_V4: variants(_LOADER_V4),
+    programs.UPGRADEABLE_LOADER: variants(_UPGRADEABLE),
+    programs.ZK_PROOFS: variants(_ZK_PROOFS, Cursor.u8),
+    programs.ED25519: _signatures(_ED25519_KEY),
+    programs.SECP256R1: _signatures(_SECP256R1_KEY),
+    programs.SECP256K1: _secp256k1,
 }
 NATIVE_PROGRAMS = frozenset(_PROGRAMS)

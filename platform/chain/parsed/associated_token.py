@@ -1,7 +1,6 @@
 """The associated token account program's instructions."""
 
-from chain.parsed.cursor import Cursor
-from chain.parsed.layouts import Layout, Parser, Typed, variant
+from chain.parsed.layouts import Layout, Parser, variants
 
 _CREATED = ("source", "account", "wallet", "mint", "systemProgram", "tokenProgram")
 
@@ -23,8 +22,5 @@ _VARIANTS: dict[int, Parser] = {
     ),
 }
 
-
-def parse_associated_token(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of an associated token account instruction; no data means create."""
-    cursor = Cursor(data)
-    return variant(_VARIANTS, cursor.u8() if data else 0)(accounts, cursor)
+# No data means create.
+parse_associated_token = variants(_VARIANTS, lambda cursor: cursor.u8() if cursor.data else 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chain.parsed.associated_token import parse_associated_token
-from chain.parsed.cursor import UnreadableError
+from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.layouts import Typed
 from chain.parsed.loaders import parse_bpf_loader, parse_bpf_upgradeable_loader
 from chain.parsed.lookup_table import parse_lookup_table
@@ -16,7 +16,7 @@ from chain.parsed.vote import parse_vote
 
 _MEMO = "spl-memo"
 
-_PROGRAMS: dict[str, tuple[str, Callable[[list[str], bytes], Typed | str]]] = {
+_PROGRAMS: dict[str, tuple[str, Callable[[list[str], Cursor], Typed | str]]] = {
     "11111111111111111111111111111111": ("system", parse_system),
     "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token),
     "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token", parse_token),
@@ -53,7 +53,7 @@ def parse_instruction(program_id: str, accounts: list[str], data: bytes) -> dict
     if not accounts and program is not _MEMO:
         return None
     try:
-        parsed = parse(accounts, data)
+        parsed = parse(accounts, Cursor(data))
     except UnreadableError:
         return None
     if isinstance(parsed, str):

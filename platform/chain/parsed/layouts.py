@@ -1,4 +1,4 @@
-"""Layout: an instruction with accounts and data at fixed positions."""
+"""Layout: an instruction with accounts and data at fixed positions; variants: several by number."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ class Layout:
     """How to read one instruction: its `type`, the names of its accounts in order (all must be
     there, more may follow), its data fields in order (a None name is read and not shown), and,
     for tokens, the names of the authority that follows the accounts (single, multisig).
+    `optional` accounts follow the others, and are not shown where they are missing, as `omitted`
+    fields are not where they are None.
     """
 
     type: str
@@ -25,16 +27,23 @@ class Layout:
     fields: tuple[tuple[str | None, Reader], ...] = ()
     authority: tuple[str, str] | None = None
     exact: bool = False  # the data must end after the fields
+    optional: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
-    def __call__(self, accounts: list[str], cursor: Cursor) -> Typed:
+    def __call__(self, accounts: list[str], cursor: Cursor) -> tuple[str, Info]:
         names = self.accounts
         if len(accounts) < len(names) + (self.authority is not None):
             raise UnreadableError
         info: Info = dict(zip(names, accounts, strict=False))
+        if self.optional:
+            info.update(zip(self.optional, accounts[len(names) :], strict=False))
         for name, read in self.fields:
             value = read(cursor)
             if name is not None:
                 info[name] = value
+        for name in self.omitted:
+            if info[name] is None:
+                del info[name]
         if self.exact:
             cursor.end()
         if self.authority is not None:
@@ -42,12 +51,19 @@ class Layout:
         return self.type, info
 
 
-def variant(parsers: Mapping[int, Parser], tag: int) -> Parser:
-    """The parser of the variant; UnreadableError if the program has no such variant."""
-    parser = parsers.get(tag)
-    if parser is None:
-        raise UnreadableError
-    return parser
+def variants(parsers: Mapping[int, Parser], tag: Callable[[Cursor], int] = Cursor.u32) -> Parser:
+    """The instructions by the number that `tag` reads from their data; UnreadableError for other
+    numbers.
+    """
+    parser_of = parsers.get
+
+    def parse(accounts: list[str], cursor: Cursor) -> Typed:
+        parser = parser_of(tag(cursor))
+        if parser is None:
+            raise UnreadableError
+        return parser(accounts, cursor)
+
+    return parse
 
 
 def at_least(accounts: list[str], count: int) -> None:

@@ -4,19 +4,7 @@ from dataclasses import dataclass
 
 from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor
-from chain.parsed.layouts import Layout, Parser, Typed, at_least, variant
-
-
-def parse_bpf_loader(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of an instruction of the loader that cannot upgrade; bytes are base64."""
-    cursor = Cursor(data)
-    return variant(_LOADER, cursor.u32())(accounts, cursor)
-
-
-def parse_bpf_upgradeable_loader(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of an upgradeable loader instruction; bytes are base64."""
-    cursor = Cursor(data)
-    return variant(_UPGRADEABLE, cursor.u32())(accounts, cursor)
+from chain.parsed.layouts import Layout, Parser, Typed, at_least, variants
 
 
 def _base64(cursor: Cursor) -> str:
@@ -33,13 +21,6 @@ def _finalize(accounts: list[str], cursor: Cursor) -> Typed:
     return "finalize", {"account": accounts[0]}
 
 
-def _initialize_buffer(accounts: list[str], cursor: Cursor) -> Typed:
-    info = {"account": accounts[0]}
-    if len(accounts) > 1:
-        info["authority"] = accounts[1]
-    return "initializeBuffer", info
-
-
 @dataclass(frozen=True, slots=True)
 class _WithOptional:
     """A layout whose last accounts may be missing and are null then."""
@@ -49,7 +30,6 @@ class _WithOptional:
 
     def __call__(self, accounts: list[str], cursor: Cursor) -> Typed:
         name, info = self.layout(accounts, cursor)
-        assert info is not None
         for at, optional in enumerate(self.optional, start=len(self.layout.accounts)):
             info[optional] = accounts[at] if at < len(accounts) else None
         return name, info
@@ -59,9 +39,11 @@ _LOADER: dict[int, Parser] = {
     0: Layout("write", ("account",), _WRITTEN),
     1: _finalize,
 }
+# Of the loader that cannot upgrade; bytes are base64.
+parse_bpf_loader = variants(_LOADER)
 
 _UPGRADEABLE: dict[int, Parser] = {
-    0: _initialize_buffer,
+    0: Layout("initializeBuffer", ("account",), optional=("authority",)),
     1: Layout("write", ("account", "authority"), _WRITTEN),
     2: Layout(
         "deployWithMaxDataLen",
@@ -97,3 +79,4 @@ _UPGRADEABLE: dict[int, Parser] = {
     ),
     7: Layout("setAuthorityChecked", ("account", "authority", "newAuthority")),
 }
+parse_bpf_upgradeable_loader = variants(_UPGRADEABLE)

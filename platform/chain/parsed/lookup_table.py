@@ -1,15 +1,9 @@
 """The address lookup table program's instructions."""
 
 from chain.parsed.cursor import Cursor, UnreadableError
-from chain.parsed.layouts import Layout, Parser, Typed, variant
+from chain.parsed.layouts import Layout, Parser, Typed, variants
 
 _TABLE = ("lookupTableAccount", "lookupTableAuthority")
-
-
-def parse_lookup_table(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of an address lookup table instruction."""
-    cursor = Cursor(data)
-    return variant(_VARIANTS, cursor.u32())(accounts, cursor)
 
 
 def _new_addresses(cursor: Cursor) -> list[str]:
@@ -24,7 +18,7 @@ _EXTEND = Layout("extendLookupTable", _TABLE, (("newAddresses", _new_addresses),
 
 def _extend(accounts: list[str], cursor: Cursor) -> Typed:
     name, info = _EXTEND(accounts, cursor)
-    if info is not None and len(accounts) >= 4:
+    if len(accounts) >= 4:
         info["payerAccount"] = accounts[2]
         info["systemProgram"] = accounts[3]
     return name, info
@@ -41,3 +35,4 @@ _VARIANTS: dict[int, Parser] = {
     3: Layout("deactivateLookupTable", _TABLE),
     4: Layout("closeLookupTable", (*_TABLE, "recipient")),
 }
+parse_lookup_table = variants(_VARIANTS)

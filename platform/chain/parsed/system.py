@@ -1,7 +1,7 @@
 """The system program's instructions."""
 
 from chain.parsed.cursor import Cursor
-from chain.parsed.layouts import Layout, Parser, Typed, variant
+from chain.parsed.layouts import Layout, Parser, Typed, variants
 
 _LAMPORTS = ("lamports", Cursor.u64)
 _SPACE = ("space", Cursor.u64)
@@ -13,18 +13,11 @@ _CREATE_UNFUNDED = Layout("createAccountAllowPrefund", ("newAccount",))
 _CREATE_FUNDED = Layout("createAccountAllowPrefund", ("newAccount", "source"))
 
 
-def parse_system(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of a system instruction; lamports and space are numbers."""
-    cursor = Cursor(data)
-    return variant(_VARIANTS, cursor.u32())(accounts, cursor)
-
-
 def _create_account_allow_prefund(accounts: list[str], cursor: Cursor) -> Typed:
     lamports, space, owner = cursor.u64(), cursor.u64(), cursor.pubkey()
     # Without lamports to move there is no payer, and its account is left out.
     layout = _CREATE_FUNDED if lamports else _CREATE_UNFUNDED
     name, info = layout(accounts, cursor)
-    assert info is not None
     if lamports:
         info["lamports"] = lamports
     info["space"] = space
@@ -75,3 +68,5 @@ _VARIANTS: dict[int, Parser] = {
     12: Layout("upgradeNonce", ("nonceAccount",)),
     13: _create_account_allow_prefund,
 }
+# Lamports and space are numbers.
+parse_system = variants(_VARIANTS)

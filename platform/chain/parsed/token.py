@@ -12,7 +12,7 @@ from chain.parsed.layouts import (
     at_least,
     or_multisig,
     put_authority,
-    variant,
+    variants,
 )
 from chain.parsed.token_confidential import parse_confidential_fee, parse_confidential_transfer
 from chain.parsed.token_extensions import (
@@ -57,13 +57,12 @@ _AUTHORITY_TYPES = (
 _OF_ACCOUNTS = frozenset({"accountOwner", "closeAccount"})
 
 
-def parse_token(accounts: list[str], data: bytes) -> Typed:
+def parse_token(accounts: list[str], cursor: Cursor) -> Typed:
     """Type and info of a token instruction, of either token program; amounts are text."""
-    interface = INTERFACES.get(data[:DISCRIMINATOR_BYTES])
+    interface = INTERFACES.get(cursor.data[:DISCRIMINATOR_BYTES])
     if interface is not None:
-        return interface(accounts, Cursor(data, DISCRIMINATOR_BYTES))
-    cursor = Cursor(data)
-    return variant(_VARIANTS, cursor.u8())(accounts, cursor)
+        return interface(accounts, Cursor(cursor.data, DISCRIMINATOR_BYTES))
+    return _parse_own(accounts, cursor)
 
 
 def _set_authority(accounts: list[str], cursor: Cursor) -> Typed:
@@ -81,23 +80,6 @@ def _set_authority(accounts: list[str], cursor: Cursor) -> Typed:
     return "setAuthority", info
 
 
-def _initialize_mint(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 2)
-    _, info = _initialize_mint2(accounts, cursor)
-    assert info is not None
-    info["rentSysvar"] = accounts[1]
-    return "initializeMint", info
-
-
-def _initialize_mint2(accounts: list[str], cursor: Cursor) -> Typed:
-    decimals, mint_authority = cursor.u8(), cursor.pubkey()
-    info: Info = {"mint": accounts[0], "decimals": decimals, "mintAuthority": mint_authority}
-    freeze_authority = cursor.optional_pubkey()
-    if freeze_authority is not None:
-        info["freezeAuthority"] = freeze_authority
-    return "initializeMint2", info
-
-
 def _initialize_multisig(accounts: list[str], cursor: Cursor) -> Typed:
     at_least(accounts, 3)
     info: Info = {"multisig": accounts[0], "rentSysvar": accounts[1]}
@@ -110,33 +92,9 @@ def _initialize_multisig2(accounts: list[str], cursor: Cursor) -> Typed:
     return "initializeMultisig2", info
 
 
-def _initialize_account2(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 3)
-    info: Info = {
-        "account": accounts[0],
-        "mint": accounts[1],
-        "owner": cursor.pubkey(),
-        "rentSysvar": accounts[2],
-    }
-    return "initializeAccount2", info
-
-
-def _get_account_data_size(accounts: list[str], cursor: Cursor) -> Typed:
-    info: Info = {"mint": accounts[0]}
-    types = extension_types(cursor)
-    if types:
-        info["extensionTypes"] = types
-    return "getAccountDataSize", info
-
-
-def _unwrap_lamports(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 3)
-    info: Info = {"source": accounts[0], "destination": accounts[1]}
+def _optional_amount(cursor: Cursor) -> str | None:
     amount = cursor.optional_u64()
-    if amount is not None:
-        info["amount"] = str(amount)
-    put_authority(info, accounts, 2, _AUTHORITY)
-    return "unwrapLamports", info
+    return None if amount is None else str(amount)
 
 
 def _batch(accounts: list[str], cursor: Cursor) -> Typed:
@@ -149,7 +107,7 @@ def _batch(accounts: list[str], cursor: Cursor) -> Typed:
         # A batch in a batch is refused by the program itself.
         if len(accounts) < account_count or account_count == 0 or inner[:1] == b"\xff":
             raise UnreadableError
-        name, info = parse_token(accounts[:account_count], inner)
+        name, info = parse_token(accounts[:account_count], Cursor(inner))
         accounts = accounts[account_count:]
         parsed.append({"info": dict(sorted((info or {}).items())), "type": name})
     return "batch", {"instructions": parsed}
@@ -161,9 +119,15 @@ _MINT_AUTHORITY = or_multisig("mintAuthority")
 _FREEZE_AUTHORITY = or_multisig("freezeAuthority")
 _AMOUNT = (("amount", Cursor.u64_text),)
 _TOKEN_AMOUNT = (("tokenAmount", checked_amount),)
+_ACCOUNT_OWNER = (("owner", Cursor.pubkey),)
+_MINT = (
+    ("decimals", Cursor.u8),
+    ("mintAuthority", Cursor.pubkey),
+    ("freezeAuthority", Cursor.optional_pubkey),
+)
 
 _VARIANTS: dict[int, Parser] = {
-    0: _initialize_mint,
+    0: Layout("initializeMint", ("mint", "rentSysvar"), _MINT, omitted=("freezeAuthority",)),
     1: Layout("initializeAccount", ("account", "mint", "owner", "rentSysvar")),
     2: _initialize_multisig,
     3: Layout("transfer", ("source", "destination"), _AMOUNT, _AUTHORITY),
@@ -179,12 +143,17 @@ _VARIANTS: dict[int, Parser] = {
     13: Layout("approveChecked", ("source", "mint", "delegate"), _TOKEN_AMOUNT, _OWNER),
     14: Layout("mintToChecked", ("mint", "account"), _TOKEN_AMOUNT, _MINT_AUTHORITY),
     15: Layout("burnChecked", ("account", "mint"), _TOKEN_AMOUNT, _AUTHORITY),
-    16: _initialize_account2,
+    16: Layout("initializeAccount2", ("account", "mint", "rentSysvar"), _ACCOUNT_OWNER),
     17: Layout("syncNative", ("account",)),
-    18: Layout("initializeAccount3", ("account", "mint"), (("owner", Cursor.pubkey),)),
+    18: Layout("initializeAccount3", ("account", "mint"), _ACCOUNT_OWNER),
     19: _initialize_multisig2,
-    20: _initialize_mint2,
-    21: _get_account_data_size,
+    20: Layout("initializeMint2", ("mint",), _MINT, omitted=("freezeAuthority",)),
+    21: Layout(
+        "getAccountDataSize",
+        ("mint",),
+        (("extensionTypes", lambda cursor: extension_types(cursor) or None),),
+        omitted=("extensionTypes",),
+    ),
     22: Layout("initializeImmutableOwner", ("account",)),
     23: Layout("amountToUiAmount", ("mint",), _AMOUNT),
     24: Layout("uiAmountToAmount", ("mint",), (("uiAmount", lambda c: utf8(c.rest())),)),
@@ -215,7 +184,14 @@ _VARIANTS: dict[int, Parser] = {
     42: parse_confidential_mint_burn,
     43: parse_scaled_ui_amount,
     44: parse_pausable,
-    45: _unwrap_lamports,
+    45: Layout(
+        "unwrapLamports",
+        ("source", "destination"),
+        (("amount", _optional_amount),),
+        _AUTHORITY,
+        omitted=("amount",),
+    ),
     46: parse_permissioned_burn,
     _BATCH: _batch,
 }
+_parse_own = variants(_VARIANTS, Cursor.u8)

@@ -10,7 +10,7 @@ from chain.parsed.layouts import (
     at_least,
     or_multisig,
     put_authority,
-    variant,
+    variants,
 )
 
 _EXTENSION_TYPES = (
@@ -64,82 +64,29 @@ def extension_types(cursor: Cursor) -> list[str]:
     return names
 
 
-def parse_transfer_fee(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_TRANSFER_FEE, cursor.u8())(accounts, cursor)
-
-
-def parse_default_account_state(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_DEFAULT_ACCOUNT_STATE, cursor.u8())(accounts, cursor)
-
-
-def parse_memo_transfer(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_MEMO_TRANSFER, cursor.u8())(accounts, cursor)
-
-
-def parse_interest_bearing_mint(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_INTEREST_BEARING_MINT, cursor.u8())(accounts, cursor)
-
-
-def parse_cpi_guard(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_CPI_GUARD, cursor.u8())(accounts, cursor)
-
-
-def parse_transfer_hook(accounts: list[str], cursor: Cursor) -> Typed:
-    return _parse_pointer(accounts, cursor, "TransferHook", "programId")
-
-
-def parse_metadata_pointer(accounts: list[str], cursor: Cursor) -> Typed:
-    return _parse_pointer(accounts, cursor, "MetadataPointer", "metadataAddress")
-
-
-def parse_group_pointer(accounts: list[str], cursor: Cursor) -> Typed:
-    return _parse_pointer(accounts, cursor, "GroupPointer", "groupAddress")
-
-
-def parse_group_member_pointer(accounts: list[str], cursor: Cursor) -> Typed:
-    return _parse_pointer(accounts, cursor, "GroupMemberPointer", "memberAddress")
-
-
-def parse_scaled_ui_amount(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_SCALED_UI_AMOUNT, cursor.u8())(accounts, cursor)
-
-
-def parse_pausable(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_PAUSABLE, cursor.u8())(accounts, cursor)
-
-
-def _parse_pointer(accounts: list[str], cursor: Cursor, extension: str, pointer: str) -> Typed:
+def _pointer(extension: str, pointer: str) -> Parser:
     """An extension that keeps one address, and who may change it; both may be none."""
-    tag = cursor.u8()
-    if tag > 1:
-        raise UnreadableError
-    info: Info = {"mint": accounts[0]}
-    if tag == 0:
-        authority = cursor.nullable_pubkey()
-        if authority is not None:
-            info["authority"] = authority
-    else:
-        at_least(accounts, 2)
-        put_authority(info, accounts, 1, _AUTHORITY)
-    address = cursor.nullable_pubkey()
-    cursor.end()
-    if address is not None:
-        info[pointer] = address
-    return f"{'update' if tag else 'initialize'}{extension}", info
-
-
-def _initialize_transfer_fee_config(accounts: list[str], cursor: Cursor) -> Typed:
-    config_authority, withheld_authority = cursor.optional_pubkey(), cursor.optional_pubkey()
-    info: Info = {
-        "mint": accounts[0],
-        "transferFeeBasisPoints": cursor.u16(),
-        "maximumFee": cursor.u64(),
-    }
-    if config_authority is not None:
-        info["transferFeeConfigAuthority"] = config_authority
-    if withheld_authority is not None:
-        info["withdrawWithheldAuthority"] = withheld_authority
-    return "initializeTransferFeeConfig", info
+    address = (pointer, Cursor.nullable_pubkey)
+    return variants(
+        {
+            0: Layout(
+                f"initialize{extension}",
+                ("mint",),
+                (("authority", Cursor.nullable_pubkey), address),
+                exact=True,
+                omitted=("authority", pointer),
+            ),
+            1: Layout(
+                f"update{extension}",
+                ("mint",),
+                (address,),
+                _AUTHORITY,
+                exact=True,
+                omitted=(pointer,),
+            ),
+        },
+        Cursor.u8,
+    )
 
 
 def _transfer_checked_with_fee(accounts: list[str], cursor: Cursor) -> Typed:
@@ -189,7 +136,16 @@ _FEE = (("transferFeeBasisPoints", Cursor.u16), ("maximumFee", Cursor.u64))
 _STATE = (("accountState", _account_state),)
 
 _TRANSFER_FEE: dict[int, Parser] = {
-    0: _initialize_transfer_fee_config,
+    0: Layout(
+        "initializeTransferFeeConfig",
+        ("mint",),
+        (
+            ("transferFeeConfigAuthority", Cursor.optional_pubkey),
+            ("withdrawWithheldAuthority", Cursor.optional_pubkey),
+            *_FEE,
+        ),
+        omitted=("transferFeeConfigAuthority", "withdrawWithheldAuthority"),
+    ),
     1: _transfer_checked_with_fee,
     2: Layout("withdrawWithheldTokensFromMint", ("mint", "feeRecipient"), (), _WITHHELD_AUTHORITY),
     3: _withdraw_withheld_tokens_from_accounts,
@@ -254,3 +210,15 @@ _PAUSABLE: dict[int, Parser] = {
     1: Layout("pause", ("mint",), (), _AUTHORITY),
     2: Layout("resume", ("mint",), (), _AUTHORITY),
 }
+
+parse_transfer_fee = variants(_TRANSFER_FEE, Cursor.u8)
+parse_default_account_state = variants(_DEFAULT_ACCOUNT_STATE, Cursor.u8)
+parse_memo_transfer = variants(_MEMO_TRANSFER, Cursor.u8)
+parse_interest_bearing_mint = variants(_INTEREST_BEARING_MINT, Cursor.u8)
+parse_cpi_guard = variants(_CPI_GUARD, Cursor.u8)
+parse_scaled_ui_amount = variants(_SCALED_UI_AMOUNT, Cursor.u8)
+parse_pausable = variants(_PAUSABLE, Cursor.u8)
+parse_transfer_hook = _pointer("TransferHook", "programId")
+parse_metadata_pointer = _pointer("MetadataPointer", "metadataAddress")
+parse_group_pointer = _pointer("GroupPointer", "groupAddress")
+parse_group_member_pointer = _pointer("GroupMemberPointer", "memberAddress")

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from chain.parsed.cursor import Cursor, UnreadableError
-from chain.parsed.layouts import Info, Layout, Parser, Typed
+from chain.parsed.layouts import Layout, Parser
 
 DISCRIMINATOR_BYTES = 8
 
@@ -20,14 +20,6 @@ def _field(cursor: Cursor) -> str:
     if tag > len(_FIELDS):
         raise UnreadableError
     return _FIELDS[tag] if tag < len(_FIELDS) else cursor.borsh_text()
-
-
-def _emit(accounts: list[str], cursor: Cursor) -> Typed:
-    bounds = {"start": cursor.optional_u64(), "end": cursor.optional_u64()}
-    cursor.end()
-    info: Info = {name: value for name, value in bounds.items() if value is not None}
-    info["metadata"] = accounts[0]
-    return "emitTokenMetadata", info
 
 
 _METADATA = ("metadata", "updateAuthority")
@@ -77,7 +69,13 @@ _BY_NAME: dict[str, Parser] = {
     "spl_token_metadata_interface:update_the_authority": Layout(
         "updateTokenMetadataAuthority", _METADATA, _NEW_AUTHORITY, exact=True
     ),
-    "spl_token_metadata_interface:emitter": _emit,
+    "spl_token_metadata_interface:emitter": Layout(
+        "emitTokenMetadata",
+        ("metadata",),
+        (("start", Cursor.optional_u64), ("end", Cursor.optional_u64)),
+        exact=True,
+        omitted=("start", "end"),
+    ),
 }
 
 # None of them starts with a byte that is an instruction of the token program.

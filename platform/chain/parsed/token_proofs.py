@@ -1,8 +1,10 @@
 """Common parts of the instructions on encrypted token balances: ciphertexts and proofs."""
 
+from dataclasses import dataclass
+
 from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor
-from chain.parsed.layouts import Info
+from chain.parsed.layouts import Info, Layout, at_least, put_authority
 
 _NO_KEY = bytes(32)
 # An amount twice, low and high bits, encrypted for the auditor: never shown.
@@ -29,27 +31,53 @@ def auditor_ciphertexts(cursor: Cursor) -> None:
     cursor.take(_AUDITOR_CIPHERTEXTS)
 
 
-def put_proof(info: Info, accounts: list[str], at: int, offset: int) -> None:
-    """Names the account of an instruction's one proof: where it was verified before (offset 0),
-    or the sysvar through which it is found in the same transaction.
+@dataclass(frozen=True, slots=True)
+class WithProof:
+    """A layout with the offset of one proof among its fields. The proof's account follows the
+    layout's: where the proof was verified before (offset 0), or the sysvar through which it is
+    found in the same transaction. Then comes the authority.
     """
-    info["instructionsSysvar" if offset else "proofContextStateAccount"] = accounts[at]
+
+    layout: Layout
+    authority: tuple[str, str]
+
+    def __call__(self, accounts: list[str], cursor: Cursor) -> tuple[str, Info]:
+        at = len(self.layout.accounts)
+        at_least(accounts, at + 2)
+        name, info = self.layout(accounts, cursor)
+        is_here = info["proofInstructionOffset"] != 0
+        info["instructionsSysvar" if is_here else "proofContextStateAccount"] = accounts[at]
+        put_authority(info, accounts, at + 1, self.authority)
+        return name, info
 
 
-def put_proofs(
-    info: Info, accounts: list[str], at: int, offsets: dict[str, int], *, behind: int = 1
-) -> int:
-    """Shows each proof's offset and names the accounts of the proofs from `at` on, leaving the
-    last `behind` accounts to others. Returns the place after them.
+@dataclass(frozen=True, slots=True)
+class WithProofs:
+    """A layout, then the offset of each of several proofs. The proofs' accounts follow the
+    layout's, then come those `behind` and the authority: at least `least` accounts in all.
     """
-    free = len(accounts) - behind
-    for proof, offset in offsets.items():
-        info[f"{proof}ProofInstructionOffset"] = offset
-    if any(offsets.values()) and at < free:
-        info["instructionsSysvar"] = accounts[at]
-        at += 1
-    for proof, offset in offsets.items():
-        if offset == 0 and at < free:
-            info[f"{proof}ProofContextStateAccount"] = accounts[at]
+
+    layout: Layout
+    proofs: tuple[str, ...]
+    authority: tuple[str, str]
+    least: int
+    behind: tuple[str, ...] = ()
+
+    def __call__(self, accounts: list[str], cursor: Cursor) -> tuple[str, Info]:
+        at_least(accounts, self.least)
+        name, info = self.layout(accounts, cursor)
+        offsets = {proof: cursor.i8() for proof in self.proofs}
+        cursor.end()
+        at, free = len(self.layout.accounts), len(accounts) - len(self.behind) - 1
+        for proof, offset in offsets.items():
+            info[f"{proof}ProofInstructionOffset"] = offset
+        if any(offsets.values()) and at < free:
+            info["instructionsSysvar"] = accounts[at]
             at += 1
-    return at
+        for proof, offset in offsets.items():
+            if offset == 0 and at < free:
+                info[f"{proof}ProofContextStateAccount"] = accounts[at]
+                at += 1
+        info.update(zip(self.behind, accounts[at:], strict=False))
+        put_authority(info, accounts, at + len(self.behind), self.authority)
+        return name, info

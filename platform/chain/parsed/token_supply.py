@@ -2,98 +2,32 @@
 
 from chain.parsed.amounts import checked_amount
 from chain.parsed.cursor import Cursor
-from chain.parsed.layouts import (
-    Info,
-    Layout,
-    Parser,
-    Typed,
-    at_least,
-    or_multisig,
-    put_authority,
-    variant,
-)
+from chain.parsed.layouts import Layout, Parser, or_multisig, variants
 from chain.parsed.token_proofs import (
+    WithProof,
+    WithProofs,
     auditor_ciphertexts,
     balance_ciphertext,
     elgamal_pubkey,
-    put_proof,
-    put_proofs,
 )
 
 _OWNER = or_multisig("owner")
 _AUTHORITY = or_multisig("authority")
 
 
-def parse_confidential_mint_burn(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_CONFIDENTIAL, cursor.u8())(accounts, cursor)
+def _burnt_or_minted(
+    name: str,
+    accounts: tuple[str, str],
+    balance: str,
+    authority: tuple[str, str],
+    behind: tuple[str, ...] = (),
+) -> WithProofs:
+    layout = Layout(name, accounts, ((balance, balance_ciphertext), (None, auditor_ciphertexts)))
+    proofs = ("equality", "ciphertextValidity", "range")
+    return WithProofs(layout, proofs, authority, least=3 + len(behind), behind=behind)
 
 
-def parse_permissioned_burn(accounts: list[str], cursor: Cursor) -> Typed:
-    return variant(_PERMISSIONED, cursor.u8())(accounts, cursor)
-
-
-def _rotate_supply_elgamal_pubkey(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 3)
-    info: Info = {
-        "mint": accounts[0],
-        "newSupplyElGamalPubkey": elgamal_pubkey(cursor),
-        "proofInstructionOffset": cursor.i8(),
-    }
-    cursor.end()
-    put_proof(info, accounts, 1, info["proofInstructionOffset"])
-    put_authority(info, accounts, 2, _OWNER)
-    return "rotateConfidentialMintBurnSupplyElGamalPubkey", info
-
-
-def _confidential_mint(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 3)
-    info: Info = {
-        "destination": accounts[0],
-        "mint": accounts[1],
-        "newDecryptableSupply": balance_ciphertext(cursor),
-    }
-    at = put_proofs(info, accounts, 2, _offsets(cursor))
-    put_authority(info, accounts, at, _OWNER)
-    return "confidentialMint", info
-
-
-def _confidential_burn(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 3)
-    # The node calls the account that is burnt from the destination.
-    info: Info = {
-        "destination": accounts[0],
-        "mint": accounts[1],
-        "newDecryptableAvailableBalance": balance_ciphertext(cursor),
-    }
-    at = put_proofs(info, accounts, 2, _offsets(cursor))
-    put_authority(info, accounts, at, _OWNER)
-    return "confidentialBurn", info
-
-
-def _permissioned_confidential_burn(accounts: list[str], cursor: Cursor) -> Typed:
-    at_least(accounts, 4)
-    info: Info = {
-        "account": accounts[0],
-        "mint": accounts[1],
-        "newDecryptableAvailableBalance": balance_ciphertext(cursor),
-    }
-    at = put_proofs(info, accounts, 2, _offsets(cursor), behind=2)
-    info["permissionedBurnAuthority"] = accounts[at]
-    put_authority(info, accounts, at + 1, _AUTHORITY)
-    return "permissionedConfidentialBurn", info
-
-
-def _offsets(cursor: Cursor) -> dict[str, int]:
-    auditor_ciphertexts(cursor)
-    offsets = {
-        "equality": cursor.i8(),
-        "ciphertextValidity": cursor.i8(),
-        "range": cursor.i8(),
-    }
-    cursor.end()
-    return offsets
-
-
+_DESTINATION = ("destination", "mint")
 _BURNT = ("account", "mint", "permissionedBurnAuthority")
 
 _CONFIDENTIAL: dict[int, Parser] = {
@@ -103,7 +37,15 @@ _CONFIDENTIAL: dict[int, Parser] = {
         (("supplyElGamalPubkey", elgamal_pubkey), ("decryptableSupply", balance_ciphertext)),
         exact=True,
     ),
-    1: _rotate_supply_elgamal_pubkey,
+    1: WithProof(
+        Layout(
+            "rotateConfidentialMintBurnSupplyElGamalPubkey",
+            ("mint",),
+            (("newSupplyElGamalPubkey", elgamal_pubkey), ("proofInstructionOffset", Cursor.i8)),
+            exact=True,
+        ),
+        _OWNER,
+    ),
     2: Layout(
         "updateConfidentialMintBurnDecryptableSupply",
         ("mint",),
@@ -111,8 +53,9 @@ _CONFIDENTIAL: dict[int, Parser] = {
         _OWNER,
         exact=True,
     ),
-    3: _confidential_mint,
-    4: _confidential_burn,
+    3: _burnt_or_minted("confidentialMint", _DESTINATION, "newDecryptableSupply", _OWNER),
+    # The node calls the account that is burnt from the destination.
+    4: _burnt_or_minted("confidentialBurn", _DESTINATION, "newDecryptableAvailableBalance", _OWNER),
     5: Layout("applyPendingBurn", ("mint",), (), _OWNER),
 }
 
@@ -131,5 +74,14 @@ _PERMISSIONED: dict[int, Parser] = {
         _AUTHORITY,
         exact=True,
     ),
-    3: _permissioned_confidential_burn,
+    3: _burnt_or_minted(
+        "permissionedConfidentialBurn",
+        ("account", "mint"),
+        "newDecryptableAvailableBalance",
+        _AUTHORITY,
+        ("permissionedBurnAuthority",),
+    ),
 }
+
+parse_confidential_mint_burn = variants(_CONFIDENTIAL, Cursor.u8)
+parse_permissioned_burn = variants(_PERMISSIONED, Cursor.u8)

@@ -4,14 +4,8 @@ from typing import Any
 
 from chain.encodings import b64encode
 from chain.parsed.cursor import Cursor, UnreadableError
-from chain.parsed.layouts import Layout, Parser, Typed, variant
+from chain.parsed.layouts import Layout, Parser, variants
 from chain.units import U64_MAX
-
-
-def parse_vote(accounts: list[str], data: bytes) -> Typed:
-    """Type and info of a vote instruction; slots and timestamps are numbers."""
-    cursor = Cursor(data)
-    return variant(_VARIANTS, cursor.u32())(accounts, cursor)
 
 
 def _authority_type(cursor: Cursor) -> str | dict[str, Any]:
@@ -189,3 +183,5 @@ _VARIANTS: dict[int, Parser] = {
     ),
     19: Layout("depositDelegatorRewards", ("voteAccount", "source"), (("deposit", Cursor.u64),)),
 }
+# Slots and timestamps are numbers.
+parse_vote = variants(_VARIANTS)
