@@ -66,6 +66,19 @@ def variants(parsers: Mapping[int, Parser], tag: Callable[[Cursor], int] = Curso
     return parse
 
 
+def record(*fields: tuple[str | None, Reader]) -> Callable[[Cursor], Info]:
+    """Reads the fields one after another, and gives them in the order of their names, as the node
+    has them; a None name is read and not shown.
+    """
+    names = sorted(name for name, _ in fields if name is not None)
+
+    def read(cursor: Cursor) -> Info:
+        found = {name: read_field(cursor) for name, read_field in fields}
+        return {name: found[name] for name in names}
+
+    return read
+
+
 def at_least(accounts: list[str], count: int) -> None:
     """UnreadableError if there are fewer accounts."""
     if len(accounts) < count:

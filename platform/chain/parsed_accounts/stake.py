@@ -3,6 +3,7 @@
 from typing import Any
 
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed.layouts import record
 from chain.parsed_accounts.raw import RawAccount
 
 _UNINITIALIZED, _INITIALIZED, _DELEGATED, _REWARDS_POOL = range(4)
@@ -25,27 +26,17 @@ def parse_stake_account(raw: RawAccount) -> dict[str, Any]:
     return {"info": info, "type": "delegated"}
 
 
-def _meta(cursor: Cursor) -> dict[str, Any]:
-    reserve = cursor.u64_text()
-    authorized = {"staker": cursor.pubkey(), "withdrawer": cursor.pubkey()}
-    until, epoch = cursor.i64(), cursor.u64()
-    return {
-        "authorized": authorized,
-        "lockup": {"custodian": cursor.pubkey(), "epoch": epoch, "unixTimestamp": until},
-        "rentExemptReserve": reserve,
-    }
-
-
-def _stake(cursor: Cursor) -> dict[str, Any]:
-    voter, stake = cursor.pubkey(), cursor.u64_text()
-    activation, deactivation = cursor.u64_text(), cursor.u64_text()
-    cursor.f64()  # the warmup rate, which is unused
-    return {
-        "creditsObserved": cursor.u64(),
-        "delegation": {
-            "activationEpoch": activation,
-            "deactivationEpoch": deactivation,
-            "stake": stake,
-            "voter": voter,
-        },
-    }
+_lockup = record(("unixTimestamp", Cursor.i64), ("epoch", Cursor.u64), ("custodian", Cursor.pubkey))
+_meta = record(
+    ("rentExemptReserve", Cursor.u64_text),
+    ("authorized", record(("staker", Cursor.pubkey), ("withdrawer", Cursor.pubkey))),
+    ("lockup", _lockup),
+)
+_delegation = record(
+    ("voter", Cursor.pubkey),
+    ("stake", Cursor.u64_text),
+    ("activationEpoch", Cursor.u64_text),
+    ("deactivationEpoch", Cursor.u64_text),
+    (None, Cursor.f64),  # the warmup rate, which is unused
+)
+_stake = record(("delegation", _delegation), ("creditsObserved", Cursor.u64))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed.layouts import record
 from chain.parsed_accounts.raw import RawAccount, entries, finite
 
 CLOCK = "SysvarC1ock11111111111111111111111111111111"
@@ -30,74 +31,12 @@ def clock_timestamp(data: bytes) -> int | None:
     return timestamp
 
 
-def _clock(cursor: Cursor) -> dict[str, Any]:
-    slot, epoch_start, epoch = cursor.u64(), cursor.i64(), cursor.u64()
-    return {
-        "epoch": epoch,
-        "epochStartTimestamp": epoch_start,
-        "leaderScheduleEpoch": cursor.u64(),
-        "slot": slot,
-        "unixTimestamp": cursor.i64(),
-    }
+def _u128_text(cursor: Cursor) -> str:
+    return str(int.from_bytes(cursor.take(16), "little"))
 
 
-def _epoch_rewards(cursor: Cursor) -> dict[str, Any]:
-    height, partitions, blockhash = cursor.u64(), cursor.u64(), cursor.pubkey()
-    points = int.from_bytes(cursor.take(16), "little")
-    total, distributed = cursor.u64_text(), cursor.u64_text()
-    return {
-        "active": cursor.flag(),
-        "distributedRewards": distributed,
-        "distributionStartingBlockHeight": height,
-        "numPartitions": partitions,
-        "parentBlockhash": blockhash,
-        "totalPoints": str(points),
-        "totalRewards": total,
-    }
-
-
-def _epoch_schedule(cursor: Cursor) -> dict[str, Any]:
-    slots, offset, warmup = cursor.u64(), cursor.u64(), cursor.flag()
-    return {
-        "firstNormalEpoch": cursor.u64(),
-        "firstNormalSlot": cursor.u64(),
-        "leaderScheduleSlotOffset": offset,
-        "slotsPerEpoch": slots,
-        "warmup": warmup,
-    }
-
-
-def _fees(cursor: Cursor) -> dict[str, Any]:
-    return {"feeCalculator": {"lamportsPerSignature": cursor.u64_text()}}
-
-
-def _last_restart_slot(cursor: Cursor) -> dict[str, Any]:
-    return {"lastRestartSlot": cursor.u64()}
-
-
-def _recent_blockhashes(cursor: Cursor) -> list[dict[str, Any]]:
-    return [{"blockhash": cursor.pubkey(), **_fees(cursor)} for _ in entries(cursor, 40)]
-
-
-def _rent(cursor: Cursor) -> dict[str, Any]:
-    per_byte = cursor.u64_text()
-    # A threshold and a burn percentage, both unused.
-    cursor.take(9)
-    return {"lamportsPerByte": per_byte}
-
-
-def _rewards(cursor: Cursor) -> dict[str, Any]:
-    value = finite(cursor.f64())
-    cursor.f64()  # unused
-    return {"validatorPointValue": value}
-
-
-def _slot_hashes(cursor: Cursor) -> list[dict[str, Any]]:
-    found = []
-    for _ in entries(cursor, 40):
-        slot = cursor.u64()
-        found.append({"hash": cursor.pubkey(), "slot": slot})
-    return found
+def _list_of(size: int, read: Callable[[Cursor], Any]) -> Callable[[Cursor], list[Any]]:
+    return lambda cursor: [read(cursor) for _ in entries(cursor, size)]
 
 
 def _slot_history(cursor: Cursor) -> dict[str, Any]:
@@ -111,29 +50,54 @@ def _slot_history(cursor: Cursor) -> dict[str, Any]:
     return {"bits": text, "nextSlot": cursor.u64()}
 
 
-def _stake_history(cursor: Cursor) -> list[dict[str, Any]]:
-    found = []
-    for _ in entries(cursor, 32):
-        epoch, effective, activating = cursor.u64(), cursor.u64(), cursor.u64()
-        stake = {
-            "activating": activating,
-            "deactivating": cursor.u64(),
-            "effective": effective,
-        }
-        found.append({"epoch": epoch, "stakeHistory": stake})
-    return found
-
+_clock = record(
+    ("slot", Cursor.u64),
+    ("epochStartTimestamp", Cursor.i64),
+    ("epoch", Cursor.u64),
+    ("leaderScheduleEpoch", Cursor.u64),
+    ("unixTimestamp", Cursor.i64),
+)
+_epoch_rewards = record(
+    ("distributionStartingBlockHeight", Cursor.u64),
+    ("numPartitions", Cursor.u64),
+    ("parentBlockhash", Cursor.pubkey),
+    ("totalPoints", _u128_text),
+    ("totalRewards", Cursor.u64_text),
+    ("distributedRewards", Cursor.u64_text),
+    ("active", Cursor.flag),
+)
+_epoch_schedule = record(
+    ("slotsPerEpoch", Cursor.u64),
+    ("leaderScheduleSlotOffset", Cursor.u64),
+    ("warmup", Cursor.flag),
+    ("firstNormalEpoch", Cursor.u64),
+    ("firstNormalSlot", Cursor.u64),
+)
+_CALCULATOR = ("feeCalculator", record(("lamportsPerSignature", Cursor.u64_text)))
+_recent_blockhash = record(("blockhash", Cursor.pubkey), _CALCULATOR)
+# Behind it a threshold and a burn percentage, both unused.
+_rent = record(("lamportsPerByte", Cursor.u64_text), (None, lambda cursor: cursor.take(9)))
+_rewards = record(("validatorPointValue", lambda cursor: finite(cursor.f64())), (None, Cursor.f64))
+_slot_hash = record(("slot", Cursor.u64), ("hash", Cursor.pubkey))
+_stake = record(("effective", Cursor.u64), ("activating", Cursor.u64), ("deactivating", Cursor.u64))
+_stake_of_epoch = record(("epoch", Cursor.u64), ("stakeHistory", _stake))
 
 _SYSVARS: dict[str | None, tuple[str, Callable[[Cursor], Any]]] = {
     CLOCK: ("clock", _clock),
     "SysvarEpochRewards1111111111111111111111111": ("epochRewards", _epoch_rewards),
     "SysvarEpochSchedu1e111111111111111111111111": ("epochSchedule", _epoch_schedule),
-    "SysvarFees111111111111111111111111111111111": ("fees", _fees),
-    "SysvarLastRestartS1ot1111111111111111111111": ("lastRestartSlot", _last_restart_slot),
-    "SysvarRecentB1ockHashes11111111111111111111": ("recentBlockhashes", _recent_blockhashes),
+    "SysvarFees111111111111111111111111111111111": ("fees", record(_CALCULATOR)),
+    "SysvarLastRestartS1ot1111111111111111111111": (
+        "lastRestartSlot",
+        record(("lastRestartSlot", Cursor.u64)),
+    ),
+    "SysvarRecentB1ockHashes11111111111111111111": (
+        "recentBlockhashes",
+        _list_of(40, _recent_blockhash),
+    ),
     "SysvarRent111111111111111111111111111111111": ("rent", _rent),
     "SysvarRewards111111111111111111111111111111": ("rewards", _rewards),
-    "SysvarS1otHashes111111111111111111111111111": ("slotHashes", _slot_hashes),
+    "SysvarS1otHashes111111111111111111111111111": ("slotHashes", _list_of(40, _slot_hash)),
     "SysvarS1otHistory11111111111111111111111111": ("slotHistory", _slot_history),
-    "SysvarStakeHistory1111111111111111111111111": ("stakeHistory", _stake_history),
+    "SysvarStakeHistory1111111111111111111111111": ("stakeHistory", _list_of(32, _stake_of_epoch)),
 }

@@ -7,6 +7,7 @@ from typing import Any
 from chain.encodings import b64encode
 from chain.parsed.amounts import float_text
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed.layouts import record
 from chain.parsed_accounts.raw import entries
 
 INTEREST_BEARING, SCALED_UI_AMOUNT = 10, 25
@@ -91,108 +92,22 @@ def _yes(cursor: Cursor) -> bool:
     return cursor.u8() != 0
 
 
-def _base64(cursor: Cursor, size: int) -> str:
-    return b64encode(cursor.take(size))
+def _base64(size: int) -> Callable[[Cursor], str]:
+    return lambda cursor: b64encode(cursor.take(size))
 
 
-def _key(cursor: Cursor) -> str:
-    """An ElGamal pubkey."""
-    return _base64(cursor, 32)
+def _key_or_none(cursor: Cursor) -> str | None:
+    key = cursor.take(32)
+    return b64encode(key) if any(key) else None
 
 
-def _ciphertext(cursor: Cursor) -> str:
-    """An amount under an ElGamal pubkey."""
-    return _base64(cursor, 64)
-
-
-def _decryptable(cursor: Cursor) -> str:
-    """An amount that its owner alone can read."""
-    return _base64(cursor, 36)
-
-
-def _authority_and(name: str) -> Callable[[Cursor], dict[str, Any]]:
-    return lambda cursor: {
-        "authority": cursor.nullable_pubkey(),
-        name: cursor.nullable_pubkey(),
-    }
-
-
-def _transfer_fee_config(cursor: Cursor) -> dict[str, Any]:
-    authority, withdrawer = cursor.nullable_pubkey(), cursor.nullable_pubkey()
-    withheld, older, newer = cursor.u64(), _transfer_fee(cursor), _transfer_fee(cursor)
-    return {
-        "newerTransferFee": newer,
-        "olderTransferFee": older,
-        "transferFeeConfigAuthority": authority,
-        "withdrawWithheldAuthority": withdrawer,
-        "withheldAmount": withheld,
-    }
-
-
-def _transfer_fee(cursor: Cursor) -> dict[str, Any]:
-    return {
-        "epoch": cursor.u64(),
-        "maximumFee": cursor.u64(),
-        "transferFeeBasisPoints": cursor.u16(),
-    }
-
-
-def _confidential_transfer_mint(cursor: Cursor) -> dict[str, Any]:
-    authority, approve, auditor = cursor.nullable_pubkey(), _yes(cursor), cursor.take(32)
-    return {
-        "auditorElgamalPubkey": b64encode(auditor) if any(auditor) else None,
-        "authority": authority,
-        "autoApproveNewAccounts": approve,
-    }
-
-
-def _confidential_transfer_account(cursor: Cursor) -> dict[str, Any]:
-    approved, key = _yes(cursor), _key(cursor)
-    low, high, available = _ciphertext(cursor), _ciphertext(cursor), _ciphertext(cursor)
-    decryptable = _decryptable(cursor)
-    confidential, other = _yes(cursor), _yes(cursor)
-    pending, maximum, expected = cursor.u64(), cursor.u64(), cursor.u64()
-    return {
-        "actualPendingBalanceCreditCounter": cursor.u64(),
-        "allowConfidentialCredits": confidential,
-        "allowNonConfidentialCredits": other,
-        "approved": approved,
-        "availableBalance": available,
-        "decryptableAvailableBalance": decryptable,
-        "elgamalPubkey": key,
-        "expectedPendingBalanceCreditCounter": expected,
-        "maximumPendingBalanceCreditCounter": maximum,
-        "pendingBalanceCreditCounter": pending,
-        "pendingBalanceHi": high,
-        "pendingBalanceLo": low,
-    }
-
-
-def _default_account_state(cursor: Cursor) -> dict[str, Any]:
+def _account_state(cursor: Cursor) -> str:
     state = cursor.u8()
-    return {"accountState": _ACCOUNT_STATES[state if state < len(_ACCOUNT_STATES) else 0]}
+    return _ACCOUNT_STATES[state if state < len(_ACCOUNT_STATES) else 0]
 
 
-def _interest_bearing_config(cursor: Cursor) -> dict[str, Any]:
-    authority, start, rate_before = cursor.nullable_pubkey(), cursor.i64(), cursor.i16()
-    updated = cursor.i64()
-    return {
-        "currentRate": cursor.i16(),
-        "initializationTimestamp": start,
-        "lastUpdateTimestamp": updated,
-        "preUpdateAverageRate": rate_before,
-        "rateAuthority": authority,
-    }
-
-
-def _confidential_transfer_fee_config(cursor: Cursor) -> dict[str, Any]:
-    authority, key, harvest = cursor.nullable_pubkey(), _key(cursor), _yes(cursor)
-    return {
-        "authority": authority,
-        "harvestToMintEnabled": harvest,
-        "withdrawWithheldAuthorityElgamalPubkey": key,
-        "withheldAmount": _ciphertext(cursor),
-    }
+def _float(cursor: Cursor) -> str:
+    return float_text(cursor.f64())
 
 
 def _token_metadata(cursor: Cursor) -> dict[str, Any]:
@@ -209,63 +124,114 @@ def _token_metadata(cursor: Cursor) -> dict[str, Any]:
     }
 
 
-def _token_group(cursor: Cursor) -> dict[str, Any]:
-    authority, mint, size = cursor.nullable_pubkey(), cursor.pubkey(), cursor.u64()
-    return {"maxSize": cursor.u64(), "mint": mint, "size": size, "updateAuthority": authority}
-
-
-def _token_group_member(cursor: Cursor) -> dict[str, Any]:
-    mint = cursor.pubkey()
-    return {"group": cursor.pubkey(), "memberNumber": cursor.u64(), "mint": mint}
-
-
-def _confidential_mint_burn(cursor: Cursor) -> dict[str, Any]:
-    supply, decryptable, key = _ciphertext(cursor), _decryptable(cursor), _key(cursor)
-    return {
-        "confidentialSupply": supply,
-        "decryptableSupply": decryptable,
-        "pendingBurn": _ciphertext(cursor),
-        "supplyElgamalPubkey": key,
-    }
-
-
-def _scaled_ui_amount_config(cursor: Cursor) -> dict[str, Any]:
-    authority, multiplier, effective_at = cursor.nullable_pubkey(), cursor.f64(), cursor.i64()
-    return {
-        "authority": authority,
-        "multiplier": float_text(multiplier),
-        "newMultiplier": float_text(cursor.f64()),
-        "newMultiplierEffectiveTimestamp": effective_at,
-    }
-
+# An ElGamal pubkey, an amount under one, and an amount that its owner alone can read.
+_key, _ciphertext, _decryptable = _base64(32), _base64(64), _base64(36)
+_AUTHORITY = ("authority", Cursor.nullable_pubkey)
+_transfer_fee = record(
+    ("epoch", Cursor.u64),
+    ("maximumFee", Cursor.u64),
+    ("transferFeeBasisPoints", Cursor.u16),
+)
+_transfer_fee_config = record(
+    ("transferFeeConfigAuthority", Cursor.nullable_pubkey),
+    ("withdrawWithheldAuthority", Cursor.nullable_pubkey),
+    ("withheldAmount", Cursor.u64),
+    ("olderTransferFee", _transfer_fee),
+    ("newerTransferFee", _transfer_fee),
+)
+_confidential_transfer_mint = record(
+    _AUTHORITY, ("autoApproveNewAccounts", _yes), ("auditorElgamalPubkey", _key_or_none)
+)
+_confidential_transfer_account = record(
+    ("approved", _yes),
+    ("elgamalPubkey", _key),
+    ("pendingBalanceLo", _ciphertext),
+    ("pendingBalanceHi", _ciphertext),
+    ("availableBalance", _ciphertext),
+    ("decryptableAvailableBalance", _decryptable),
+    ("allowConfidentialCredits", _yes),
+    ("allowNonConfidentialCredits", _yes),
+    ("pendingBalanceCreditCounter", Cursor.u64),
+    ("maximumPendingBalanceCreditCounter", Cursor.u64),
+    ("expectedPendingBalanceCreditCounter", Cursor.u64),
+    ("actualPendingBalanceCreditCounter", Cursor.u64),
+)
+_interest_bearing_config = record(
+    ("rateAuthority", Cursor.nullable_pubkey),
+    ("initializationTimestamp", Cursor.i64),
+    ("preUpdateAverageRate", Cursor.i16),
+    ("lastUpdateTimestamp", Cursor.i64),
+    ("currentRate", Cursor.i16),
+)
+_confidential_transfer_fee_config = record(
+    _AUTHORITY,
+    ("withdrawWithheldAuthorityElgamalPubkey", _key),
+    ("harvestToMintEnabled", _yes),
+    ("withheldAmount", _ciphertext),
+)
+_token_group = record(
+    ("updateAuthority", Cursor.nullable_pubkey),
+    ("mint", Cursor.pubkey),
+    ("size", Cursor.u64),
+    ("maxSize", Cursor.u64),
+)
+_token_group_member = record(
+    ("mint", Cursor.pubkey), ("group", Cursor.pubkey), ("memberNumber", Cursor.u64)
+)
+_confidential_mint_burn = record(
+    ("confidentialSupply", _ciphertext),
+    ("decryptableSupply", _decryptable),
+    ("supplyElgamalPubkey", _key),
+    ("pendingBurn", _ciphertext),
+)
+_scaled_ui_amount_config = record(
+    _AUTHORITY,
+    ("multiplier", _float),
+    ("newMultiplierEffectiveTimestamp", Cursor.i64),
+    ("newMultiplier", _float),
+)
 
 _EXTENSIONS = {
     1: _Extension("transferFeeConfig", _MINT, 108, _transfer_fee_config),
-    2: _Extension("transferFeeAmount", _ACCOUNT, 8, lambda c: {"withheldAmount": c.u64()}),
+    2: _Extension("transferFeeAmount", _ACCOUNT, 8, record(("withheldAmount", Cursor.u64))),
     3: _Extension(
-        "mintCloseAuthority", _MINT, 32, lambda c: {"closeAuthority": c.nullable_pubkey()}
+        "mintCloseAuthority", _MINT, 32, record(("closeAuthority", Cursor.nullable_pubkey))
     ),
     4: _Extension("confidentialTransferMint", _MINT, 65, _confidential_transfer_mint),
     5: _Extension("confidentialTransferAccount", _ACCOUNT, 295, _confidential_transfer_account),
-    6: _Extension("defaultAccountState", _MINT, 1, _default_account_state),
+    6: _Extension("defaultAccountState", _MINT, 1, record(("accountState", _account_state))),
     7: _Extension("immutableOwner", _ACCOUNT),
-    8: _Extension("memoTransfer", _ACCOUNT, 1, lambda c: {"requireIncomingTransferMemos": _yes(c)}),
+    8: _Extension("memoTransfer", _ACCOUNT, 1, record(("requireIncomingTransferMemos", _yes))),
     9: _Extension("nonTransferable", _MINT),
     INTEREST_BEARING: _Extension("interestBearingConfig", _MINT, 52, _interest_bearing_config),
-    11: _Extension("cpiGuard", _ACCOUNT, 1, lambda c: {"lockCpi": _yes(c)}),
-    12: _Extension("permanentDelegate", _MINT, 32, lambda c: {"delegate": c.nullable_pubkey()}),
+    11: _Extension("cpiGuard", _ACCOUNT, 1, record(("lockCpi", _yes))),
+    12: _Extension("permanentDelegate", _MINT, 32, record(("delegate", Cursor.nullable_pubkey))),
     13: _Extension("nonTransferableAccount", _ACCOUNT),
-    14: _Extension("transferHook", _MINT, 64, _authority_and("programId")),
-    15: _Extension("transferHookAccount", _ACCOUNT, 1, lambda c: {"transferring": _yes(c)}),
+    14: _Extension(
+        "transferHook", _MINT, 64, record(_AUTHORITY, ("programId", Cursor.nullable_pubkey))
+    ),
+    15: _Extension("transferHookAccount", _ACCOUNT, 1, record(("transferring", _yes))),
     16: _Extension("confidentialTransferFeeConfig", _MINT, 129, _confidential_transfer_fee_config),
     17: _Extension(
-        "confidentialTransferFeeAmount", _ACCOUNT, 64, lambda c: {"withheldAmount": _ciphertext(c)}
+        "confidentialTransferFeeAmount", _ACCOUNT, 64, record(("withheldAmount", _ciphertext))
     ),
-    18: _Extension("metadataPointer", _MINT, 64, _authority_and("metadataAddress")),
+    18: _Extension(
+        "metadataPointer",
+        _MINT,
+        64,
+        record(_AUTHORITY, ("metadataAddress", Cursor.nullable_pubkey)),
+    ),
     19: _Extension("tokenMetadata", _MINT, None, _token_metadata),
-    20: _Extension("groupPointer", _MINT, 64, _authority_and("groupAddress")),
+    20: _Extension(
+        "groupPointer", _MINT, 64, record(_AUTHORITY, ("groupAddress", Cursor.nullable_pubkey))
+    ),
     21: _Extension("tokenGroup", _MINT, 80, _token_group),
-    22: _Extension("groupMemberPointer", _MINT, 64, _authority_and("memberAddress")),
+    22: _Extension(
+        "groupMemberPointer",
+        _MINT,
+        64,
+        record(_AUTHORITY, ("memberAddress", Cursor.nullable_pubkey)),
+    ),
     23: _Extension("tokenGroupMember", _MINT, 72, _token_group_member),
     24: _Extension("confidentialMintBurn", _MINT, 196, _confidential_mint_burn),
     SCALED_UI_AMOUNT: _Extension("scaledUiAmountConfig", _MINT, 56, _scaled_ui_amount_config),
@@ -273,10 +239,8 @@ _EXTENSIONS = {
         "pausableConfig",
         _MINT,
         33,
-        lambda c: {"authority": c.nullable_pubkey(), "paused": _yes(c)},
+        record(_AUTHORITY, ("paused", _yes)),
     ),
     27: _Extension("pausableAccount", _ACCOUNT),
-    28: _Extension(
-        "permissionedBurnConfig", _MINT, 32, lambda c: {"authority": c.nullable_pubkey()}
-    ),
+    28: _Extension("permissionedBurnConfig", _MINT, 32, record(_AUTHORITY)),
 }

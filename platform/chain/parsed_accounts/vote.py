@@ -4,6 +4,7 @@ from typing import Any
 
 from chain.encodings import b58encode
 from chain.parsed.cursor import Cursor, UnreadableError
+from chain.parsed.layouts import record
 from chain.parsed_accounts.raw import RawAccount, entries
 
 _V1_14_11, _V3, _V4 = 1, 2, 3
@@ -33,8 +34,8 @@ def parse_vote_account(raw: RawAccount) -> dict[str, Any]:
         "authorizedWithdrawer": withdrawer,
         # A u8 in the node, whatever the basis points; a part of a percent is a whole one.
         "commission": min(-(-income["inflationRewardsCommissionBps"] // _BPS_PER_PERCENT), 0xFF),
-        "epochCredits": _epoch_credits(cursor),
-        "lastTimestamp": {"slot": cursor.u64(), "timestamp": cursor.i64()},
+        "epochCredits": [_earned(cursor) for _ in entries(cursor, 24)],
+        "lastTimestamp": _last_timestamp(cursor),
         "nodePubkey": node,
         # The fourth version keeps none, and what is older is shown as if it were of it.
         "priorVoters": [],
@@ -65,17 +66,18 @@ def authorized_voters(data: bytes) -> dict[int, bytes]:
     return {cursor.u64(): cursor.take(32) for _ in entries(cursor, 40)}
 
 
-def _income(cursor: Cursor) -> dict[str, Any]:
-    inflation_collector, block_collector = cursor.pubkey(), cursor.pubkey()
-    inflation_bps, block_bps, pending = cursor.u16(), cursor.u16(), cursor.u64_text()
-    return {
-        "blockRevenueCollector": block_collector,
-        "blockRevenueCommissionBps": block_bps,
-        "blsPubkeyCompressed": b58encode(cursor.take(_BLS_PUBKEY_SIZE)) if cursor.flag() else None,
-        "inflationRewardsCollector": inflation_collector,
-        "inflationRewardsCommissionBps": inflation_bps,
-        "pendingDelegatorRewards": pending,
-    }
+def _bls_pubkey(cursor: Cursor) -> str | None:
+    return b58encode(cursor.take(_BLS_PUBKEY_SIZE)) if cursor.flag() else None
+
+
+_income = record(
+    ("inflationRewardsCollector", Cursor.pubkey),
+    ("blockRevenueCollector", Cursor.pubkey),
+    ("inflationRewardsCommissionBps", Cursor.u16),
+    ("blockRevenueCommissionBps", Cursor.u16),
+    ("pendingDelegatorRewards", Cursor.u64_text),
+    ("blsPubkeyCompressed", _bls_pubkey),
+)
 
 
 def _income_before(cursor: Cursor, pubkey: str | None, node: str) -> dict[str, Any]:
@@ -108,9 +110,7 @@ def _authorized_voters(cursor: Cursor) -> list[dict[str, Any]]:
     return [{"authorizedVoter": by_epoch[epoch], "epoch": epoch} for epoch in sorted(by_epoch)]
 
 
-def _epoch_credits(cursor: Cursor) -> list[dict[str, Any]]:
-    found = []
-    for _ in entries(cursor, 24):
-        epoch, earned = cursor.u64(), cursor.u64_text()
-        found.append({"credits": earned, "epoch": epoch, "previousCredits": cursor.u64_text()})
-    return found
+_earned = record(
+    ("epoch", Cursor.u64), ("credits", Cursor.u64_text), ("previousCredits", Cursor.u64_text)
+)
+_last_timestamp = record(("slot", Cursor.u64), ("timestamp", Cursor.i64))
