@@ -2,7 +2,9 @@
 
 from typing import Any
 
-_TRANSACTION = {
+# By name in the order of their numbers in the stored bytes: both enums only ever grow at the end.
+# The text is empty for those that have none of their own, or one with a value in it.
+TRANSACTION_ERRORS = {
     "AccountInUse": "Account in use",
     "AccountLoadedTwice": "Account loaded twice",
     "AccountNotFound": "Attempt to debit an account but found no record of a prior credit.",
@@ -11,6 +13,7 @@ _TRANSACTION = {
     "InvalidAccountForFee": "This account may not be used to pay transaction fees",
     "AlreadyProcessed": "This transaction has already been processed",
     "BlockhashNotFound": "Blockhash not found",
+    "InstructionError": "",
     "CallChainTooDeep": "Loader call chain is too deep",
     "MissingSignatureForFee": "Transaction requires a fee but has no signature present",
     "InvalidAccountIndex": "Transaction contains an invalid account reference",
@@ -36,10 +39,13 @@ _TRANSACTION = {
     " rent-exempt minimum",
     "WouldExceedMaxVoteCostLimit": "Transaction would exceed max Vote Cost Limit",
     "WouldExceedAccountDataTotalLimit": "Transaction would exceed total account data limit",
+    "DuplicateInstruction": "",
+    "InsufficientFundsForRent": "",
     "MaxLoadedAccountsDataSizeExceeded": "Transaction exceeded max loaded accounts data size cap",
     "InvalidLoadedAccountsDataSizeLimit": "LoadedAccountsDataSizeLimit set for transaction must be"
     " greater than 0.",
     "ResanitizationNeeded": "ResanitizationNeeded",
+    "ProgramExecutionTemporarilyRestricted": "",
     "UnbalancedTransaction": "Sum of account balances before and after transaction do not match",
     "ProgramCacheHitMaxLimit": "Program cache hit max limit",
     "CommitCancelled": "CommitCancelled",
@@ -51,7 +57,7 @@ _WITH_VALUE = {
     "ProgramExecutionTemporarilyRestricted": "Execution of the program referenced by account at"
     " index {} is temporarily restricted.",
 }
-_INSTRUCTION = {
+INSTRUCTION_ERRORS = {
     "GenericError": "generic instruction error",
     "InvalidArgument": "invalid program argument",
     "InvalidInstructionData": "invalid instruction data",
@@ -80,6 +86,7 @@ _INSTRUCTION = {
     " borrowed",
     "AccountBorrowOutstanding": "instruction left account with an outstanding borrowed reference",
     "DuplicateAccountOutOfSync": "instruction modifications of multiply-passed account differ",
+    "Custom": "",
     "InvalidError": "program returned invalid error code",
     "ExecutableDataModified": "instruction changed executable accounts data",
     "ExecutableLamportChange": "instruction changed the balance of an executable account",
@@ -109,13 +116,14 @@ _INSTRUCTION = {
     "MaxAccountsExceeded": "Max accounts exceeded",
     "MaxInstructionTraceLengthExceeded": "Max instruction trace length exceeded",
     "BuiltinProgramsMustConsumeComputeUnits": "Builtin programs must consume compute units",
+    "BailOut": "",
 }
 
 
 def transaction_error_text(err: str | dict[str, Any]) -> str:
     """The text of an `err` in the node's JSON form; its name if it has no text."""
     if isinstance(err, str):
-        return _TRANSACTION.get(err, err)
+        return TRANSACTION_ERRORS.get(err) or err
     ((name, value),) = err.items()
     if name == "InstructionError":
         index, problem = value
@@ -127,6 +135,6 @@ def transaction_error_text(err: str | dict[str, Any]) -> str:
 
 def _instruction_text(problem: str | dict[str, Any]) -> str:
     if isinstance(problem, str):
-        return _INSTRUCTION.get(problem, problem)
+        return INSTRUCTION_ERRORS.get(problem) or problem
     ((name, value),) = problem.items()
     return f"custom program error: {value:#x}" if name == "Custom" else f"{name}({value})"
