@@ -7,145 +7,22 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from solders.pubkey import Pubkey
-
-from chain.accounts import AccountWrite
 from livefeed.messages import Level, Reached
 from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
 from upstream.geyser.messages import account_write, created_now
 from upstream.geyser.request_filters import BlockFilter, Slices, TransactionFilter
+from upstream.geyser.sent_messages import (
+    AccountMessage,
+    EntryMessage,
+    TransactionMessage,
+    block_body,
+    slot_body,
+)
 from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
 _SMALL = 512
 _CERTIFICATES: tuple[Any, ...] = ("block_final_cert", "skip_reward_cert", "notar_reward_cert")
-
-
-class AccountMessage:
-    """The last write of an account in a slot; `info` is a SubscribeUpdateAccountInfo, `bank` its
-    bank_id, 0 where it is not known.
-    """
-
-    __slots__ = ("_bank", "_bodies", "_info", "_slot", "write")
-
-    def __init__(self, slot: int, info: Any, bank: int = 0) -> None:
-        self.write: AccountWrite = account_write(info)
-        self._bank = bank or None
-        self._slot = slot
-        self._info = info
-        self._bodies: dict[Slices, bytes] = {}
-
-    def body(self, slices: Slices) -> bytes:
-        """The update with these parts of the data, without filters and created_at."""
-        body = self._bodies.get(slices)
-        if body is None:
-            update = schema.SubscribeUpdateAccount(
-                slot=self._slot, account=self.info(slices), bank_id=self._bank
-            )
-            body = schema.SubscribeUpdate(account=update).SerializeToString()
-            self._bodies[slices] = body
-        return body
-
-    def info(self, slices: Slices) -> Any:
-        """The account as it stands in a block."""
-        if not slices:
-            return self._info
-        data = self.write.data
-        info = schema.SubscribeUpdateAccountInfo()
-        info.CopyFrom(self._info)
-        info.data = b"".join(data[offset : offset + length] for offset, length in slices)
-        return info
-
-
-class TransactionMessage:
-    """A transaction of a block; `info` is a SubscribeUpdateTransactionInfo, `bank` as of an
-    AccountMessage.
-    """
-
-    def __init__(self, slot: int, info: Any, bank: int = 0) -> None:
-        self.info = info
-        self._bank = bank
-        self._slot = slot
-
-    @property
-    def signature(self) -> bytes:
-        return bytes(self.info.signature)
-
-    @property
-    def is_vote(self) -> bool:
-        return bool(self.info.is_vote)
-
-    @property
-    def has_failed(self) -> bool:
-        return bool(self.info.meta.err.err)
-
-    @cached_property
-    def account_keys(self) -> frozenset[bytes]:
-        meta = self.info.meta
-        return frozenset(
-            (
-                *self.info.transaction.message.account_keys,
-                *meta.loaded_writable_addresses,
-                *meta.loaded_readonly_addresses,
-            )
-        )
-
-    @cached_property
-    def token_owners(self) -> frozenset[bytes]:
-        return _keys(owner for owner, _ in (*self._before.values(), *self._after.values()))
-
-    @cached_property
-    def changed_token_owners(self) -> frozenset[bytes]:
-        before, after = self._before, self._after
-        return _keys(
-            owner
-            for ours, theirs in ((before, after), (after, before))
-            for index, (owner, amount) in ours.items()
-            if index not in theirs or theirs[index][1] != amount
-        )
-
-    @cached_property
-    def body(self) -> bytes:
-        """The update without filters and created_at."""
-        update = schema.SubscribeUpdateTransaction(
-            slot=self._slot, transaction=self.info, bank_id=self._bank
-        )
-        return bytes(schema.SubscribeUpdate(transaction=update).SerializeToString())
-
-    @cached_property
-    def status_body(self) -> bytes:
-        """The short form."""
-        info = self.info
-        update = schema.SubscribeUpdateTransactionStatus(
-            slot=self._slot,
-            signature=info.signature,
-            is_vote=info.is_vote,
-            index=info.index,
-            bank_id=self._bank,
-        )
-        if info.meta.err.err:
-            update.err.err = info.meta.err.err
-        return bytes(schema.SubscribeUpdate(transaction_status=update).SerializeToString())
-
-    @property
-    def _before(self) -> dict[int, tuple[str, str]]:
-        return _amounts(self.info.meta.pre_token_balances)
-
-    @property
-    def _after(self) -> dict[int, tuple[str, str]]:
-        return _amounts(self.info.meta.post_token_balances)
-
-
-class EntryMessage:
-    """An entry of a block; `info` is a SubscribeUpdateEntry."""
-
-    def __init__(self, info: Any) -> None:
-        self.info = info
-
-    @cached_property
-    def body(self) -> bytes:
-        """The update without filters and created_at."""
-        return bytes(schema.SubscribeUpdate(entry=self.info).SerializeToString())
 
 
 @dataclass(eq=False)
@@ -248,35 +125,32 @@ class Content:
         return body
 
     def _block(self, wanted: BlockFilter, slices: Slices) -> bytes:
-        meta = self.meta
-        update = schema.SubscribeUpdate()
-        block = update.block
-        block.slot, block.blockhash = meta.slot, meta.blockhash
-        block.parent_slot, block.parent_blockhash = meta.parent_slot, meta.parent_blockhash
-        block.rewards.CopyFrom(meta.rewards)
-        for name in ("block_time", "block_height"):
-            if meta.HasField(name):
-                getattr(block, name).CopyFrom(getattr(meta, name))
-        block.executed_transaction_count = meta.executed_transaction_count
-        block.entries_count = meta.entries_count
-        block.bank_id = meta.bank_id
-        block.updated_account_count = self.account_count
-        within = wanted.within
-        if wanted.transactions:
-            among = None if within is None else self.mentions_among(within)
-            block.transactions.extend(
-                each.info for each in self.transactions if wanted.includes(each.account_keys, among)
-            )
-        if wanted.accounts:
-            among = None if within is None else self.accounts_among(within)
-            block.accounts.extend(
-                each.info(slices)
-                for each in self.accounts
-                if wanted.includes((each.write.pubkey,), among)
-            )
-        if wanted.entries:
-            block.entries.extend(each.info for each in self.entries)
-        return bytes(update.SerializeToString())
+        meta, within = self.meta, wanted.within
+        block = schema.SubscribeUpdateBlock(
+            slot=meta.slot,
+            blockhash=meta.blockhash,
+            parent_slot=meta.parent_slot,
+            parent_blockhash=meta.parent_blockhash,
+            rewards=meta.rewards,
+            block_time=meta.block_time if meta.HasField("block_time") else None,
+            block_height=meta.block_height if meta.HasField("block_height") else None,
+            executed_transaction_count=meta.executed_transaction_count,
+            entries_count=meta.entries_count,
+            bank_id=meta.bank_id,
+            updated_account_count=self.account_count,
+        )
+        return block_body(
+            block,
+            wanted,
+            slices,
+            transactions=self.transactions,
+            accounts=self.accounts,
+            entries=self.entries,
+            mentioned=self.mentions_among(within)
+            if within is not None and wanted.transactions
+            else None,
+            written=self.accounts_among(within) if within is not None and wanted.accounts else None,
+        )
 
 
 def content_of(reached: Reached) -> Content:
@@ -291,8 +165,9 @@ def content_of(reached: Reached) -> Content:
         reached.ask,
         _SMALL + sum(map(len, packed)),
         [
-            AccountMessage(number, update.account, update.bank_id)
+            AccountMessage(number, account_write(info), update.bank_id, info)
             for update in (_parse(each).account for each in reached.accounts)
+            for info in (update.account,)
         ],
         [
             TransactionMessage(number, update.transaction, update.bank_id)
@@ -314,25 +189,3 @@ def _bare(packed: bytes) -> bytes:
     update.ClearField("filters")
     update.ClearField("created_at")
     return bytes(update.SerializeToString())
-
-
-def slot_body(
-    slot: int, parent: int | None, status: int, dead_error: str = "", *, bank: int = 0
-) -> bytes:
-    """That a slot reached a status (a number of SlotStatus); `bank` 0 where none is known."""
-    update = schema.SubscribeUpdateSlot(slot=slot, status=status)  # type: ignore[arg-type]
-    if parent is not None:
-        update.parent = parent
-    if dead_error:
-        update.dead_error = dead_error
-    if bank:
-        update.bank_id = bank
-    return bytes(schema.SubscribeUpdate(slot=update).SerializeToString())
-
-
-def _amounts(balances: Iterable[Any]) -> dict[int, tuple[str, str]]:
-    return {each.account_index: (each.owner, each.ui_token_amount.amount) for each in balances}
-
-
-def _keys(texts: Iterable[str]) -> frozenset[bytes]:
-    return frozenset(bytes(Pubkey.from_string(text)) for text in {*texts} - {""})

@@ -14,8 +14,9 @@ from upstream.geyser.request_filters import (
     TransactionFilter,
     named,
 )
+from upstream.geyser.sent_messages import AccountMessage, TransactionMessage, slot_body
 from upstream.protobuf.geyser_pb2 import SlotStatus
-from yellowstone.content import AccountMessage, Content, TransactionMessage, slot_body
+from yellowstone.content import Content
 
 _LEVELS = {
     Commitment.PROCESSED: Level.PROCESSED,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from chain.accounts import AccountWrite
 from historical.blocks.store import blocks as ledger
 from historical.transactions.store.transactions import signatures_of
 from livefeed.messages import Level
@@ -16,8 +17,8 @@ from subscriptions import stored_blocks
 from upstream.geyser.cuckoo import HashedKeys
 from upstream.geyser.messages import block_meta, transaction_info
 from upstream.geyser.request_filters import Filters
-from upstream.protobuf import geyser_pb2 as schema
-from yellowstone.content import AccountMessage, Content, TransactionMessage
+from upstream.geyser.sent_messages import AccountMessage, TransactionMessage
+from yellowstone.content import Content
 from yellowstone.matching import WrittenAccounts, accounts_of, level_of
 
 # Slots that are read at once: whole blocks are some megabytes each.
@@ -191,17 +192,18 @@ def _add_writes(writes: Writes, wanted: WrittenAccounts, first: int, last: int) 
             writes.setdefault(each.slot, {})[key] = each
 
 
-def _account(pubkey: bytes, written: Written, signatures: list[bytes]) -> Any:
+def _account(pubkey: bytes, written: Written, signatures: list[bytes]) -> AccountWrite:
     place = written.place
     signature = signatures[place] if place is not None and place < len(signatures) else None
-    return schema.SubscribeUpdateAccountInfo(
-        pubkey=pubkey,
-        lamports=written.lamports,
-        owner=written.owner,
-        executable=written.executable,
-        rent_epoch=written.rent_epoch,
-        data=written.data,
-        txn_signature=signature,
+    return AccountWrite(
+        pubkey,
+        written.lamports,
+        written.owner,
+        written.data,
+        written.executable,
+        written.rent_epoch,
+        0,
+        signature,
     )
 
 

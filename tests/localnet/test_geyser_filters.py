@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from solders.signature import Signature
 
 from chain.encodings import b58encode
-from chain.units import Slot
+from localnet.faults import Faults
 from localnet.feed import ChainEvent, SlotStatus
 from localnet.servers import geyser_filters
-from localnet.servers.geyser_messages import AccountMessage, TransactionMessage
+from localnet.servers.geyser_order import Order
 from tests.localnet.geyser_client import Service, client_of
 from tests.localnet.geyser_events import (
     ALICE,
@@ -426,6 +426,8 @@ def test_any_request_is_served_or_refused_as_a_bad_filter(
         filters = Filters(request)
     except BadFilter:
         return
-    for message in (AccountMessage(Slot(1), WRITES[0].write), TransactionMessage(TRANSACTIONS[4])):
-        for names, body in geyser_filters.updates(filters, message):
-            schema.SubscribeUpdate.FromString(names + body)
+    order = Order(Faults())
+    for event in (WRITES[0], TRANSACTIONS[4]):
+        for _, message in order.messages(event):
+            for names, body in geyser_filters.updates(filters, message):
+                schema.SubscribeUpdate.FromString(names + body)

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 
 from localnet.servers.geyser_messages import (
-    AccountMessage,
     BlockMessage,
     BlockMetaMessage,
-    EntryMessage,
     Message,
     SlotMessage,
-    TransactionMessage,
 )
 from upstream.geyser.request_filters import Filters, named
+from upstream.geyser.sent_messages import AccountMessage, EntryMessage, TransactionMessage
 
 
 def updates(filters: Filters, message: Message) -> Iterator[tuple[bytes, bytes]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 from chain.commitment import Commitment
 from chain.units import Slot
@@ -18,14 +19,14 @@ from localnet.feed import (
     slot_of,
 )
 from localnet.servers.geyser_messages import (
-    AccountMessage,
     BlockMessage,
     BlockMetaMessage,
-    EntryMessage,
     Message,
     SlotMessage,
-    TransactionMessage,
 )
+from upstream.geyser.messages import transaction_info
+from upstream.geyser.sent_messages import AccountMessage, EntryMessage, TransactionMessage
+from upstream.protobuf import geyser_pb2 as schema
 
 # Statuses that are of no bank, and those of them that name no parent: shreds alone are known then.
 _OF_THE_SLOT = (SlotStatus.FIRST_SHRED_RECEIVED, SlotStatus.COMPLETED, SlotStatus.DEAD)
@@ -75,11 +76,12 @@ class Order:
                     accounts[event.write.pubkey] = account
                 yield Commitment.PROCESSED, account
             case TransactionRan():
-                transaction = TransactionMessage(event, self._named(event.bank))
+                info = transaction_info(event.index, event.record)
+                transaction = TransactionMessage(event.slot, info, self._named(event.bank))
                 self._slot(event.slot, event.bank).transactions.append(transaction)
                 yield Commitment.PROCESSED, transaction
             case EntryMade():
-                entry = EntryMessage(event, self._named(event.bank))
+                entry = EntryMessage(_entry_info(event, self._named(event.bank)))
                 self._slot(event.slot, event.bank).entries.append(entry)
                 yield Commitment.PROCESSED, entry
             case BlockMade():
@@ -123,6 +125,18 @@ class Order:
                 del self._slots[key]
         elif changed.status is SlotStatus.DEAD:
             self._slots.pop((changed.slot, changed.bank), None)
+
+
+def _entry_info(made: EntryMade, bank: int) -> Any:
+    return schema.SubscribeUpdateEntry(
+        slot=made.slot,
+        index=made.index,
+        num_hashes=made.num_hashes,
+        hash=made.hash,
+        executed_transaction_count=made.transaction_count,
+        starting_transaction_index=made.starting_transaction_index,
+        bank_id=bank,
+    )
 
 
 def replayed(events: Iterable[ChainEvent]) -> Iterator[ChainEvent]:

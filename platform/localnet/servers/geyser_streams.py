@@ -13,10 +13,11 @@ from chain.units import Slot
 from localnet.faults import Faults
 from localnet.feed import ChainEvent, Feed
 from localnet.servers.geyser_filters import updates
-from localnet.servers.geyser_messages import AccountMessage, Message, TransactionMessage
+from localnet.servers.geyser_messages import Message
 from localnet.servers.geyser_order import Order, last_writes, replayed
 from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import Filters
+from upstream.geyser.sent_messages import AccountMessage, TransactionMessage
 from upstream.grpc.status import INTERNAL, OUT_OF_RANGE, UNAVAILABLE, GrpcStatus
 
 log = logging.getLogger(__name__)
