@@ -4,13 +4,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from historical.blocks.services.stored_content import Unreadable
-from livefeed.messages import Answer, Level
-from shared_state.outages import AWAY
+from livefeed.messages import Level
 from subscriptions import history
 from subscriptions.errors import MemoryUnknown
 from subscriptions.kinds import Result, Subscription, encode
+from subscriptions.link import Ready
 from subscriptions.past import Memory
+from subscriptions.stored_first import StoredFirst
 
 if TYPE_CHECKING:
     from subscriptions.connection import Connection
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _GAP = "gapNotification"
-_PAUSE_SECONDS = 0.3
-_FINDING_SECONDS = 10.0
-# A slot that is not stored so long after its chain went on is a gap.
-_MISSING_SECONDS = 60.0
-# So near to what is stored last, what happens is asked for too.
-_NEAR_SLOTS = 300
+_FINDING_SECONDS, _FINDING_PAUSE_SECONDS = 10.0, 0.3
 
 
-class Reader:
+class Reader(StoredFirst[list[Result]]):
     """`run` until the subscription ends."""
+
+    window = history.WINDOW_SLOTS
+    is_over = False  # its task is cancelled
 
     def __init__(
         self, subscription: Subscription, memory: Memory, hub: "Hub", connection: "Connection"
     ) -> None:
+        super().__init__(memory)
         self._subscription = subscription
         self._memory = memory
         self._hub = hub
@@ -44,15 +43,8 @@ class Reader:
         hub.on_lost[self] = memory.lost.set
         hub.on_root[self] = memory.reached
         try:
-            if memory.from_signature is not None and not await self._find():
-                return
-            while True:
-                try:
-                    await self._once()
-                except (*AWAY, Unreadable) as error:
-                    log.warning("a subscription waits for what is stored: %s", error)
-                    await asyncio.sleep(1.0)
-                hub.close(self._subscription)
+            if memory.from_signature is None or await self._find():
+                await self.keep_on()
         except asyncio.CancelledError:
             raise
         except Exception:
@@ -72,7 +64,7 @@ class Reader:
             if place is not None or asyncio.get_running_loop().time() > deadline:
                 break
             # What was notified a moment ago is perhaps not stored yet.
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(_FINDING_PAUSE_SECONDS)
         if place is None:
             reason = {"reason": MemoryUnknown.reason}
             self._notify_gap(encode(reason), 0)
@@ -83,67 +75,26 @@ class Reader:
         memory.position, memory.after = begin, place
         return True
 
-    async def _once(self) -> None:
-        """Reads what is stored, then sends what happens, until something may be missing."""
-        memory = self._memory
-        await self._read_to(None)
-        memory.begin()
-        answer = await self._open()
-        if answer is None or not answer.root:
-            await asyncio.sleep(1.0)
-            return
-        await self._read_to(answer.root)
-        if memory.lost.is_set():
-            return
-        memory.go_live()
-        await memory.lost.wait()
+    @property
+    def is_fed(self) -> bool:
+        return self._hub.link.is_fed
 
-    async def _open(self) -> Answer | None:
-        found: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+    async def bounds(self) -> tuple[int, int] | None:
+        return await self._hub.in_past(history.bounds_of, self._subscription)
 
-        def ready(answer: Answer | None) -> None:
-            if not found.done():
-                found.set_result(answer)
-
+    def open(self, ready: Ready) -> None:
         # Of slots that are not final the feed sends again what is not stored yet.
         again = self._subscription.level is not Level.FINALIZED
         self._hub.open(self._subscription, ready, again=again)
-        return await found
 
-    async def _read_to(self, target: int | None) -> None:
-        """Reads on until the slot, which will be stored; without one, until near the end."""
-        memory, hub = self._memory, self._hub
-        waited = 0.0
-        while True:
-            bounds = await hub.in_past(history.bounds_of, self._subscription)
-            stored = -1 if bounds is None else bounds[1]
-            # Nothing will happen where the chain is silent: what is stored is all there is.
-            near = stored - (_NEAR_SLOTS if hub.link.is_fed else 0)
-            if target is None and memory.position >= near:
-                return
-            if target is not None and memory.position >= target:
-                return
-            if bounds is not None and memory.position + 1 < bounds[0] <= stored:
-                self._gap(memory.position + 1, bounds[0] - 1, "not_kept")
-                memory.position = bounds[0] - 1
-            before = memory.position
-            if stored > before:
-                last = min(stored, before + history.WINDOW_SLOTS)
-                last = last if target is None else min(last, target)
-                waits = waited < _MISSING_SECONDS
-                await self._read(before + 1, last, waits=waits)
-            if memory.position > before:
-                waited = 0.0
-                continue
-            await asyncio.sleep(_PAUSE_SECONDS)
-            waited += _PAUSE_SECONDS
-            if memory.lost.is_set() and target is not None:
-                return
+    async def close(self) -> None:
+        self._hub.close(self._subscription)
 
-    async def _read(self, first: int, last: int, *, waits: bool) -> None:
+    def pass_over(self, first: int, last: int) -> None:
+        self._gap(first, last, "not_kept")
+
+    async def read(self, first: int, last: int, *, waits: bool) -> None:
         memory = self._memory
-        if memory.is_live:
-            memory.begin()
         page = await self._hub.in_past(
             lambda: history.read(self._subscription, first, last, waits=waits, after=memory.after)
         )
@@ -158,9 +109,12 @@ class Reader:
             self._gap(*gap)
         memory.position = max(memory.position, page.last)
 
-    def _deliver(self, slot: int, results: list[Result]) -> None:
+    def _deliver(self, slot: int, results: list[Result]) -> int:
+        begin, after = self._memory.after
         for result, index in results:
-            self._connection.notify(self._subscription, result, slot, index)
+            if slot != begin or index is None or index > after:
+                self._connection.notify(self._subscription, result, slot, index)
+        return len(results)
 
     def _gap(self, first: int, last: int, status: str) -> None:
         self._notify_gap(encode({"fromSlot": first, "toSlot": last, "status": status}), last)

@@ -204,11 +204,11 @@ class Stream:
     def lost(self) -> None:
         """Something that happened may be missing, which a replay reads."""
         if self.replay is not None:
-            self.replay.lost()
+            self.replay.progress.lost.set()
 
     def reached(self, root: int) -> None:
         if self.replay is not None:
-            self.replay.reached(root)
+            self.replay.progress.reached(root)
 
     async def taken(self, count: int) -> None:
         """Returns when the client has taken what was sent, and its tier allows so many more."""

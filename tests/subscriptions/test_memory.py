@@ -40,9 +40,9 @@ def test_roots_and_an_account_since_a_slot_are_each_there_once(
     served: Served, near: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
-    from subscriptions import reader
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(reader, "_NEAR_SLOTS", near)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", near)
     # The chain is older than what is stored where other tests were slow.
     first = max(5, first_available_block())
     wait(lambda: (newest_slot_or_none() or 0) >= first + 25, "25 slots stored")

@@ -19,9 +19,9 @@ _KNOWN_LATER = ["createdBank", "frozen", "optimisticConfirmation", "root"]
 def first(served: Served, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """A slot with 25 stored ones above it."""
     from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
-    from subscriptions import reader
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(reader, "_NEAR_SLOTS", request.param)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", request.param)
     wait(lambda: newest_slot_or_none() is not None, "a slot stored")
     found = first_available_block() + 1
     wait(lambda: (newest_slot_or_none() or 0) >= found + 25, "25 slots stored")

@@ -171,9 +171,9 @@ def test_what_is_read_in_parts_is_what_each_slot_left(
 ) -> None:
     """Killed again and again, far behind, while all that was stored is sealed underneath."""
     from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
-    from subscriptions import history, reader
+    from subscriptions import history, stored_first
 
-    monkeypatch.setattr(reader, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
     monkeypatch.setattr(history, "_MOST_WRITES", 20)
     first = first_available_block() + 1
     with Traffic(served):
@@ -199,9 +199,9 @@ def test_slots_without_a_list_of_their_accounts_are_a_gap(
 ) -> None:
     from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
     from rewind.models import SlotOwners
-    from subscriptions import reader
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(reader, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
     first = first_available_block()
     wait(lambda: (newest_slot_or_none() or 0) >= first + 20, "20 slots stored")
     SlotOwners.objects.filter(slot__range=(first, first + 5)).delete()

@@ -22,9 +22,9 @@ def test_votes_are_each_there_once(
 ) -> None:
     """Every transaction of a vote that the chain has, in order."""
     from historical.blocks.services.bounds import first_available_block, newest_slot_or_none
-    from subscriptions import reader
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(reader, "_NEAR_SLOTS", near)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", near)
     first = first_available_block()  # slot 0, if it is fast enough
     wait(lambda: (newest_slot_or_none() or 0) >= first + 25, "25 slots stored")
     with served.socket() as socket:

@@ -31,9 +31,9 @@ def everywhere(asked: Any, **more: Any) -> Any:
 def test_what_is_within_the_filter_is_sent(
     geyser: Geyser, begins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import replay
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(replay, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
     localnet = geyser.localnet
     payer, watched, other = wallet(localnet, 100 * SOL), Pubkey.new_unique(), Pubkey.new_unique()
     request = everywhere(

@@ -30,9 +30,10 @@ def expected(geyser: Geyser, slot: int, owner: str | None) -> dict[str, tuple[in
 def test_accounts_are_replayed_as_each_slot_left_them(
     geyser: Geyser, owner: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import past, replay
+    from subscriptions import stored_first
+    from yellowstone import past
 
-    monkeypatch.setattr(replay, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
     monkeypatch.setattr(past, "_MOST_WRITES", 15)
     first = first_stored(geyser) + 3
     stored_up_to(first + 25)
@@ -64,10 +65,10 @@ def test_slots_without_a_list_of_their_accounts_end_the_stream(
     geyser: Geyser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rewind.models import SlotOwners
-    from yellowstone import replay
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(replay, "_NEAR_SLOTS", 3)
-    monkeypatch.setattr(replay, "_MISSING_SECONDS", 1.0)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_MISSING_SECONDS", 1.0)
     first = first_stored(geyser) + 1
     stored_up_to(first + 15)
     SlotOwners.objects.filter(slot__range=(first + 2, first + 5)).delete()
@@ -83,10 +84,10 @@ def test_all_slots_that_the_archive_lacks_end_the_stream_once(
 ) -> None:
     """Also where the ledger has their blocks, and more of them than are read at once."""
     from rewind.models import ArchivedSlot
-    from yellowstone import replay
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(replay, "_NEAR_SLOTS", 3)
-    monkeypatch.setattr(replay, "_MISSING_SECONDS", 1.0)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", 3)
+    monkeypatch.setattr(stored_first, "_MISSING_SECONDS", 1.0)
     first = first_stored(geyser) + 1
     stored_up_to(first + 25)
     ArchivedSlot.objects.filter(slot__range=(first + 2, first + 20)).delete()

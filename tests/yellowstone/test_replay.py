@@ -39,9 +39,9 @@ def first_stored(geyser: Geyser) -> int:
 def test_blocks_accounts_and_statuses_are_each_there_once(
     geyser: Geyser, near: int, commitment: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from yellowstone import replay
+    from subscriptions import stored_first
 
-    monkeypatch.setattr(replay, "_NEAR_SLOTS", near)
+    monkeypatch.setattr(stored_first, "_NEAR_SLOTS", near)
     first = first_stored(geyser) + 3
     stored_up_to(first + 25)
     request = Request(
