@@ -5,7 +5,6 @@ A text leaves out its first signature, which stands in the transaction's row: 64
 most of what a compressed vote is. It is put back on the way out.
 """
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,13 +12,15 @@ from itertools import pairwise
 import zstandard
 
 from chain.encodings import b58encode
+from eventloop.of_thread import OfThread
 
 # Text per frame. Larger frames compress better and cost more to read one transaction from:
 # docs/decisions/ledger-storage.md has the figures.
 FRAME_TEXT = 128 * 1024
 LEVEL = 6
 
-_of_thread = threading.local()
+# Making one costs as much as opening a small frame.
+_decompressor = OfThread(zstandard.ZstdDecompressor)
 
 # A quote inside a JSON string is always escaped, so this occurs only where the structure has it.
 SIGNATURES = b'"signatures":['
@@ -73,7 +74,7 @@ def pack(texts: Iterable[bytes]) -> Body:
 
 def unpack(data: bytes, frames: Sequence[int], signatures: Sequence[bytes]) -> bytes:
     """All texts of a body, joined by commas: the inside of a JSON array."""
-    decompress = _decompressor().decompress
+    decompress = _decompressor.value.decompress
     following = iter(signatures)
     view = memoryview(data)
     pieces: list[bytes] = []
@@ -88,7 +89,7 @@ def unpack(data: bytes, frames: Sequence[int], signatures: Sequence[bytes]) -> b
 
 def open_frame(frame: bytes) -> bytes:
     """The stored texts of one frame."""
-    return _decompressor().decompress(frame)
+    return _decompressor.value.decompress(frame)
 
 
 def open_frames(data: bytes, ends: Sequence[int]) -> list[bytes]:
@@ -101,15 +102,6 @@ def completed(stored: bytes, *signatures: bytes) -> bytes:
     pieces: list[bytes] = []
     _complete(stored, iter(signatures), pieces)
     return b"".join(pieces)
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """This thread's own: making one costs as much as opening a small frame."""
-    try:
-        return _of_thread.decompressor  # type: ignore[no-any-return]
-    except AttributeError:
-        _of_thread.decompressor = zstandard.ZstdDecompressor()
-        return _of_thread.decompressor  # type: ignore[no-any-return]
 
 
 def _complete(stored: bytes, signatures: Iterator[bytes], pieces: list[bytes]) -> None:

@@ -3,20 +3,20 @@ zstd. Both are stored with the range; without them its frames cannot be read.
 """
 
 import re
-import threading
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import zstandard
 
 from chain.encodings import b58decode, b58encode
+from eventloop.of_thread import OfThread
 
 # The text of a 32-byte key, by itself.
 KEY_TEXT = re.compile(
     rb"(?<![1-9A-HJ-NP-Za-km-z])[1-9A-HJ-NP-Za-km-z]{32,44}(?![1-9A-HJ-NP-Za-km-z])"
 )
+LEVEL = 9
 # A key's number takes two bytes of seven bits.
 MOST_KEYS = 2**14
 _SEGMENT = 1
@@ -63,10 +63,13 @@ class SegmentDictionary:
     def __init__(self, keys: bytes, trained: bytes) -> None:
         self.keys = keys
         self.trained = trained
-        self._data = zstandard.ZstdCompressionDict(trained) if trained else None
+        data = zstandard.ZstdCompressionDict(trained) if trained else None
+        self.compressor = OfThread(
+            lambda: zstandard.ZstdCompressor(level=LEVEL, dict_data=data, write_dict_id=False)
+        )
+        self.decompressor = OfThread(lambda: zstandard.ZstdDecompressor(dict_data=data))
         self.texts = KeyTexts(keys)
         self._tokens: dict[bytes, bytes] | None = None
-        self._of_thread = threading.local()
 
     def __len__(self) -> int:
         return 3 * len(self.keys) + 2 * len(self.trained)
@@ -78,27 +81,6 @@ class SegmentDictionary:
             marks = [token(_SEGMENT, number) for number in range(len(self.keys) // 32)]
             self._tokens = {self.texts[mark[1:]]: mark for mark in marks}
         return self._tokens
-
-    def compressor(self, level: int) -> Any:
-        found = getattr(self._of_thread, "compressor", None)
-        if found is None:
-            found = zstandard.ZstdCompressor(level=level, dict_data=self._data, write_dict_id=False)
-            self._of_thread.compressor = found
-        return found
-
-    def plain_decompressor(self) -> Any:
-        """Of what was compressed without the dictionary."""
-        found = getattr(self._of_thread, "plain", None)
-        if found is None:
-            found = self._of_thread.plain = zstandard.ZstdDecompressor()
-        return found
-
-    def decompressor(self) -> Any:
-        found = getattr(self._of_thread, "decompressor", None)
-        if found is None:
-            found = zstandard.ZstdDecompressor(dict_data=self._data)
-            self._of_thread.decompressor = found
-        return found
 
 
 def common_keys(frames: Sequence[Sequence[bytes]]) -> bytes:

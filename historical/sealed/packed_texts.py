@@ -21,8 +21,10 @@ from itertools import accumulate, pairwise
 import zstandard
 
 from chain.encodings import b58decode, b58encode
+from eventloop.of_thread import OfThread
 from historical.sealed.dictionary import (
     KEY_TEXT,
+    LEVEL,
     MOST_KEYS,
     KeyTexts,
     SegmentDictionary,
@@ -34,7 +36,8 @@ from historical.sealed.dictionary import (
 FRAME_TEXT = 192 * 1024
 # Marked text per section: what is opened for one transaction.
 SECTION = 24 * 1024
-LEVEL = 9
+# Of what is compressed without the dictionary.
+_decompressor = OfThread(zstandard.ZstdDecompressor)
 
 _DATA_TEXT = re.compile(rb'"data":"([1-9A-HJ-NP-Za-km-z]+)"')
 _DATA = b"\x03"
@@ -81,7 +84,7 @@ def _sections(
     """The compressed sections, and the table of them. A section begins with how many data items are
     before it, and the lengths of its texts, as numbers of that kind.
     """
-    compressor = dictionary.compressor(LEVEL)
+    compressor = dictionary.compressor.value
     streams: list[bytes] = []
     table: list[bytes] = []
     first = items = size = 0
@@ -196,7 +199,7 @@ class OpenFrame:
         if self._is_sectioned and zlib.crc32(stream) != self._checks[number]:
             raise DamagedFrame("the checksum of a section differs")
         try:
-            content = self._dictionary.decompressor().decompress(stream)
+            content = self._dictionary.decompressor.value.decompress(stream)
         except zstandard.ZstdError as error:
             raise DamagedFrame(str(error)) from None
         count = self._firsts[number + 1] - self._firsts[number]
@@ -240,7 +243,7 @@ class OpenFrame:
 
     def _data(self, first: int, count: int) -> list[bytes]:
         if self._items is None:
-            raw = self._dictionary.plain_decompressor().decompress(self._packed_items)
+            raw = _decompressor.value.decompress(self._packed_items)
             lengths = array("H")
             lengths.frombytes(raw[: 2 * self._item_count])
             self._items = lengths, raw

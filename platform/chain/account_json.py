@@ -1,6 +1,5 @@
 """An account in the encodings that the standard node answers in."""
 
-import threading
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
@@ -17,13 +16,14 @@ from chain.parsed_accounts.mint_amounts import amounts_of_mint
 from chain.parsed_accounts.raw import Shown
 from chain.parsed_accounts.sysvars import CLOCK, clock_timestamp
 from chain.parsed_accounts.token import is_mint
+from eventloop.of_thread import OfThread
 
 LONGEST_BASE58 = 128
 _CLOCK = Pubkey.from_string(CLOCK)
 # Wrapped SOL: known to every node, so that its accounts are shown without its mint.
 _NATIVE_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
 _NATIVE_DECIMALS = 9
-_ZSTD_LEVEL = 3
+_compressor = OfThread(lambda: zstandard.ZstdCompressor(level=3))
 
 Loader = Callable[[Pubkey], Account | None]
 
@@ -107,17 +107,7 @@ def _written(
         return text if encoding is AccountEncoding.BINARY else [text, "base58"]
     if encoding is AccountEncoding.BASE64_ZSTD:
         # As a stream of unknown length, which is how a node writes its frames.
-        frame = _compressors.own.compressobj()
+        frame = _compressor.value.compressobj()
         return [b64encode(frame.compress(data) + frame.flush()), "base64+zstd"]
     # What nothing parses is written in base64.
     return [b64encode(data), "base64"]
-
-
-class _Compressors(threading.local):
-    """A compressor per thread: they are not thread-safe, and expensive to create."""
-
-    def __init__(self) -> None:
-        self.own = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
-
-
-_compressors = _Compressors()

@@ -4,18 +4,20 @@ Compressed here and not by PostgreSQL, which does not compress rows below 2 kB, 
 where it was built without lz4 (docs/decisions/archive-storage.md).
 """
 
-import threading
 from typing import Any
 
 import zstandard
 from django.db import models
+
+from eventloop.of_thread import OfThread
 
 # Marks packed bytes. Data that begins with it is always packed, so that plain data is never taken
 # for packed.
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _SHORTEST = 96
 _LEVEL = 1  # higher levels save 1 % on accounts, and are slow on large ones
-_local = threading.local()
+_compressor = OfThread(lambda: zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False))
+_decompressor = OfThread(zstandard.ZstdDecompressor)
 
 
 def pack(data: bytes) -> bytes:
@@ -23,11 +25,7 @@ def pack(data: bytes) -> bytes:
     must = data.startswith(_MAGIC)
     if len(data) < _SHORTEST and not must:
         return data
-    try:
-        packed: bytes = _local.compressor.compress(data)
-    except AttributeError:  # zstandard's objects are not thread-safe
-        _local.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
-        packed = _local.compressor.compress(data)
+    packed: bytes = _compressor.value.compress(data)
     # Saving less than an eighth is not worth unpacking it each time.
     return packed if must or len(packed) * 8 < len(data) * 7 else data
 
@@ -46,14 +44,7 @@ def unpacked_size(stored: bytes) -> int:
 
 def unpack(stored: bytes) -> bytes:
     """The account's data."""
-    if not stored.startswith(_MAGIC):
-        return stored
-    try:
-        data: bytes = _local.decompressor.decompress(stored)
-    except AttributeError:
-        _local.decompressor = zstandard.ZstdDecompressor()
-        data = _local.decompressor.decompress(stored)
-    return data
+    return _decompressor.value.decompress(stored) if stored.startswith(_MAGIC) else stored
 
 
 class PackedDataColumn(models.BinaryField):  # type: ignore[type-arg]

@@ -1,6 +1,5 @@
 """Compresses responses above 1 KiB with zstd or gzip, as the client prefers."""
 
-import threading
 import zlib
 from functools import lru_cache
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import zstandard
 
 from eventloop.faces import in_thread
+from eventloop.of_thread import OfThread
 
 MINIMUM = 1024
 # Bytes that are compressed on the loop.
@@ -19,12 +19,7 @@ _GZIP_LEVEL = 1
 _GZIP_WINDOW = 31  # zlib's number for a 32 KiB window in a gzip frame
 
 
-class _Threads(threading.local):
-    def __init__(self) -> None:
-        self.zstd = zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_content_size=True)
-
-
-_threads = _Threads()
+_zstd = OfThread(lambda: zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_content_size=True))
 
 
 def compress(chunks: list[bytes], accept_encoding: str) -> tuple[list[bytes], str | None]:
@@ -34,7 +29,7 @@ def compress(chunks: list[bytes], accept_encoding: str) -> tuple[list[bytes], st
         return chunks, None
     encoding = chosen(accept_encoding[:200])
     if encoding == "zstd":
-        writer = _threads.zstd.compressobj(size=size)
+        writer = _zstd.value.compressobj(size=size)
         pieces = [writer.compress(chunk) for chunk in chunks]
         pieces.append(writer.flush())
     elif encoding == "gzip":

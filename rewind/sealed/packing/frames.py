@@ -1,11 +1,11 @@
 """Checksum and compression of a block's body, with a segment's dictionary."""
 
-import threading
 from functools import lru_cache
 
 import zstandard
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
+from eventloop.of_thread import OfThread
 from rewind.sealed.packing.changes import BlockDamaged
 
 LEVEL = 6
@@ -31,14 +31,7 @@ def _decompressor(dictionary: bytes) -> tuple[zstandard.ZstdDecompressor, int]:
     return zstandard.ZstdDecompressor(dict_data=loaded), seed
 
 
-class _Decompressors(threading.local):
-    """A decompressor serves one thread at a time."""
-
-    def __init__(self) -> None:
-        self.of = lru_cache(maxsize=_DECOMPRESSORS)(_decompressor)
-
-
-_decompressors = _Decompressors()
+_decompressors = OfThread(lambda: lru_cache(maxsize=_DECOMPRESSORS)(_decompressor))
 
 
 class Compressor:
@@ -73,7 +66,7 @@ def check(body: bytes, dictionary: bytes | None) -> None:
 def unpack(body: bytes, dictionary: bytes | None) -> bytes:
     """A body's content. BlockDamaged unless body and dictionary are those of a compressor."""
     try:
-        decompressor, seed = _decompressors.of(dictionary or b"")
+        decompressor, seed = _decompressors.value(dictionary or b"")
         packed = body[_CHECKSUM:]
         if xxh3_64_digest(packed, seed) != body[:_CHECKSUM]:
             raise BlockDamaged("the checksum differs")
