@@ -184,13 +184,6 @@ def _call(parts: list[Any]) -> RefusedCall:
     )
 
 
-def forget() -> None:
-    """Drops what was noted and not sent."""
-    global _noted
-    with _lock:
-        _noted = {}
-
-
 def _after_fork() -> None:
     # The parent sends its own calls; its lock does not exist here.
     global _lock, _noted

@@ -41,14 +41,15 @@ def let_reads_end() -> None:
             cursor.execute(COMMIT_FENCE)
 
 
-def size_of(table: str) -> str:
-    """The expression of a table's bytes without its indexes."""
-    return _size("relation_size", table)
-
-
 def total_size_of(table: str) -> str:
-    """The same with indexes and long values."""
-    return _size("total_relation_size", table)
+    """The expression of a table's bytes with indexes and long values."""
+    single = f"pg_total_relation_size('{table}'::regclass)"
+    if settings.ARCHIVE_CLUSTER != CITUS or not _has_citus():
+        return single
+    # The coordinator itself has nothing of a spread table.
+    spread = f"SELECT FROM pg_dist_partition WHERE logicalrelid = '{table}'::regclass"
+    citus = f"citus_total_relation_size('{table}'::regclass)"
+    return f"CASE WHEN EXISTS ({spread}) THEN {citus} ELSE {single} END"
 
 
 def nodes_that_fail(statement: str) -> list[tuple[str, str]]:
@@ -68,12 +69,3 @@ def _has_citus() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
         return cursor.fetchone() is not None
-
-
-def _size(name: str, table: str) -> str:
-    single = f"pg_{name}('{table}'::regclass)"
-    if settings.ARCHIVE_CLUSTER != CITUS or not _has_citus():
-        return single
-    # The coordinator itself has nothing of a spread table.
-    spread = f"SELECT FROM pg_dist_partition WHERE logicalrelid = '{table}'::regclass"
-    return f"CASE WHEN EXISTS ({spread}) THEN citus_{name}('{table}'::regclass) ELSE {single} END"

@@ -1,6 +1,6 @@
 """Content: what happened in one slot, from the live feed or from what is stored."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +9,6 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord, TransactionRecord
-from chain.encodings import b58encode
 from chain.transaction_errors import transaction_error_json
 from chain.units import Slot, UnixTimestamp
 from livefeed.messages import Level, Reached
@@ -143,8 +142,3 @@ def _header(packed: bytes) -> SlotRecord:
         rewards=[reward_json(each) for each in meta.rewards.rewards],
         reward_partitions=partitions or None,
     )
-
-
-def named(keys: Iterable[bytes]) -> list[str]:
-    """Keys as base58."""
-    return [b58encode(key) for key in keys]

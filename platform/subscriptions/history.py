@@ -41,7 +41,6 @@ WINDOW_SLOTS = 100
 # A page ends behind so many accounts of a program, or bytes of notifications.
 _MOST_WRITES = 2_000
 _MOST_BYTES = 8 << 20
-_MOST_SLOT = 2**62
 # A transaction's place: its slot, and its index there.
 Place = tuple[int, int]
 NO_PLACE: Place = (-1, -1)

@@ -13,9 +13,3 @@ def insert(slot: int, positions: Sequence[int]) -> None:
 def delete(first: int, last: int) -> None:
     """In the transaction that deletes the blocks."""
     UnsignedBlock.objects.filter(slot__range=(first, last)).delete()
-
-
-def lowest(most: int) -> list[tuple[int, int]]:
-    """(slot, how many of its transactions), ascending."""
-    rows = UnsignedBlock.objects.order_by("slot").values_list("slot", "positions")[:most]
-    return [(slot, len(positions)) for slot, positions in rows]

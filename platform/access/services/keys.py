@@ -69,13 +69,8 @@ async def aidentify(digest: bytes, secret: str | None = None, *, now: datetime) 
     return found
 
 
-def anonymous() -> Caller:
-    """The caller without a key, with the limits of the tier `anonymous`."""
-    return complete(aanonymous())
-
-
 async def aanonymous() -> Caller:
-    """The same, awaited."""
+    """The caller without a key, with the limits of the tier `anonymous`."""
     found = await key_cache.afind(_ANONYMOUS_DIGEST, _read_anonymous)
     assert isinstance(found, Caller)
     return found

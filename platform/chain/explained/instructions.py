@@ -15,7 +15,6 @@ from chain.idl.reading import Idl
 from chain.parsed.instructions import PARSED_PROGRAMS, parse_instruction
 
 Entry = dict[str, Any]
-_LAMPORTS_PER_SOL = 10**9
 # No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
 _DEEPEST = 16
 # Who says what an instruction means: this service, or an IDL.

@@ -31,10 +31,6 @@ class Day:
     def operational(self) -> float:
         return self.measured - self.outage - self.degraded
 
-    @property
-    def unmeasured(self) -> float:
-        return self.length - self.measured
-
 
 def first_day(now: datetime) -> datetime:
     """Where the first of the days begins."""

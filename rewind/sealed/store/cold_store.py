@@ -55,10 +55,6 @@ def terms() -> Terms:
     return _terms
 
 
-def is_configured() -> bool:
-    return bool(_terms.url)
-
-
 def close() -> None:
     """The next read opens the store again."""
     global _store, _fetches
