@@ -1,9 +1,8 @@
 """The upstreams that a caller may choose, and those it has chosen."""
 
-import threading
-import time
 from collections.abc import Iterable, Sequence
 
+from columns.kept import Kept
 from priority.acceptance.errors import (
     BundlesOff,
     NoUpstreamChosen,
@@ -17,10 +16,6 @@ from shared_state.outages import AWAY
 
 # A change is noticed within this, at the price of two queries a process.
 _FRESH_SECONDS = 2.0
-
-_reading = threading.Lock()
-_rows: Sequence[UpstreamRow] | None = None
-_read_at = 0.0
 
 
 def chosen_upstreams(names: Iterable[str], *, tier: str) -> list[str]:
@@ -41,7 +36,7 @@ def chosen_upstreams(names: Iterable[str], *, tier: str) -> list[str]:
 
 def selectable(tier: str) -> list[str]:
     """Names that a caller of the tier may choose. Raises UpstreamsUnread."""
-    taking = [row for row in _upstreams() if row.draining_since is None]
+    taking = [row for row in _upstreams.value() if row.draining_since is None]
     rows = [row for row in taking if not row.tiers or tier in row.tiers]
     engines = Upstream.Kind.BLOCK_ENGINE
     names = [row.name.lower() for row in rows if row.kind != engines]
@@ -56,27 +51,17 @@ def require_block_engine(tier: str) -> None:
 
 def forget() -> None:
     """Drops the cached upstreams."""
-    global _rows
-    _rows = None
+    _upstreams.forget()
 
 
-def _upstreams() -> Sequence[UpstreamRow]:
-    """As they were read at most two seconds ago, or when the database last answered."""
-    global _rows, _read_at
-    rows = _rows
-    if rows is not None and time.monotonic() - _read_at < _FRESH_SECONDS:
-        return rows
-    if not _reading.acquire(blocking=rows is None):
-        assert rows is not None  # another thread reads them
-        return rows
+def _read(before: Sequence[UpstreamRow] | None) -> Sequence[UpstreamRow]:
+    """As they are, or as they were when the database last answered."""
     try:
-        if rows is None and _rows is not None:
-            return _rows  # read while this thread waited
-        rows = enabled_upstreams()
+        return enabled_upstreams()
     except AWAY:
-        if rows is None:
+        if before is None:
             raise UpstreamsUnread from None
-    finally:
-        _reading.release()
-    _rows, _read_at = rows, time.monotonic()
-    return rows
+        return before
+
+
+_upstreams = Kept(_FRESH_SECONDS, _read)

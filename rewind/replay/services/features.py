@@ -13,6 +13,7 @@ from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
 from chain.units import Slot
+from columns.kept import Kept
 from rewind.accounts.services.builtins_and_sysvars import recorded_natives
 from rewind.accounts.services.completeness import Findings
 from rewind.accounts.services.newest import newest_accounts
@@ -72,13 +73,7 @@ class _Archived(NamedTuple):
     sets: dict[tuple[int, int], FeatureSet]
 
 
-class _Now(NamedTuple):
-    missing: tuple[MissingRule, ...]
-    known_until: float
-
-
 _archived: _Archived | None = None
-_now: _Now | None = None
 
 
 def features_at(resolved: ResolvedPosition, *, epoch: int) -> Active:
@@ -130,21 +125,24 @@ def missing_now() -> tuple[MissingRule, ...]:
     """What the archived chain has, as far as it is known, and the engine does not: features that
     are on, and all programs of native code and sysvars. The node is not asked.
     """
-    global _now
-    now = time.monotonic()
-    if _now is None or now >= _now.known_until:
-        met = {Pubkey(key) for key in runtime_accounts.known()} - known_features()
-        keys = sorted(met - addresses.BUILTINS - addresses.SYSVARS, key=bytes)
-        accounts: dict[Pubkey, Account | None] = {**newest_accounts(keys)}
-        missing = (*missing_of(_active(accounts)), *missing_accounts(accounts))
-        _now = _Now(missing, now + _REMEMBERED_SECONDS)
-    return _now.missing
+    return _missing.value()
+
+
+def _read_missing(_before: object) -> tuple[MissingRule, ...]:
+    met = {Pubkey(key) for key in runtime_accounts.known()} - known_features()
+    keys = sorted(met - addresses.BUILTINS - addresses.SYSVARS, key=bytes)
+    accounts: dict[Pubkey, Account | None] = {**newest_accounts(keys)}
+    return (*missing_of(_active(accounts)), *missing_accounts(accounts))
+
+
+_missing = Kept(_REMEMBERED_SECONDS, _read_missing)
 
 
 def forget() -> None:
     """The next call reads the archive's features again."""
-    global _archived, _now
-    _archived = _now = None
+    global _archived
+    _archived = None
+    _missing.forget()
 
 
 def _read(resolved: ResolvedPosition, epoch: int) -> _Archived:
