@@ -88,7 +88,7 @@ class Progress(Generic[T]):
 
 
 class StoredFirst(ABC, Generic[T]):
-    """`keep_on` until who reads is gone; the methods of a subclass say what is read, and how."""
+    """`keep_on` runs until the reader is gone. A subclass says what is read, and how it is sent."""
 
     # Slots that are read at once.
     window: int
@@ -99,14 +99,12 @@ class StoredFirst(ABC, Generic[T]):
     @property
     @abstractmethod
     def is_over(self) -> bool:
-        """Whether who reads is gone."""
+        """Whether the reader is gone."""
 
     @property
     @abstractmethod
     def is_fed(self) -> bool:
-        """Whether the chain is followed. Nothing will happen where it is not: what is stored is all
-        there is.
-        """
+        """Whether the chain is followed. If not, what is stored is all there is."""
 
     @abstractmethod
     async def bounds(self) -> tuple[int, int] | None:
@@ -156,7 +154,7 @@ class StoredFirst(ABC, Generic[T]):
         await progress.lost.wait()
 
     def check(self, answer: Answer) -> None:
-        """What the feed answered; may raise."""
+        """Called with what the feed answered; may raise."""
 
     async def _opened(self) -> Answer | None:
         found: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()

@@ -33,9 +33,9 @@ def auditor_ciphertexts(cursor: Cursor) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WithProof:
-    """A layout with the offset of a proof among its fields. The proof's
-    account follows the layout's: where it was verified before (offset 0), or the sysvar through
-    which it is found in the same transaction. Then comes the authority.
+    """A layout with the offset of one proof among its fields. The proof's account follows the
+    layout's: where the proof was verified before (offset 0), or the sysvar through which it is
+    found in the same transaction. Then comes the authority.
     """
 
     layout: Layout
@@ -53,8 +53,8 @@ class WithProof:
 
 @dataclass(frozen=True, slots=True)
 class WithProofs:
-    """A layout that the offsets of several proofs follow, of which each is shown. Their accounts
-    follow the layout's, then come those `behind` and the authority; `least` are all.
+    """A layout, then the offset of each of several proofs. The proofs' accounts follow the
+    layout's, then come those `behind` and the authority: at least `least` accounts in all.
     """
 
     layout: Layout
