@@ -63,6 +63,7 @@ RARE = {
     "RewindContext.proof",
     "RewindContext.reason",
     "SeveralContext.gap",
+    "SeveralContext.idl",
     "SeveralContext.proof",
     "ShownAccount.dataOmitted",
     "SimulationContext.gap",

@@ -33,9 +33,13 @@ def hook(ada: Any, receiver: Receiver) -> Any:
 def work() -> None:
     """What the worker does now."""
     routing.route_events(now=timezone.now(), staff_mail=[])
-    for failing in (False, True):
-        for turn in delivering.claim(now=timezone.now(), most=10, failing=failing):
-            delivering.deliver(turn, clock=timezone.now)
+    turns = [
+        turn
+        for failing in (False, True)
+        for turn in delivering.claim(now=timezone.now(), most=10, failing=failing)
+    ]
+    for turn in turns:
+        delivering.deliver(turn, clock=timezone.now)
 
 
 def text(client: Client, path: str) -> str:
