@@ -14,8 +14,11 @@ _ONE_OF_MANY = re.compile(
     r"|customers|deliveries|attempts|writes|tasks|problems|lamports|landers|results|minutes|changes"
     r"|runs|accounts|alarms|webhooks|rows|classes|kinds|upstreams|seconds|hours|days)\b"
 )
-# A moment is an element, to which a script adds the reader's own time. A form's choice cannot be.
-_MOMENTS = re.compile(r"<(time|option|textarea|title)\b.*?</\1>", re.S)
+# A moment is an element, to which a script adds the reader's own time. A form's choice cannot be,
+# nor can those of the clock that Django sets beside a time's field.
+_MOMENTS = re.compile(
+    r'<(time|option|textarea|title)\b.*?</\1>|<ul class="timelist">.*?</ul>', re.S
+)
 _BARE_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\b\d{1,2}(?::\d\d)? [ap]\.m\.")
 _CRUMB = re.compile(r'class="tm-crumb"[^>]*>(.*?)</')
 _ACTIVE = re.compile(r'<a[^>]*class="[^"]*\bactive\b[^"]*"[^>]*>(.*?)</a>', re.S)

@@ -39,7 +39,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
     members.invite(
         customer, email="a-reader-with-a-long-name@northern-lights.example", role="reader"
     )
-    audit.record(None, "restored", text="The backup of 2026-11-20T03:00:00+00:00.")
+    audit.record(None, "restored", text="The backup of 2026-11-20 03:00:00 UTC.")
     audit.record(
         None, "changed", key, changes={"tier": ["basic", "ultra"], "name": ["a", "n" * 80]}
     )

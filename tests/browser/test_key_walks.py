@@ -134,8 +134,8 @@ def test_staff_from_a_new_customer_to_the_audit_log(watched: Callable[[], Watche
     with page.expect_download() as download:
         page.click(".tm-exports >> text=by method")
     lines = download.value.path().read_text().splitlines()
-    assert lines[0] == "method,outcome,calls,mean_ms"
-    assert any(line.startswith("whoami,ok,2,") for line in lines)
+    assert lines[0] == "method,outcome,kind,calls,mean_ms"
+    assert any(line.startswith("whoami,ok,counted,2,") for line in lines)
 
     visitor.open(f"{KEYS}{new.pk}/change/")
     assert "of 1,000 calls" in page.inner_text(".tm-quota")

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,6 +128,7 @@ def restored(tmp_path: Path, source_url: str, cold: Path) -> Iterator[tuple[Path
     key = ("--key-file", str(made_in / "secret_key"))
     done = manage(run_dir, "restore", str(folder), *key, ARCHIVE_STORE=f"file://{cold}")
     assert done.returncode == 0, done.stderr
+    assert re.search(r"restored the backup of [\d-]{10} [\d:]{8} UTC; ", done.stdout)
     assert "1 segment of account writes has objects in cold storage, which are not" in done.stdout
     assert f"1 object missing in ARCHIVE_STORE, such as {first.relative_to(cold)}" in done.stdout
     (tmp_path / "missing").rename(first)

@@ -18,6 +18,7 @@ from typing import Any
 from config.backup.seals import BadBackup, check_seal, decrypted, encrypted, is_of, seal
 from config.environment.private_files import read_from, write_new
 from embedded.tools import run_tool
+from staff.formatting import utc
 
 # pg_restore sets it whether the server knows it or not.
 _TRANSACTION_TIMEOUT_SINCE = 17
@@ -80,9 +81,18 @@ def check_backup(folder: Path, *, key: bytes | None) -> dict[str, Any]:
     Raises BadBackup.
     """
     manifest = check_seal(folder, key)
-    if not isinstance(manifest.get("made_at"), str):
-        raise BadBackup(f"{folder} is no backup: its manifest does not say when it was made")
+    try:
+        made_at(manifest)
+    except (KeyError, TypeError, ValueError):
+        raise BadBackup(
+            f"{folder} is no backup: its manifest does not say when it was made"
+        ) from None
     return manifest
+
+
+def made_at(manifest: dict[str, Any]) -> str:
+    """When it was made, for people: 2026-01-31 14:05:09 UTC."""
+    return utc(datetime.fromisoformat(manifest["made_at"]), seconds=True)
 
 
 def restore_secrets(

@@ -15,6 +15,7 @@ from django.db.utils import OperationalError
 from config.backup.backups import (
     BY_ITSELF,
     check_backup,
+    made_at,
     restore_database,
     restore_localnet,
     restore_secrets,
@@ -91,7 +92,7 @@ class Command(BaseCommand):
                 call_command("renew_tip_batches", verbosity=0)
                 cold = len(with_objects())
                 missing = _missing() if cold else ""
-                audit.record(None, "restored", text=f"The backup of {manifest['made_at']}.")
+                audit.record(None, "restored", text=f"The backup of {made_at(manifest)}.")
                 connection.close()
         except (
             BadBackup,
@@ -102,7 +103,7 @@ class Command(BaseCommand):
             *FAILURES,
         ) as failure:
             raise CommandError(str(failure).strip()) from None
-        self.stdout.write(f"restored the backup of {manifest['made_at']}; {', '.join(kept)} too")
+        self.stdout.write(f"restored the backup of {made_at(manifest)}; {', '.join(kept)} too")
         if cold:
             self.stdout.write(
                 f"{counted(cold, 'segment')} of account writes {'has' if cold == 1 else 'have'}"
