@@ -39,8 +39,11 @@ def test_a_moment_has_the_readers_own_time_beside_it(watched: Callable[..., Watc
 def test_hints_have_it_once_however_often_they_are_pointed_at(
     watched: Callable[..., Watched],
 ) -> None:
+    from tipping.models import TtlClass
     from tipping.services import batches
 
+    # A test before this one may have emptied the tables.
+    TtlClass.objects.get_or_create(ttl_seconds=600, defaults={"window_seconds": 300})
     long_ago = datetime.now(UTC) - timedelta(hours=40)
     batches.prepare_batches(seed=bytes(range(32)), now=long_ago)
     batches.rotate_due(now=long_ago)

@@ -88,10 +88,7 @@ class Service(RuleBasedStateMachine):
         rows = submission_rows(active)
         for row in rows:
             row.bundle_id = ids.get(accepted.bundle_id)
-        new, others = store.insert_submissions(rows)
-        known = new | {each.signature: each.id for each in others}
-        for held in active.transactions:
-            held.row_id = known[held.signature]
+        new, _ = store.insert_submissions(rows)
         for each in made:
             if bytes(each.transaction.signatures[0]) in new:
                 each.is_watched = True
