@@ -306,7 +306,9 @@ def _store(batch: _Batch) -> _Written:
             _publish_late(batch, others)
             changed = store.change_submissions(batch.changes)
             unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
-            settled = store.keys_of(unchanged)
+            settled = {
+                each.signature: each.id for each in store.stored_submissions(list(unchanged))
+            }
             store.change_bundles(batch.changed_bundles)
             stored = {each.signature: each.id for each in others}
             known = {**changed, **settled, **ids, **stored}

@@ -337,18 +337,6 @@ def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, int]:
         return {bytes(signature): pk for signature, pk in cursor.fetchall()}
 
 
-def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:
-    """The primary keys of those that have rows."""
-    if not signatures:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT signature, id FROM priority_submission WHERE signature = ANY(%s)",
-            [list(signatures)],
-        )
-        return {bytes(signature): pk for signature, pk in cursor.fetchall()}
-
-
 def change_bundles(rows: Sequence[BundleRow]) -> None:
     """Those whose fate is not settled yet."""
     if rows:
