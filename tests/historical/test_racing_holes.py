@@ -1,5 +1,6 @@
 """While blocks come into holes and at the head, each list of blocks has every slot of the chain, or
-names it as missing: nothing that was stored between its statements is in neither.
+names it as missing: nothing that was stored between its statements is in neither. And each is a
+state that was there at one time.
 """
 
 import random
@@ -16,7 +17,9 @@ from tests.rewind.samples import block
 
 from .sealed_reads import NOW
 
-BLOCKS = 300
+BLOCKS = 600
+# Blocks of a commit.
+TOGETHER = 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -33,8 +36,9 @@ def test_a_slot_is_listed_or_named_while_blocks_come() -> None:
 
     def write() -> None:
         try:
-            for slot in order:
-                record_blocks([block(slot, links[slot])], now=NOW)
+            for at in range(0, len(order), TOGETHER):
+                some = order[at : at + TOGETHER]
+                record_blocks([block(slot, links[slot]) for slot in some], now=NOW)
         finally:
             stored.set()
             connection.close()
@@ -51,6 +55,9 @@ def test_a_slot_is_listed_or_named_while_blocks_come() -> None:
                 found = block_lists.slots_from(slots[0], limit, reads, strict=False)
             else:
                 found = block_lists.slots_between(slots[0], slots[-1], reads, strict=False)
+                # One state of the ledger: what was stored first, and nothing of what came later.
+                assert (len(found) - 1) % TOGETHER == 0 or len(found) == BLOCKS
+                assert set(found[1:]) == set(order[: len(found) - 1])
             text = headers.get(block_lists.HEADER, "")
             parts = [part for part in text.split(", ") if "-" in part]
             gaps = [

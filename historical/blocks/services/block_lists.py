@@ -1,6 +1,5 @@
 """Lists of slots that hold a block, which say what is missing in their range."""
 
-from bisect import bisect_right
 from collections.abc import Callable
 
 from chain.slot_ranges import clip
@@ -13,6 +12,8 @@ from historical.remote.services.remote_history import RemoteReads, is_configured
 
 # Of a response whose range has slots that the ledger does not have.
 HEADER = "X-Ledger-Gaps"
+# Each takes milliseconds, and a block comes every few hundred.
+_ROUNDS = 20
 
 
 def slots_between(first: int, last: int | None, reads: RemoteReads, *, strict: bool) -> list[int]:
@@ -46,33 +47,37 @@ def _listed(
 ) -> list[int]:
     """List and holes come from different statements, and blocks may come between them. Of a list
     that is read after its holes, a block is in one of the two: it came before the list, or it was
-    missing when the holes were read. Above the highest block of then nothing is known: that is not
-    listed yet.
+    missing when the holes were read. Above the highest block of then nothing is known: a list that
+    goes further is read again with its holes, so that it is always one state of the ledger.
     """
-    bounds = store.bounds()
-    slots = _up_to(bounds, read())
-    if bounds is None:
-        return slots
-    first, last = span(slots)
-    first, last = max(first, bounds[0]), min(last, bounds[1])
-    if first > last:
-        return slots
-    known = known_holes(first, last, reads)
-    if not known.is_whole or known.blocks > len(slots):
-        slots = _up_to(bounds, read())
-        known = _clipped(known, span(slots)[1])
-    if known.ranges or known.truncated:
+    for _ in range(_ROUNDS):
+        bounds = store.bounds()
+        slots = read()
+        known = None if bounds is None else _holes(bounds, span(slots), reads)
+        if known is not None and (not known.is_whole or known.blocks > len(slots)):
+            slots = read()
+            known = _clipped(known, span(slots)[1])
+        if not _is_past(slots, bounds):
+            break
+    if known is not None and (known.ranges or known.truncated):
         if strict:
             raise RangeHasGaps(known.ranges, truncated=known.truncated)
         reads.headers[HEADER] = _text(known)
     return slots
 
 
-def _up_to(bounds: tuple[int, int] | None, slots: list[int]) -> list[int]:
-    """The remote archive has slots of its own."""
-    if bounds is None or is_configured() or not slots or slots[-1] <= bounds[1]:
-        return slots
-    return slots[: bisect_right(slots, bounds[1])]
+def _holes(bounds: tuple[int, int], span: tuple[int, int], reads: RemoteReads) -> Known | None:
+    first, last = max(span[0], bounds[0]), min(span[1], bounds[1])
+    return None if first > last else known_holes(first, last, reads)
+
+
+def _is_past(slots: list[int], bounds: tuple[int, int] | None) -> bool:
+    """Whether it goes on above the highest block of then; the remote archive has slots of its
+    own.
+    """
+    if not slots or is_configured():
+        return False
+    return bounds is None or slots[-1] > bounds[1]
 
 
 def _clipped(known: Known, last: int) -> Known:

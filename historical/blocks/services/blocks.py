@@ -110,12 +110,15 @@ def slots_between(first: int, last: int | None, reads: RemoteReads | None = None
     `reads` as above. As the standard node does, the end is cut off at the newest slot before the
     range is judged; raises RangeTooLarge.
     """
-    last = min(first + MAX_SLOTS if last is None else last, newest_slot_or_none() or I64_MAX)
+    last = first + MAX_SLOTS if last is None else last
     if last < first:
         return []
-    if last - first > MAX_SLOTS:
-        raise RangeTooLarge("Slot range", last - first, MAX_SLOTS)
-    return _slots_between(min(first, I64_MAX), min(last, I64_MAX), MAX_SLOTS + 1, reads)
+    judged = min(last, newest_slot_or_none() or I64_MAX)
+    if judged - first > MAX_SLOTS:
+        raise RangeTooLarge("Slot range", judged - first, MAX_SLOTS)
+    # Not up to the newest of then: the list is read in one statement, and that is its state.
+    last = min(last, first + MAX_SLOTS, I64_MAX)
+    return _slots_between(min(first, I64_MAX), last, MAX_SLOTS + 1, reads)
 
 
 def slots_from(first: int, limit: int, reads: RemoteReads | None = None) -> list[int]:
