@@ -18,6 +18,7 @@ from django.db import connection
 
 from gateway import known_heads
 from gateway.known_heads import KnownHead
+from tests.lock_waits import until_waiting
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker
 from tests.webserver.client import Client, Reply, post
@@ -257,10 +258,11 @@ def test_a_call_whose_client_left_before_its_turn_is_not_run(port, issue, short,
     at_once = settings.DEAR_CALLS_OF_KEY
     with psycopg.connect(**connection.get_connection_params()) as other, ExitStack() as clients:
         other.execute("LOCK TABLE historical_block IN ACCESS EXCLUSIVE MODE")
-        # As many wait for the lock as may run, and one behind them.
+        # As many wait for the lock as may run, and then one behind them.
         waiting = [clients.enter_context(Client(port)) for _ in range(at_once)]
         for number, client in enumerate(waiting):
             client.send(_request(key.secret, "getBlock", sample.SLOT + 1 + number))
+        until_waiting(at_once)
         with Client(port) as leaving:
             leaving.send(_request(key.secret, "getBlock", sample.SLOT + 100))
             leaving.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -10,6 +10,7 @@ from solders.keypair import Keypair
 
 from priority.simulation import code_cache, head_cache
 from priority.simulation.services import node_features
+from shared_state import pace
 from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
@@ -32,6 +33,15 @@ def nothing_known() -> Iterator[None]:
     node_features.forget()
     head_cache.forget()
     yield
+
+
+@pytest.fixture
+def slow_chain(empty_redis: None) -> Iterator[None]:
+    """Slots of a minute: what is known of one is known for as long, however busy the machine is."""
+    pace.publish(60)
+    pace.forget()
+    yield
+    pace.forget()
 
 
 @pytest.fixture
@@ -64,7 +74,11 @@ def keys_of(body: bytes) -> list[str]:
 
 
 def test_a_few_calls_are_enough_and_the_second_time_one(
-    localnet: Localnet, alice: Keypair, between: Callable[[Change], OddNode], post: Post
+    localnet: Localnet,
+    alice: Keypair,
+    between: Callable[[Change], OddNode],
+    post: Post,
+    slow_chain: None,
 ) -> None:
     mint, held = new_mint(localnet, alice, supply=9)
     other = token_address(Keypair().pubkey(), mint)
