@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import shared
+from tests.file_locks import one_at_a_time
 from tests.patience import PATIENCE_SECONDS
 
 from .mixed_history import SETTINGS, History, made
@@ -137,9 +138,7 @@ def node(npm_packages: Path) -> Node:
     """`node("kit.mjs", …)` runs a script beside the installed packages → what it printed."""
 
     def run(script: str | Path, *arguments: str, **environment: str) -> str:
-        # A module finds its packages from where it lies.
-        copy = npm_packages / Path(script).name
-        shutil.copyfile(NPM / script, copy)
+        copy = beside_packages(npm_packages, NPM / script)
         done = subprocess.run(
             ["node", str(copy), *arguments],
             env={**os.environ, **environment},
@@ -166,14 +165,28 @@ def samples(typescript: Path) -> Samples:
     return compiled_samples(typescript)
 
 
+def beside_packages(folder: Path, script: Path) -> Path:
+    """A copy of the script where it finds the packages: a module does so from where it lies. It
+    is there as a whole, also for a worker that runs it while another one copies it.
+    """
+    copy = folder / script.name
+    part = folder / f"{script.name}.{os.getpid()}"
+    shutil.copyfile(script, part)
+    return part.replace(copy)
+
+
 def _installed(cache: pytest.Cache) -> Path:
-    """A folder with the packages of package-lock.json, kept among pytest's cache."""
+    """A folder with the packages of package-lock.json, kept among pytest's cache, for all
+    workers.
+    """
     files = [NPM / name for name in ("package.json", "package-lock.json", ".npmrc")]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     folder = cache.mkdir(f"npm-clients-{digest}")
     # Last: an installation that was cut short is taken up again.
     done = folder / "installed"
-    if not done.exists():
+    with one_at_a_time(folder.with_suffix(".lock")):
+        if done.exists():
+            return folder
         for file in files:
             shutil.copyfile(file, folder / file.name)
         attempt = subprocess.run(

@@ -1,7 +1,6 @@
 """A whole running service: `manage.py run` on a free port, in a run directory of its own."""
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ import psutil
 
 from embedded.servers import hold_run_dir, start_servers, stop_servers
 from tests import forked_commands
+from tests.file_locks import one_at_a_time
 from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
 
@@ -109,8 +109,7 @@ def _copy_of_migrated(run_dir: Path) -> None:
     CPU. tests/embedded/test_run.py starts in empty ones.
     """
     shared = Path(os.environ["TIDEMARK_RUN_DIR"]) / "migrated"
-    with shared.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time(shared.with_suffix(".lock")):
         if not shared.exists():
             making = shared.with_suffix(".new")
             with hold_run_dir(making):

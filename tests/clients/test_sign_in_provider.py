@@ -14,7 +14,7 @@ from django.test import Client
 from tests.forged_provider import CLIENT, SECRET, turn_on
 from tests.forms import forms_of
 
-from .conftest import NPM
+from .conftest import NPM, beside_packages
 
 pytestmark = pytest.mark.django_db
 
@@ -37,12 +37,10 @@ def process(npm_packages: Path) -> Iterator[str]:
         "redirects": [f"{HERE}{each}callback/" for each in (PORTAL, ADMIN)],
         "afterSignOut": [f"{HERE}/portal/sign-in/"],
     }
-    script = npm_packages / "oidc-provider.mjs"
-    script.write_bytes((NPM / script.name).read_bytes())
+    script = beside_packages(npm_packages, NPM / "oidc-provider.mjs")
     with subprocess.Popen(
         ["node", str(script), json.dumps(given)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     ) as running:
         assert running.stdout is not None
