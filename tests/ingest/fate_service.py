@@ -56,11 +56,7 @@ class Service(RuleBasedStateMachine):
             answer = self.rpc("/priority", "sendTransaction", wires[0], SENT)
         else:
             answer = self.rpc("/bundle", "sendBundle", wires, {"encoding": "base64"})
-        if "error" in answer:
-            data = answer["error"]["data"]
-            assert data["reason"] == "nonce_unusable", answer
-            self.counts[f"refused at once: {data['cause']}"] += 1
-            assert data["cause"] == "nonce_authority" or any(map(self.chain.is_gone, made))
+        if not self.is_accepted(answer, made):
             return
         late = (0, 0, 1, 4, 50 if self.chain.with_times else 2)[many % 5]
         for each in made:
@@ -68,6 +64,16 @@ class Service(RuleBasedStateMachine):
         (accepted,) = queued()
         self.take(accepted, made, is_sent=many % 3 > 0)
         self.sent += made
+
+    def is_accepted(self, answer: dict[str, Any], made: list[Sent]) -> bool:
+        """Otherwise it is refused because of a nonce that does not have its hash any more."""
+        if "error" not in answer:
+            return True
+        data = answer["error"]["data"]
+        assert data["reason"] == "nonce_unusable", answer
+        self.counts[f"refused at once: {data['cause']}"] += 1
+        assert data["cause"] == "nonce_authority" or any(map(self.chain.is_gone, made))
+        return False
 
     def take(self, accepted: Accepted, made: list[Sent], *, is_sent: bool) -> None:
         client().delete(ACCEPTED_STREAM)

@@ -135,7 +135,7 @@ class Fates(Service):
             answer = self.rpc("/bundle", "sendBundle", wires, {"encoding": "base64"})
         else:
             answer = self.rpc("/priority", "sendTransaction", wires[0], SENT)
-        if "result" in answer:
+        if self.is_accepted(answer, made):
             (accepted,) = queued()
             self.take(accepted, made, is_sent=is_sent)
 
@@ -280,6 +280,10 @@ class Fates(Service):
             is_authority = (told["reason"] or "").startswith("nonce_authority")
             assert not self.chain.can_land(each), "it can land now"
             assert is_authority or self.chain.is_gone(each), "it can still land"
+            # The nonce never had the hash of a fork.
+            moved = None if each.nonce is None else self.chain.left.get((each.nonce, each.number))
+            if moved is not None and " since slot " in told["reason"] and not is_authority:
+                assert told["reason"].endswith(" since slot {}, by {}".format(*moved))
         else:
             assert each.landed is not None
             assert (told["slot"], told["err"]) == each.landed
@@ -299,8 +303,6 @@ class Fates(Service):
                 )
                 if moved[0] >= each.accepted_slot + 4 and is_later:
                     assert told["final"], "its nonce moved in this block"
-                if told["final"] and told["reason"].startswith(("nonce_moved", "nonce_closed")):
-                    assert told["reason"].endswith(" since slot {}, by {}".format(*moved))
 
     def check_events(self) -> None:
         entries: Any = client().xrange(

@@ -234,6 +234,17 @@ def test_what_the_finalized_nonce_cannot_take_is_refused_at_once(word: str, rpc:
     assert refused(rpc, on_nonce(1)) == word
 
 
+def test_a_block_that_was_not_seen_may_have_moved_it(rpc: Rpc) -> None:
+    begin(9)
+    store(block(11, [MAKER_2], [nonce_write(5, raw(MAKER_2))]))
+    error = send(rpc, on_nonce(1))["error"]
+    assert error["data"]["cause"] == "nonce_moved" and " since " not in error["message"]
+    assert (error["data"]["movedInSlot"], error["data"]["movedBy"]) == (None, None)
+    store(block(10))
+    error = send(rpc, on_nonce(1))["error"]
+    assert (error["data"]["movedInSlot"], error["data"]["movedBy"]) == (11, name(MAKER_2))
+
+
 def test_what_the_nonce_may_take_is_accepted(rpc: Rpc) -> None:
     begin(9)
     good = [on_nonce(1), on_nonce(2), on_nonce(1, nonce=OTHER.pubkey())]

@@ -122,8 +122,10 @@ def _by_node(nonces: list[bytes], node: Node) -> dict[bytes, Account]:
 
 def left_at(
     nonce: bytes, durable: bytes, *, up_to_slot: int, signers: bytes | None
-) -> Position | None:
-    """Where the archive saw the nonce leave this hash, or, with `signers`, their authority."""
+) -> archive.Left | None:
+    """Whether, and where, the archive saw the nonce leave this hash, or, with `signers`, their
+    authority.
+    """
     try:
         return archive.left_at(nonce, durable, up_to_slot=up_to_slot, signers=signers)
     except RpcError as error:

@@ -30,6 +30,7 @@ from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates.services import settling
 from priority.fates.store import settling as store
 from priority.fates.store.settling import FoundRow, WatchedRow
+from rewind.accounts.services.nonces import Left
 from rewind.positions import Position
 from upstream.node import Node, NodeError
 
@@ -137,19 +138,25 @@ def check_due(*, node: Node | None, accepted_before: datetime, now: datetime) ->
 
 
 def _gone_by(row: WatchedRow, moves: Iterable[Move]) -> _Gone | None:
-    """By the last of the moves; the reason names the first one of its kind."""
+    """By the last of the moves; the reason names the first one of its kind if the archive knows
+    that it was: a block before these may have been stored by a worker that was killed then.
+    """
     gone: _Gone | None = None
     for move in moves:
-        since = nonce_states.since(move.slot, move.signature)
         if move.used == row.blockhash:
+            since = nonce_states.since(move.slot, move.signature)
             return _Gone(row, move.slot, "nonce_moved", f"has another hash{since}", is_used=True)
         if move.state is None:
             continue
         word, why = _why_unusable(row, move.state)
         if gone is not None and gone.word == word:
             gone = gone._replace(slot=move.slot)
+        elif word:
+            left = _left_at(row, word, move.slot)
+            since = _since(None if left is None else left.place, move.slot)
+            gone = _Gone(row, move.slot, word, f"{why}{since}", is_held=left is not None)
         else:
-            gone = _Gone(row, move.slot, word, f"{why}{since}") if word else None
+            gone = None
     return gone
 
 
@@ -159,15 +166,19 @@ def _gone_in(row: WatchedRow, state: Account) -> _Gone | None:
     if not word:
         return None
     left = _left_at(row, word, state.slot)
-    place = left or (state.written if word != "nonce_moved" else None)
-    if place is None:
-        since = f" at slot {state.slot}"
-    else:
-        since = nonce_states.since(place.slot, nonce_states.writers([place]).get(place))
+    written = state.written if word != "nonce_moved" else None
+    since = _since(written if left is None else left.place, state.slot)
     return _Gone(row, state.slot, word, f"{why}{since}", is_held=left is not None)
 
 
-def _left_at(row: WatchedRow, word: str, slot: int) -> Position | None:
+def _since(place: Position | None, slot: int) -> str:
+    """For a reason: since which write, or, where that is not known, in which slot it was seen."""
+    if place is None:
+        return f" at slot {slot}"
+    return nonce_states.since(place.slot, nonce_states.writers([place]).get(place))
+
+
+def _left_at(row: WatchedRow, word: str, slot: int) -> Left | None:
     assert row.nonce is not None
     signers = row.nonce_signers if word == NONCE_AUTHORITY else None
     return nonce_states.left_at(row.nonce, row.blockhash, up_to_slot=slot, signers=signers)

@@ -42,7 +42,7 @@ def require_usable(wire: Wire, use: NonceUse, *, at: str) -> None:
         # Another hash may be newer than what is final, as may be a nonce that does not exist yet.
         if left is None and word != NONCE_AUTHORITY:
             return
-        moved = left or account.written
+        moved = account.written if left is None else left.place
         by = None if moved is None else archive.writers([moved]).get(moved)
     except AWAY as error:
         log.info("a nonce is not looked up: %s", error)

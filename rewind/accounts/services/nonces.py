@@ -30,6 +30,14 @@ class KnownAccount(NamedTuple):
     written: Position | None
 
 
+class Left(NamedTuple):
+    """That a nonce account had a state and left it. `place` is the write that did so, None where
+    the archive did not see every slot in between.
+    """
+
+    place: Position | None
+
+
 def newest_known(pubkeys: Collection[bytes]) -> tuple[int, Mapping[bytes, KnownAccount]]:
     """The newest archived slot, and those of the accounts whose state at its end is known for
     sure: the archive follows them, and has seen every slot since. Slot -1 while the archive is
@@ -55,10 +63,9 @@ def newest_known(pubkeys: Collection[bytes]) -> tuple[int, Mapping[bytes, KnownA
 
 def left_at(
     pubkey: bytes, durable: bytes, *, up_to_slot: int, signers: bytes | None = None
-) -> Position | None:
-    """The write with which the nonce account left this hash, or, with `signers`, an authority among
-    them. None if none of its newest archived writes up to the slot's end had it, or the last one
-    still has.
+) -> Left | None:
+    """Whether the nonce account left this hash, or, with `signers`, an authority among them. None
+    if none of its newest archived writes up to the slot's end had it, or the last one still has.
     """
     ends = bounds()
     if ends is None:
@@ -68,11 +75,18 @@ def left_at(
     pages = walking.rows_below(pubkey, Position(slot + 1, CARRIED), 0, layout, at_once=_MOST_WRITES)
     after: Position | None = None
     for row in islice((row for page in pages for row in page), _MOST_WRITES):
+        at = Position(row.slot, row.position)
         nonce = read_nonce(row.owner, walking.data_of(pubkey, row)) if row.lamports else None
         if nonce is not None and nonce.durable == durable and nonce.is_signed_by(signers):
-            return after
-        after = Position(row.slot, row.position)
+            return None if after is None else Left(_seen_from(at, after))
+        after = at
     return None
+
+
+def _seen_from(had: Position, after: Position) -> Position | None:
+    """The later of two writes, if the archive saw every slot between them."""
+    resolved = position_lookup.resolve_position(Asked(slot=after.slot), tolerate_gaps=True)
+    return None if resolved.unseen_since(had) else after
 
 
 def writers(places: Collection[Position]) -> Mapping[Position, Signature]:
