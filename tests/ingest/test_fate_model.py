@@ -6,6 +6,7 @@ with the block that decides it.
 import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -280,14 +281,25 @@ class Fates(Service):
             is_authority = (told["reason"] or "").startswith("nonce_authority")
             assert not self.chain.can_land(each), "it can land now"
             assert is_authority or self.chain.is_gone(each), "it can still land"
-            # The nonce never had the hash of a fork.
-            moved = None if each.nonce is None else self.chain.left.get((each.nonce, each.number))
-            if moved is not None and " since slot " in told["reason"] and not is_authority:
-                assert told["reason"].endswith(" since slot {}, by {}".format(*moved))
+            word, _, since = (told["reason"] or "").partition(" since slot ")
+            if since and word.startswith(("nonce_moved", "nonce_closed")):
+                self.check_since(each, word.startswith("nonce_closed"), since)
         else:
             assert each.landed is not None
             assert (told["slot"], told["err"]) == each.landed
             assert told["state"] == ("landed" if each.landed[1] is None else "failed")
+
+    def check_since(self, each: Sent, is_closed: bool, since: str) -> None:
+        """The reason names the change with which the nonce came into the state that it has."""
+        assert each.nonce is not None
+        changes = [state[each.nonce] for state in self.chain.states.values() if each.nonce in state]
+        began = [
+            after.by
+            for before, after in pairwise(changes)
+            if (after.number is None if is_closed else before.number in (None, each.number))
+            and before.number != after.number
+        ]
+        assert since in ["{}, by {}".format(*by) for by in began if by is not None]
 
     def check_settled_with_the_block(self, slots: set[int]) -> None:
         for each, told in zip(self.sent, self.fates(), strict=True):

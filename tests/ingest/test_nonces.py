@@ -234,6 +234,16 @@ def test_what_the_finalized_nonce_cannot_take_is_refused_at_once(word: str, rpc:
     assert refused(rpc, on_nonce(1)) == word
 
 
+def test_a_nonce_that_moved_and_then_closed_is_closed_since_then(rpc: Rpc) -> None:
+    begin(9)
+    closer = signed(tip(11), blockhash=durable(102))
+    store(block(10, [MAKER_2], [nonce_write(5, raw(MAKER_2))]))
+    store(block(11, [closer], [nonce_write(None, raw(closer))]))
+    data = send(rpc, on_nonce(1))["error"]["data"]
+    assert data["cause"] == "nonce_closed"
+    assert (data["movedInSlot"], data["movedBy"]) == (11, name(closer))
+
+
 def test_a_block_that_was_not_seen_may_have_moved_it(rpc: Rpc) -> None:
     begin(9)
     store(block(11, [MAKER_2], [nonce_write(5, raw(MAKER_2))]))

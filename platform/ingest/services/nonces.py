@@ -166,7 +166,7 @@ def _gone_in(row: WatchedRow, state: Account) -> _Gone | None:
     if not word:
         return None
     left = _left_at(row, word, state.slot)
-    written = state.written if word != "nonce_moved" else None
+    written = state.written if word in ("nonce_closed", NONCE_AUTHORITY) else None
     since = _since(written if left is None else left.place, state.slot)
     return _Gone(row, state.slot, word, f"{why}{since}", is_held=left is not None)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from solders.signature import Signature
 
-from chain.nonces import read_nonce
+from chain.nonces import read_nonce, why_unusable
 from historical.transactions.services import recorded_transactions
 from rewind.accounts.services import absence, position_lookup
 from rewind.accounts.store import walking
@@ -31,8 +31,8 @@ class KnownAccount(NamedTuple):
 
 
 class Left(NamedTuple):
-    """That a nonce account had a state and left it. `place` is the write that did so, None where
-    the archive did not see every slot in between.
+    """That a nonce account had a state and left it. `place` is the write with which its present
+    one began, None where the archive did not see every slot between that and the write before.
     """
 
     place: Position | None
@@ -64,8 +64,9 @@ def newest_known(pubkeys: Collection[bytes]) -> tuple[int, Mapping[bytes, KnownA
 def left_at(
     pubkey: bytes, durable: bytes, *, up_to_slot: int, signers: bytes | None = None
 ) -> Left | None:
-    """Whether the nonce account left this hash, or, with `signers`, an authority among them. None
+    """Whether the nonce account left this hash, or, with `signers`, an authority among them; None
     if none of its newest archived writes up to the slot's end had it, or the last one still has.
+    The place is where the kind of state began (chain.nonces.why_unusable) that it has at the end.
     """
     ends = bounds()
     if ends is None:
@@ -73,13 +74,23 @@ def left_at(
     slot = min(up_to_slot, ends[1])
     layout = look_up_slot(slot).layout
     pages = walking.rows_below(pubkey, Position(slot + 1, CARRIED), 0, layout, at_once=_MOST_WRITES)
-    after: Position | None = None
+    since: Position | None = None
+    before: Position | None = None
+    last = ""
     for row in islice((row for page in pages for row in page), _MOST_WRITES):
         at = Position(row.slot, row.position)
-        nonce = read_nonce(row.owner, walking.data_of(pubkey, row)) if row.lamports else None
+        data = walking.data_of(pubkey, row) if row.lamports else b""
+        nonce = read_nonce(row.owner, data)
         if nonce is not None and nonce.durable == durable and nonce.is_signed_by(signers):
-            return None if after is None else Left(_seen_from(at, after))
-        after = at
+            return None if since is None else Left(_seen_from(before or at, since))
+        word, _ = why_unusable(
+            durable, signers or b"", lamports=row.lamports, owner=row.owner, data=data
+        )
+        last = last or word
+        if before is None and word == last:
+            since = at
+        else:
+            before = before or at
     return None
 
 
