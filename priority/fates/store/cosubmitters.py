@@ -3,18 +3,25 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import connection, transaction
 
 from access.models import ApiKey
+from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
 from priority.models import Bundle, CoSubmitter, Submission
+from priority.reports.store.counts import note_steps
 
 # A key that was deleted meanwhile notes nothing.
-_NOTE = """
-INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
+_NOTE = f"""
+WITH noted AS (INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
 SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHERE k.id = %s
-ON CONFLICT DO NOTHING
+ON CONFLICT DO NOTHING RETURNING accepted_at) {note_steps("noted")}
 """
+_OTHERS = (
+    f"SELECT c.name, c.key_id, {bundle_of('c.key_id')}, {IS_FIRST} FROM {NOTED}"
+    " WHERE c.name = ANY(%s) ORDER BY c.id"
+)
 
 
 def note(names: Sequence[bytes], *, key_id: int, accepted_at: datetime) -> None:
@@ -36,12 +43,24 @@ def since(names: Collection[bytes], key_id: int) -> dict[bytes, datetime]:
     }
 
 
-def keys_of(signatures: Collection[bytes]) -> dict[bytes, list[int]]:
-    """The keys that submitted each besides the key of its row, the first one first."""
-    found: dict[bytes, list[int]] = defaultdict(list)
-    rows = CoSubmitter.objects.filter(name__in=signatures).order_by("pk")
-    for name, key_id in rows.values_list("name", "key_id"):
-        found[bytes(name)].append(key_id)
+class Other(NamedTuple):
+    """A key that submitted a transaction besides the key of its row: the id of the bundle in which
+    its customer sent it, or empty; `is_first` for one key of each customer but the row's.
+    """
+
+    key_id: int
+    bundle_id: str
+    is_first: bool
+
+
+def others(signatures: Collection[bytes]) -> dict[bytes, list[Other]]:
+    """By signature, in the order in which they submitted it."""
+    found: dict[bytes, list[Other]] = defaultdict(list)
+    if signatures:
+        with connection.cursor() as cursor:
+            cursor.execute(_OTHERS, [list(signatures)])
+            for name, key_id, bundle_id, is_first in cursor.fetchall():
+                found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
     return found
 
 
