@@ -13,6 +13,7 @@ from access.models import ApiKey, Customer, UsageMinute
 from access.store import with_creator
 from alerts.models import Webhook
 from portal.models import KeyTerms, Member
+from priority.fates.store import cosubmitters
 from priority.models import Bundle, CoSubmitter, Submission
 from staff.beginnings import Beginning
 from staff.parsing import pubkey_in
@@ -143,7 +144,9 @@ def newest_submissions(
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, [last, searched, state, state, limit, customer_id, limit])
         ids = [row[0] for row in cursor.fetchall()]
-    return list(Submission.objects.select_related("key").filter(pk__in=ids).order_by("-pk"))
+    own = Submission.objects.select_related("key").filter(pk__in=ids)
+    also = cosubmitters.listed(customer_id, below=last, state=state, newest=True, limit=limit)
+    return sorted([*own, *also], key=lambda row: -row.pk)[:limit]
 
 
 def submitted(customer_id: int, signatures: Sequence[bytes]) -> set[bytes]:
@@ -160,10 +163,14 @@ def submitted(customer_id: int, signatures: Sequence[bytes]) -> set[bytes]:
 
 
 def key_of_submission(customer_id: int, signature: bytes) -> ApiKey | None:
-    """The customer's key that submitted it; None where another customer did, or no row is yet."""
+    """The customer's key that submitted it first; None while there is no row."""
     own = Submission.objects.filter(signature=signature, key__customer=customer_id)
     found = own.select_related("key").first()
-    return None if found is None else found.key
+    if found is not None:
+        return found.key
+    also = CoSubmitter.objects.filter(name=signature, key__customer=customer_id)
+    noted = also.select_related("key").order_by("pk").first()
+    return None if noted is None else noted.key
 
 
 def has_bundle(customer_id: int, bundle_id: str) -> bool:
@@ -191,7 +198,10 @@ def named_submissions(customer_id: int, text: str, limit: int) -> list[Submissio
     """The customer's submissions of a tip address or request id, in no order."""
     pubkey = pubkey_in(text)
     named = Q(request_id=text) & ~Q(request_id="") if pubkey is None else Q(tip_address=pubkey)
-    return list(Submission.objects.filter(named, key__customer=customer_id).order_by()[:limit])
+    found = list(Submission.objects.filter(named, key__customer=customer_id).order_by()[:limit])
+    if pubkey is not None:
+        found += cosubmitters.to_address(customer_id, bytes(pubkey), limit)
+    return found[:limit]
 
 
 def submissions_beginning(customer_id: int, beginning: Beginning, limit: int) -> list[str]:

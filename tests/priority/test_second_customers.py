@@ -132,7 +132,7 @@ def test_the_same_bundle_of_two_customers(
     assert result(door("/bundle", "getBundleStatuses", [bundle_id], key=third))["value"] == [None]
 
 
-def _read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bundle: bool) -> None:
+def read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bundle: bool) -> None:
     signature = bytes(transaction.signatures[0])
     submission = active_submission(
         b"0-1",
@@ -163,13 +163,13 @@ def test_one_that_was_there_for_longer_than_redis_remembers(
     second, third = others
     transaction = tipping_transaction(Keypair())
     name = str(transaction.signatures[0])
-    _read_by_a_lander(transaction, first, in_bundle=in_bundle)
+    read_by_a_lander(transaction, first, in_bundle=in_bundle)
     assert not CoSubmitter.objects.exists()
     settled = {"state": before, "settled_at": None if before is State.SENT else NOW}
     earlier = {**settled, "slot": 7, "accepted_at": NOW - timedelta(seconds=900)}
     Submission.objects.update(**earlier)
     Bundle.objects.update(**earlier)
-    _read_by_a_lander(transaction, second.key, in_bundle=in_bundle)
+    read_by_a_lander(transaction, second.key, in_bundle=in_bundle)
     state = "received" if before is State.EXPIRED else before.value
     for key in ({}, {"key": second.secret}):
         assert fate(door, name, **key)["state"] == state

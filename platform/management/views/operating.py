@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.db.models import Case, CharField, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
+from access.models import ApiKey
 from gaps.area_gaps import AreaGaps
 from gaps.coverage import CoverageConfig, window_of
 from gaps.slot_gap import IS_STATE, GapState, SlotGap
@@ -22,7 +24,10 @@ from management.shapes import shape
 from management.views.base import ManagementViewSet, ResourceViewSet
 from operations.models import Alarm
 from operations.services import alarms
-from priority.models import Submission
+from portal.store import any_key
+from priority.fates.store import cosubmitters
+from priority.fates.store.fates import without_others_bundles
+from priority.models import CoSubmitter, Submission
 from priority.submissions import State
 from rewind.coverage.services.coverage import coverage as archive_coverage
 from rewind.coverage.services.gaps import archive_gaps
@@ -298,11 +303,20 @@ class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[
 class SubmissionFilter(Filters):
     """Which submissions to list."""
 
-    key = IdFilter("key_id")
+    key = IdFilter(method="of_key")
     state = filters.ChoiceFilter(choices=[(each, each) for each in State])
-    kind = filters.ChoiceFilter(choices=Submission.Kind.choices)
-    since = filters.IsoDateTimeFilter(field_name="accepted_at", lookup_expr="gte")
-    until = filters.IsoDateTimeFilter(field_name="accepted_at", lookup_expr="lt")
+    kind = filters.ChoiceFilter(field_name="submitted_as", choices=Submission.Kind.choices)
+    since = filters.IsoDateTimeFilter(field_name="submitted_at", lookup_expr="gte")
+    until = filters.IsoDateTimeFilter(field_name="submitted_at", lookup_expr="lt")
+
+    def of_key(self, rows: Any, name: str, value: Any) -> Any:
+        """Also those that another key had submitted before."""
+        keys = ApiKey.objects.filter(pk=int(value))
+        customer_id = self.request.user.customer_id
+        if customer_id is not None:
+            keys = keys.filter(customer=customer_id)
+        also = CoSubmitter.objects.filter(name=OuterRef("signature"), key__in=keys)
+        return rows.filter(Q(key__in=keys) | Exists(also))
 
 
 class Submissions(ResourceViewSet):
@@ -312,3 +326,42 @@ class Submissions(ResourceViewSet):
     queryset = Submission.objects.select_related("bundle")
     serializer_class = SubmissionSerializer
     filterset_class = SubmissionFilter
+
+    def get_queryset(self) -> Any:
+        """Those of the token's customer, also if another customer had submitted them before; when
+        and as what it submitted each.
+        """
+        customer_id = self.actor.customer_id
+        shared = [] if customer_id is None else cosubmitters.rows_of(customer_id)
+        if not shared:
+            rows = super().get_queryset()
+            return rows.annotate(submitted_at=F("accepted_at"), submitted_as=F("kind"))
+        own, of_own_bundle = Q(key__customer=customer_id), Q(bundle__key__customer=customer_id)
+        noted = CoSubmitter.objects.filter(name=OuterRef("signature"), key__customer=customer_id)
+        kinds = Submission.Kind
+        return self.queryset.filter(own | Q(pk__in=shared)).annotate(
+            submitted_at=Case(
+                When(own, then="accepted_at"),
+                default=Subquery(noted.order_by("pk").values("accepted_at")[:1]),
+            ),
+            submitted_as=Case(
+                When(own, then="kind"),
+                When(of_own_bundle, then=Value(kinds.BUNDLE)),
+                default=Value(kinds.TRANSACTION),
+                output_field=CharField(),
+            ),
+        )
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        return self._seen(super().paginate_queryset(queryset))
+
+    def get_object(self) -> Any:
+        """Raises ObjectDoesNotExist."""
+        return self._seen([super().get_object()])[0]
+
+    def _seen(self, rows: Any) -> Any:
+        customer_id = self.actor.customer_id
+        if customer_id is None:
+            return rows
+        seen = cosubmitters.seen_by(customer_id, rows)
+        return without_others_bundles(seen, any_key(customer_id))

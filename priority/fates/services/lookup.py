@@ -82,9 +82,9 @@ def newest_fates(
     row = None
     if before is not None:
         found = store.submissions([bytes(before)], key_id)
-        if not found:
+        row = found[0].pk if found else store.row_of(key_id, bytes(before))
+        if row is None:
             raise SignatureUnknown(before, kept_days)
-        row = found[0].pk
     return [as_fate(each) for each in store.newest(key_id, limit=limit, before=row)]
 
 
@@ -336,24 +336,13 @@ def _shared(
     about how the other customer had it sent.
     """
     since = cosubmitters.since(signatures, key_id) if key_id is not None and signatures else {}
-    rows = {bytes(row.signature): row for row in cosubmitters.submissions(list(since))}
-    found = {}
-    for raw, accepted_at in since.items():
-        at = accepted_at.timestamp()
-        if raw not in rows:
-            found[raw] = _received(raw, Pending(at, key_id), attempts=attempts)
-            continue
-        found[raw] = msgspec.structs.replace(
-            as_fate(rows[raw], attempts=attempts),
-            accepted_at=at,
-            queue_milliseconds=queue_milliseconds(accepted_at, rows[raw].sent_at),
-            bundle_id=None,
-            edge=None,
-            tier=None,
-            only_upstreams=[],
-            max_retries=None,
-            tries=0,
-        )
+    found = {
+        raw: _received(raw, Pending(accepted_at.timestamp(), key_id), attempts=attempts)
+        for raw, accepted_at in since.items()
+    }
+    for customer in store.customers_of([key_id]).values() if key_id and since else ():
+        for row in cosubmitters.submissions(list(since), customer):
+            found[bytes(row.signature)] = as_fate(row, attempts=attempts)
     return found
 
 

@@ -1,6 +1,6 @@
 """Events about submissions: final fates, and those that are not sent or watched any more."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from solders.signature import Signature
 
@@ -10,7 +10,6 @@ from alerts.services import submission_rules
 from alerts.services.events import publish
 from alerts.services.key_events import key_data
 from priority.fates.services.announcing import FateChange
-from priority.fates.store import cosubmitters
 from priority.fates.store.settling import WATCH_ENDED
 
 
@@ -29,25 +28,14 @@ def publish_stopped(changes: Iterable[FateChange]) -> None:
             _publish(key, each)
 
 
-def publish_settled(
-    changes: Iterable[FateChange], *, to: Mapping[bytes, int] | None = None
-) -> None:
-    """Publishes final fates as the rules of every customer that submitted them say, or only `to`
-    these keys, by signature, that another one was before. Call it in the transaction that stores
-    the changes.
+def publish_settled(changes: Iterable[FateChange]) -> None:
+    """Publishes final fates as the rules of their keys' customers say. Call it in the transaction
+    that stores the changes.
     """
     settled = [each for each in changes if each.settled]
-    if not settled:
-        return
-    also = cosubmitters.keys_of([each.signature for each in settled])
-    fates = [
-        _fate(each, key_id)
-        for each in settled
-        # The key of the row first: one event is enough for a customer with two of the keys.
-        for key_id in (each.key_id, *also.get(each.signature, ()))
-        if key_id is not None and (to is None or to.get(each.signature) == key_id != each.key_id)
-    ]
-    submission_rules.publish_fates(fates, now=settled[0].at)
+    if settled:
+        fates = [_fate(each, each.key_id) for each in settled if each.key_id is not None]
+        submission_rules.publish_fates(fates, now=settled[0].at)
 
 
 def _fate(change: FateChange, key_id: int) -> submission_rules.Fate:
@@ -59,8 +47,7 @@ def _fate(change: FateChange, key_id: int) -> submission_rules.Fate:
         transaction_index=change.transaction_index,
         err=change.err,
         reason=change.reason,
-        # How another customer had it sent is not for this one.
-        bundle_id=change.bundle_id if key_id == change.key_id else "",
+        bundle_id=change.bundle_id,
     )
 
 
@@ -88,6 +75,6 @@ def _publish(key: ApiKey, change: FateChange) -> None:
         now=change.at,
         customer_id=key.customer_id,
         # A lander that takes over from another says it again.
-        once=f"{kind} {signature} {change.at:%Y-%m-%d}",
+        once=f"{kind} {signature} {change.at:%Y-%m-%d} {key.customer_id}",
         subject=submission_rules.subject_of(signature),
     )

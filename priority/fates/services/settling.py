@@ -10,6 +10,7 @@ from django.db import transaction
 
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import publish_settled, publish_stopped
+from priority.fates.services.sharing import once_each, shared
 from priority.fates.store import settling as store
 from priority.fates.store.settling import FoundRow, SettledRow
 from priority.models import Bundle, Submission
@@ -37,12 +38,16 @@ def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow
 
 @transaction.atomic
 def publish_late(submitters: Mapping[bytes, int], *, now: datetime) -> None:
-    """Publishes to keys, by signature, the final fates of what other keys had submitted before:
-    settling knew nothing of them yet. Call it after they are noted as submitters, and committed
-    unless the rows are locked.
+    """Publishes and announces to keys, by signature, the final fates of what other keys had
+    submitted before: settling knew nothing of them yet. Call it after they are noted as submitters,
+    and committed unless the rows are locked.
     """
-    rows = store.settled_among(list(submitters))
-    publish_settled([_change(row, now) for row in rows], to=submitters)
+    changes = [_change(row, now) for row in store.settled_among(list(submitters))]
+    late = [
+        each for each in shared(changes) if each.change.key_id == submitters[each.change.signature]
+    ]
+    publish_settled(each.change for each in late)
+    transaction.on_commit(partial(announce, once_each(late)))
 
 
 @transaction.atomic
@@ -52,8 +57,9 @@ def end_watches(*, accepted_before: datetime, most: int, now: datetime) -> int:
     """
     rows = store.end_watches(accepted_before=accepted_before, most=most)
     ended = [_change(row, now)._replace(settled=False, stopped=row.reason) for row in rows]
-    publish_stopped(ended)
-    transaction.on_commit(partial(announce, ended))
+    published = [*ended, *once_each(shared(ended))]
+    publish_stopped(published)
+    transaction.on_commit(partial(announce, published))
     return len(rows)
 
 
@@ -88,8 +94,10 @@ def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
             )
     _settle_bundles({row.bundle_pk for row in rows if row.bundle_pk is not None}, now)
     changes = [_change(row, now) for row in rows]
-    publish_settled(changes)
-    transaction.on_commit(partial(announce, changes))
+    others = shared(changes)
+    # A rule may be on one key; a stream is of all keys of its customer.
+    publish_settled([*changes, *(each.change for each in others)])
+    transaction.on_commit(partial(announce, [*changes, *once_each(others)]))
     states: Counter[counters.CounterName] = Counter(
         (counters.SUBMISSIONS, row.state) for row in rows
     )

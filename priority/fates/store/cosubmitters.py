@@ -1,20 +1,33 @@
 """Other submitters of a transaction or bundle, besides the customer of its row."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 
 from access.models import ApiKey
+from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
 from priority.models import Bundle, CoSubmitter, Submission
+from priority.reports.store.counts import note_steps
 
 # A key that was deleted meanwhile notes nothing.
-_NOTE = """
-INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
+_NOTE = f"""
+WITH noted AS (INSERT INTO priority_cosubmitter (name, key_id, accepted_at)
 SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHERE k.id = %s
-ON CONFLICT DO NOTHING
+ON CONFLICT DO NOTHING RETURNING accepted_at) {note_steps("noted")}
 """
+_OTHERS = (
+    f"SELECT c.name, c.key_id, {bundle_of('c.key_id')}, {IS_FIRST} FROM {NOTED}"
+    " WHERE c.name = ANY(%s) ORDER BY c.id"
+)
+
+_SHARED = (
+    f"SELECT s.id, c.key_id, c.accepted_at, {bundle_of('c.key_id')} FROM {NOTED}"
+    f" WHERE k.customer_id = %s AND {IS_FIRST}"
+)
+_LAST = 2**63 - 1
 
 
 def note(names: Sequence[bytes], *, key_id: int, accepted_at: datetime) -> None:
@@ -36,19 +49,87 @@ def since(names: Collection[bytes], key_id: int) -> dict[bytes, datetime]:
     }
 
 
-def keys_of(signatures: Collection[bytes]) -> dict[bytes, list[int]]:
-    """The keys that submitted each besides the key of its row, the first one first."""
-    found: dict[bytes, list[int]] = defaultdict(list)
-    rows = CoSubmitter.objects.filter(name__in=signatures).order_by("pk")
-    for name, key_id in rows.values_list("name", "key_id"):
-        found[bytes(name)].append(key_id)
+class Other(NamedTuple):
+    """A key that submitted a transaction besides the key of its row; `bundle_id` is that of its
+    customer's bundle with the transaction, or "". `is_first` for one key of each customer but the
+    row's.
+    """
+
+    key_id: int
+    bundle_id: str
+    is_first: bool
+
+
+def others(signatures: Collection[bytes]) -> dict[bytes, list[Other]]:
+    """By signature, in the order in which they submitted it."""
+    found: dict[bytes, list[Other]] = defaultdict(list)
+    if signatures:
+        with connection.cursor() as cursor:
+            cursor.execute(_OTHERS, [list(signatures)])
+            for name, key_id, bundle_id, is_first in cursor.fetchall():
+                found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
     return found
 
 
-def submissions(signatures: Collection[bytes]) -> list[Submission]:
-    """Whosever they are."""
-    rows = Submission.objects.filter(signature__in=signatures)
-    return list(rows.select_related("bundle"))
+def submissions(signatures: Collection[bytes], customer: int) -> list[Submission]:
+    """Those of them that the customer submitted after another one, as it sees them."""
+    return _shared(customer, "c.name = ANY(%s)", [list(signatures)])
+
+
+def listed(
+    customer: int, *, above: int = 0, below: int = _LAST, state: str = "", newest: bool, limit: int
+) -> list[Submission]:
+    """Likewise, those between two rows, with a state if one is given, by their rows: the newest or
+    the oldest ones.
+    """
+    condition = "s.id > %s AND s.id < %s AND (%s = '' OR s.state = %s) ORDER BY s.id {} LIMIT %s"
+    ordered = condition.format("DESC" if newest else "ASC")
+    found = _shared(customer, ordered, [above, below, state, state, limit])
+    return sorted(found, key=lambda row: row.pk, reverse=newest)
+
+
+def to_address(customer: int, address: bytes, limit: int) -> list[Submission]:
+    """Likewise, some of those with a tip to the address."""
+    return _shared(customer, "s.tip_address = %s LIMIT %s", [address, limit])
+
+
+def rows_of(customer: int) -> list[int]:
+    """Likewise, the primary keys of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SHARED, [customer])
+        return [pk for pk, *_ in cursor.fetchall()]
+
+
+def seen_by(customer: int, rows: Iterable[Submission]) -> list[Submission]:
+    """The rows, each of which the customer submitted, as it sees them. Not to be saved."""
+    found = list(rows)
+    shared = {row.pk: row for row in _shared(customer, "s.id = ANY(%s)", [[r.pk for r in found]])}
+    return [shared.get(row.pk, row) for row in found]
+
+
+def as_shared(row: Submission, *, accepted_at: datetime, bundle: Bundle | None) -> Submission:
+    """The row as another submitter of the same sees it, who sent it then and in that bundle:
+    without how the customer of the row had it sent. Not to be saved.
+    """
+    row.accepted_at, row.bundle = accepted_at, bundle
+    row.kind = Submission.Kind.TRANSACTION if bundle is None else Submission.Kind.BUNDLE
+    row.sent_at = row.sent_at and max(row.sent_at, accepted_at)
+    row.accepted_slot = row.max_retries = None
+    row.tier = row.edge = row.request_id = ""
+    row.only, row.tries, row.attempts_read = [], 0, []
+    return row
+
+
+def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submission]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_SHARED} AND {condition}", [customer, *parameters])
+        found = {pk: values for pk, *values in cursor.fetchall()}
+    rows = Submission.objects.filter(pk__in=found).select_related("bundle") if found else ()
+    for row in rows:
+        key_id, accepted_at, bundle_id = found[row.pk]
+        row.key_id = key_id
+        as_shared(row, accepted_at=accepted_at, bundle=row.bundle if bundle_id else None)
+    return list(rows)
 
 
 def bundle(bundle_id: str) -> Bundle | None:

@@ -4,7 +4,7 @@ Everyone sees what was accepted without a key; what came with a key is seen with
 same customer, so that a rotated key sees what its forerunner sent. Sweeps have no owner.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,8 @@ from solders.signature import Signature
 
 from access.models import ApiKey
 from columns.raw_queries import fetch_one
-from priority.models import Attempt, Bundle, Submission
+from priority.fates.store import cosubmitters
+from priority.models import Attempt, Bundle, CoSubmitter, Submission
 
 _BATCH = 2_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,11 +26,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def submissions(signatures: Sequence[bytes], key_id: int | None) -> list[Submission]:
     """Those of the signatures that the key's holder sees, each with its bundle."""
-    return list(
-        Submission.objects.filter(_seen_by(key_id), signature__in=signatures)
-        .exclude(kind=Submission.Kind.SWEEP)
-        .select_related("bundle")
-    )
+    rows = Submission.objects.filter(_seen_by(key_id), signature__in=signatures)
+    found = rows.exclude(kind=Submission.Kind.SWEEP).select_related("bundle")
+    return without_others_bundles(found, key_id)
 
 
 def submission_with_attempts(signature: bytes, key_id: int | None) -> Submission | None:
@@ -98,6 +97,8 @@ def _microseconds(column: str) -> str:
     return f"(extract(epoch from {column}) * 1000000)::bigint"
 
 
+_KEYS_OF_CUSTOMER = """SELECT k.id FROM access_apikey k WHERE k.customer_id = (
+    SELECT h.customer_id FROM access_apikey h WHERE h.id = $2)"""
 _ONE = f"""
 SELECT {
     ", ".join(
@@ -105,14 +106,15 @@ SELECT {
         for name in _COLUMNS
     ).replace("s.array_to_json(only)", "array_to_json(s.only)")
 },
-  (SELECT b.bundle_id::text FROM priority_bundle b WHERE b.id = s.bundle_id),
+  (SELECT b.bundle_id::text FROM priority_bundle b WHERE b.id = s.bundle_id
+    AND (b.key_id IS NOT DISTINCT FROM s.key_id OR b.key_id IN ({_KEYS_OF_CUSTOMER}))),
   (SELECT json_agg(json_build_array(a.id, a.upstream, a.target, a.number,
      {_microseconds("a.started_at")}, a.latency_us, a.outcome, a.answer) ORDER BY a.id)::text
    FROM priority_attempt a WHERE a.submission_id = s.id)
 FROM priority_submission s
-WHERE s.signature = $1 AND s.kind <> 'sweep' AND (s.key_id IS NULL OR s.key_id IN (
-  SELECT k.id FROM access_apikey k WHERE k.customer_id = (
-    SELECT h.customer_id FROM access_apikey h WHERE h.id = $2)))
+WHERE s.signature = $1 AND s.kind <> 'sweep' AND (s.key_id IS NULL OR s.key_id IN ({
+    _KEYS_OF_CUSTOMER
+}))
 """
 
 
@@ -158,29 +160,47 @@ def _attempt(
 
 def newest(key_id: int, *, limit: int, before: int | None) -> list[Submission]:
     """The newest submissions of the key's customer, those below the row `before` alone."""
-    found: list[Submission] = []
-    # By each key on its own, in the order of its index: together they would be sorted whole.
-    for owned in keys_of_the_customer(key_id):
-        rows = Submission.objects.filter(key=owned)
-        if before is not None:
-            rows = rows.filter(id__lt=before)
-        found += rows.select_related("bundle").order_by("-id")[:limit]
-    return sorted(found, key=lambda row: -row.pk)[:limit]
+    return _listed(key_id, newest=True, below=2**63 - 1 if before is None else before, limit=limit)
 
 
 def accepted_after(key_id: int, row: int, *, limit: int) -> list[Submission]:
     """Submissions of the key's customer above the row, ascending."""
+    return _listed(key_id, newest=False, above=row, limit=limit)
+
+
+def _listed(
+    key_id: int, *, newest: bool, limit: int, above: int = 0, below: int = 2**63 - 1
+) -> list[Submission]:
+    """Between the rows, also those that another customer had submitted before."""
     found: list[Submission] = []
+    # By each key on its own, in the order of its index: together they would be sorted whole.
     for owned in keys_of_the_customer(key_id):
-        rows = Submission.objects.filter(key=owned, id__gt=row).select_related("bundle")
-        found += rows.order_by("id")[:limit]
-    return sorted(found, key=lambda row: row.pk)[:limit]
+        rows = Submission.objects.filter(key=owned, id__gt=above, id__lt=below)
+        found += rows.select_related("bundle").order_by("-id" if newest else "id")[:limit]
+    found = without_others_bundles(found, key_id)
+    for customer in customers_of([key_id]).values():
+        found += cosubmitters.listed(customer, above=above, below=below, newest=newest, limit=limit)
+    return sorted(found, key=lambda row: row.pk, reverse=newest)[:limit]
+
+
+def without_others_bundles(rows: Iterable[Submission], key_id: int | None) -> list[Submission]:
+    """The rows, which the key's holder sees, without the bundles in which another customer sent
+    the same transactions. Not to be saved.
+    """
+    found = list(rows)
+    doubtful = [row for row in found if row.bundle and row.bundle.key_id != row.key_id]
+    own = keys_of_the_customer(key_id) if doubtful and key_id is not None else []
+    for row in doubtful:
+        if row.bundle and row.bundle.key_id not in own:
+            row.bundle = None
+    return found
 
 
 def row_of(key_id: int, signature: bytes) -> int | None:
-    """The row of a submission of the key's customer."""
+    """The row of a submission of the key's customer, also of one after another customer's."""
     keys = keys_of_the_customer(key_id)
-    rows = Submission.objects.filter(signature=signature, key__in=keys)
+    also = CoSubmitter.objects.filter(name=signature, key__in=keys)
+    rows = Submission.objects.filter(Q(key__in=keys) | Exists(also), signature=signature)
     return rows.values_list("pk", flat=True).first()
 
 
@@ -195,9 +215,16 @@ def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     rows = Submission.objects.order_by("bundle_index").prefetch_related("attempts")
     bundles = Bundle.objects.filter(_seen_by(key_id), bundle_id=bundle_id)
     found = bundles.prefetch_related(Prefetch("submissions", rows)).first()
-    if found is not None:
-        for row in found.submissions.all():
-            row.attempts_read = list(row.attempts.all())
+    if found is None:
+        return None
+    # Another customer may have sent one of its transactions before.
+    seen = {None, found.key_id}
+    if any(row.key_id not in seen for row in found.submissions.all()) and key_id is not None:
+        seen |= {*keys_of_the_customer(key_id)}
+    for row in found.submissions.all():
+        row.attempts_read = list(row.attempts.all())
+        if row.key_id not in seen:
+            cosubmitters.as_shared(row, accepted_at=found.accepted_at, bundle=found)
     return found
 
 

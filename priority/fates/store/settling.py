@@ -13,8 +13,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
+from priority.fates.store.shared import bundle_of
 from priority.models import Bundle, Submission
-from priority.reports.store.counts import STEP_OF
+from priority.reports.store.counts import note_steps
 
 # What the fate of a submission says whose nonce is not watched any more.
 WATCH_ENDED = (
@@ -84,16 +85,16 @@ class SettledRow(NamedTuple):
 _RETURNED = (
     "s.id, s.signature, s.kind, s.key_id, s.state, s.commitment, s.reason, s.slot,"
     " s.transaction_index, s.err::text AS err, s.bundle_id AS bundle_pk,"
-    " (SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id) AS bundle_id,"
+    f" {bundle_of('s.key_id')} AS bundle_id,"
     " s.accepted_at, s.sent_at"
 )
 # In the same transaction: their steps have to be counted again
-# (priority.reports.services.counting).
-_NOTED = (
-    "noted AS (INSERT INTO priority_landingchange (start, noted_at) SELECT DISTINCT"
-    f" {STEP_OF.format('accepted_at')}, clock_timestamp() FROM settled)"
-    f" SELECT {', '.join(SettledRow._fields)} FROM settled"
+# (priority.reports.services.counting), and those in which others submitted the same.
+_STEPS = note_steps(
+    "(SELECT accepted_at FROM settled UNION ALL SELECT c.accepted_at"
+    " FROM priority_cosubmitter c JOIN settled ON settled.signature = c.name) AS moved"
 )
+_NOTED = f"noted AS ({_STEPS}) SELECT {', '.join(SettledRow._fields)} FROM settled"
 # Rows are always locked in the order of their primary keys, without waiting.
 _LOCKED = " ORDER BY s.id FOR UPDATE OF s SKIP LOCKED"
 _SETTLE_FOUND = (

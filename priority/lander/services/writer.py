@@ -17,6 +17,7 @@ from chain.transaction_errors import transaction_error_bytes
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import publish_stopped
 from priority.fates.services.settling import publish_late
+from priority.fates.services.sharing import once_each, shared
 from priority.lander.chain_view import Sighting
 from priority.lander.services.active_submissions import (
     ON_CHAIN,
@@ -320,6 +321,7 @@ def _store(batch: _Batch) -> _Written:
             if attempts:
                 store.copy_attempts(attempts)
             announced = _of_open(batch, settled, others)
+            announced += once_each(shared(announced))
             publish_stopped(announced)
     except AWAY:
         connection.close()

@@ -9,7 +9,7 @@ import msgspec
 from django.db import connection
 
 from columns.raw_queries import raw_connection
-from priority.reports.store.counts import STEP_OF
+from priority.reports.store.counts import note_steps
 
 
 class Standing(msgspec.Struct, kw_only=True):
@@ -181,11 +181,12 @@ _INSERT_BUNDLES = (
 def _note_cosubmitters(table: str, name: str, match: str, recordset: str) -> str:
     """Both customers that submit the same may read its fate, whichever key the row has."""
     return (
-        "INSERT INTO priority_cosubmitter (name, key_id, accepted_at)"
+        "WITH noted AS (INSERT INTO priority_cosubmitter (name, key_id, accepted_at)"
         f" SELECT {name}, k.id, CASE k.id WHEN v.key_id THEN v.accepted_at ELSE t.accepted_at END"
         f" FROM {recordset} JOIN {table} t ON {match}"
         " JOIN access_apikey k ON k.id IN (v.key_id, t.key_id)"
-        " WHERE v.key_id IS DISTINCT FROM t.key_id ON CONFLICT DO NOTHING"
+        " WHERE v.key_id IS DISTINCT FROM t.key_id ON CONFLICT DO NOTHING RETURNING accepted_at)"
+        f" {note_steps('noted')}"
     )
 
 
@@ -202,13 +203,11 @@ _NOTE_OF_BUNDLES = _note_cosubmitters(
     _recordset(BundleRow, text=["bundle_id"]),
 )
 # A restarted one leaves the step of time in which it was accepted before.
-_NOTE_OF_RESTARTS = (
-    "INSERT INTO priority_landingchange (start, noted_at)"
-    f" SELECT DISTINCT {STEP_OF.format('t.accepted_at')}, clock_timestamp()"
-    f" FROM {_recordset(SubmissionRow)}"
+_NOTE_OF_RESTARTS = note_steps(
+    f"(SELECT t.accepted_at FROM {_recordset(SubmissionRow)}"
     " JOIN priority_submission t ON t.signature = decode(v.signature, 'hex')"
     " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused') AND t.nonce IS NULL"
-    " OR t.settled_at IS NULL AND t.is_nonced AND NOT t.is_watched"
+    " OR t.settled_at IS NULL AND t.is_nonced AND NOT t.is_watched) AS restarted"
 )
 _CHANGED = Standing.__struct_fields__
 _KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}

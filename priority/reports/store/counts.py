@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from columns.advisory_locks import AdvisoryLock, try_for
+from priority.fates.store.shared import IS_FIRST, NOTED
 from priority.reports.models import LandingClock, LandingCount, LandingKeyCount
 
 STEP, HOUR, DAY = 300, 3_600, 86_400
@@ -22,6 +23,15 @@ _DAY = timedelta(days=1)
 _ORIGIN = "'2000-01-01+00'::timestamptz"
 # The step of time that a moment is in.
 STEP_OF = f"date_bin('{STEP} seconds', {{}}, {_ORIGIN})"
+
+
+def note_steps(rows: str) -> str:
+    """SQL that has the steps of these rows counted again, by their `accepted_at`."""
+    return (
+        "INSERT INTO priority_landingchange (start, noted_at)"
+        f" SELECT DISTINCT {STEP_OF.format('accepted_at')}, clock_timestamp() FROM {rows}"
+    )
+
 
 _COLUMNS = "seconds, start, measure, tier, upstream, word, number, count, amount"
 _KEY_COLUMNS = "seconds, start, key_id, tier, state, reason, count, tips"
@@ -95,14 +105,23 @@ _COUNT = (
     f"WITH rows AS MATERIALIZED ({_OF_STEPS}), {FACTS}"
     f" INSERT INTO priority_landingtally ({_COLUMNS}) SELECT {STEP}, * FROM facts"
 )
+_IN_STEP = (
+    "unnest(%s::timestamptz[]) AS p(start) JOIN {0} ON {1}.accepted_at >= p.start"
+    f" AND {{1}}.accepted_at < p.start + interval '{STEP} seconds'"
+).format
+# A key's own submissions, and those that another customer had submitted before: each customer's
+# count has a transaction once.
 _COUNT_KEYS = f"""
 INSERT INTO priority_landingkeytally ({_KEY_COLUMNS})
-SELECT {STEP}, p.start, s.key_id, s.tier, s.state, CASE s.state WHEN 'failed'
+WITH submitted AS (
+  SELECT p.start, s.key_id, s.tier, s.state, s.err, s.reason, s.tip_lamports
+  FROM {_IN_STEP("priority_submission s", "s")} WHERE s.kind <> 'sweep'
+  UNION ALL SELECT p.start, c.key_id, t.name, s.state, s.err, s.reason, s.tip_lamports
+  FROM {_IN_STEP(f"({NOTED})", "c")} JOIN access_tier t ON t.id = k.tier_id WHERE {IS_FIRST})
+SELECT {STEP}, s.start, s.key_id, s.tier, s.state, CASE s.state WHEN 'failed'
   THEN left(s.err::text, 150) WHEN 'landed' THEN '' ELSE {plain_text("s.reason")} END AS why,
   count(*), COALESCE(sum(s.tip_lamports), 0)
-FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s
-ON s.accepted_at >= p.start AND s.accepted_at < p.start + interval '{STEP} seconds'
-WHERE s.kind <> 'sweep' GROUP BY p.start, s.key_id, s.tier, s.state, why
+FROM submitted s GROUP BY s.start, s.key_id, s.tier, s.state, why
 """
 # Of the submissions of some keys, the newest ones in a span of time: without their steps.
 ROWS_OF_KEYS = (
@@ -150,9 +169,12 @@ def unsettled_steps(*, since: datetime) -> list[datetime]:
     """Steps from then on with submissions whose fate is not final."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM priority_submission"
-            " WHERE settled_at IS NULL AND accepted_at >= %s",
-            [since],
+            f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM (SELECT accepted_at"
+            " FROM priority_submission WHERE settled_at IS NULL AND accepted_at >= %s"
+            " UNION ALL SELECT c.accepted_at FROM priority_cosubmitter c"
+            " JOIN priority_submission s ON s.signature = c.name"
+            " WHERE s.settled_at IS NULL AND c.accepted_at >= %s) AS moving",
+            [since, since],
         )
         return [start for (start,) in cursor.fetchall()]
 
@@ -164,7 +186,7 @@ def count_steps(starts: Sequence[datetime]) -> None:
         model.objects.filter(seconds=STEP, start__in=steps).delete()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, [steps])
-        cursor.execute(_COUNT_KEYS, [steps])
+        cursor.execute(_COUNT_KEYS, [steps, steps])
 
 
 def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
