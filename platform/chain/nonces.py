@@ -92,10 +92,8 @@ def misplaced_advance(wire: Wire) -> int | None:
     """The index of an instruction that advances a nonce without being the first: the chain takes
     the transaction's blockhash for an ordinary one. None if there is no such instruction.
     """
-    if stands_on_nonce(wire):
-        return None
     found = (i for i, each in enumerate(wire.instructions) if _advances(wire, each))
-    return next(found, None)
+    return next(found, None) or None  # the first one is not misplaced
 
 
 def why_misplaced(index: int) -> str:

@@ -39,12 +39,14 @@ class LoopConnection(asyncio.Protocol):
         self.is_open = False
         self._client = client
         self._on_reply = on_reply
+        self._loop: asyncio.AbstractEventLoop  # of `open`: to ask for it is a system call
         self._transport: asyncio.WriteTransport | None = None
         self._reader = _new_reader()
         self._unsent = bytearray()
 
     async def open(self) -> None:
         """Waits as long as the client does. Raises redis.RedisError."""
+        self._loop = asyncio.get_running_loop()
         options = self._client.connection_pool.connection_kwargs
         try:
             async with asyncio.timeout(options.get("socket_connect_timeout")):
@@ -117,11 +119,10 @@ class LoopConnection(asyncio.Protocol):
         self.close(str(error or "Redis closed the connection"))
 
     def _send(self, message: bytes, is_patient: bool = False) -> "asyncio.Future[Any]":
-        loop = asyncio.get_running_loop()
-        reply = loop.create_future()
+        reply = self._loop.create_future()
         self.waiting.append(Waiting(reply, time.monotonic(), is_patient))
         if not self._unsent:
-            loop.call_soon(self._flush)
+            self._loop.call_soon(self._flush)
         self._unsent += message
         return reply
 

@@ -20,7 +20,7 @@ from priority.acceptance.errors import (
     BundleSimulationFailed,
     BundlesOff,
 )
-from priority.acceptance.methods.origins import bounds, named_in, origin_of, require_prompt, tier_of
+from priority.acceptance.methods.origins import named_in, origin_of, require_prompt, tier_of
 from priority.acceptance.methods.submitting import ACCEPTING, READING, EncodingConfig
 from priority.acceptance.services import accepting
 from priority.acceptance.services.selection import require_block_engine
@@ -83,7 +83,7 @@ def send_bundle_to_engine(
 def _accept(
     call: Call, texts: Sequence[str], config: EncodingConfig | None
 ) -> tuple[str, list[Signed]]:
-    require_prompt(call)
+    bounds = require_prompt(call)
     require_block_engine(tier_of(call))
     if not texts:
         raise BundleEmpty(MOST_TRANSACTIONS)
@@ -93,7 +93,7 @@ def _accept(
     at = [f"[0][{place}]" for place in range(len(texts))]
     signed = [_read(text, encoding, where) for text, where in zip(texts, at, strict=True)]
     receipt = accepting.accept_bundle(
-        signed, origin_of(call), bounds=bounds(), at=at, precheck=_precheck(signed)
+        signed, origin_of(call), bounds=bounds, at=at, precheck=_precheck(signed)
     )
     bundle_id = named_in(call, receipt)
     call.headers["X-Bundle-Id"] = bundle_id

@@ -29,22 +29,20 @@ def tier_of(call: Call) -> str:
     return call.host.tier or call.caller.tier
 
 
-def require_prompt(call: Call) -> None:
-    """Raises LandingBehind if the submission has waited for too long in this process: to be called
-    before it is read.
+def require_prompt(call: Call) -> Bounds:
+    """The conditions of acceptance, before the submission is read. Raises LandingBehind if it has
+    waited for too long in this process.
     """
-    weight = call.caller.landing_weight
-    working.require_prompt(tier_of(call), weight, came_at=call.came_at, limits=limits())
-
-
-def bounds() -> Bounds:
-    return _bounds(
+    bounds = _bounds(
         tuple(settings.TIP_ADDRESSES),
         settings.TIP_MINIMUM_LAMPORTS,
         settings.ACCEPTED_MOST,
         settings.NONCE_PATIENCE_SECONDS,
         limits(),
     )
+    weight = call.caller.landing_weight
+    working.require_prompt(tier_of(call), weight, came_at=call.came_at, limits=bounds.limits)
+    return bounds
 
 
 def named_in(call: Call, receipt: Receipt) -> str:

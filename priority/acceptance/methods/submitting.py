@@ -38,8 +38,8 @@ from priority.acceptance.errors import (
     UnknownUpstream,
     UpstreamsUnread,
 )
-from priority.acceptance.methods.origins import bounds, named_in, origin_of, require_prompt, tier_of
-from priority.acceptance.services.accepting import Wishes, accept_transaction
+from priority.acceptance.methods.origins import named_in, origin_of, require_prompt, tier_of
+from priority.acceptance.services.accepting import Bounds, Wishes, accept_transaction
 from priority.acceptance.services.selection import chosen_upstreams
 from priority.method_table import block_engine_transactions, landing_methods
 
@@ -117,12 +117,12 @@ async def send_transaction(call: Call, transaction: str, config: SendConfig) -> 
     config: how to send; `skipPreflight` must be in it
     returns: the transaction's signature
     """
-    require_prompt(call)
+    bounds = require_prompt(call)
     if config.skip_preflight is not True:
         raise SkipPreflightRequired(config.skip_preflight)
     names = _names(call.query, config.only_upstreams)
     only = await in_thread(partial(chosen_upstreams, names, tier=tier_of(call))) if names else []
-    return await _send(call, transaction, config.encoding, Wishes(only, config.max_retries))
+    return await _send(call, transaction, config.encoding, Wishes(only, config.max_retries), bounds)
 
 
 @block_engine_transactions.add(
@@ -137,17 +137,19 @@ async def send_to_engine(call: Call, transaction: str, config: EncodingConfig | 
     config: how it is written: base58 by default
     returns: the transaction's signature
     """
-    require_prompt(call)
+    bounds = require_prompt(call)
     if _parameter(call.query, "bundleOnly")[-1:] == ["true"]:
         raise BundleOnlyNotServed
     encoding = None if config is None else config.encoding
-    return await _send(call, transaction, encoding, Wishes())
+    return await _send(call, transaction, encoding, Wishes(), bounds)
 
 
-async def _send(call: Call, text: str, encoding: TransactionText | None, wishes: Wishes) -> str:
+async def _send(
+    call: Call, text: str, encoding: TransactionText | None, wishes: Wishes, bounds: Bounds
+) -> str:
     signed = read_signed(text, encoding or TransactionText.BASE58, at="[0]")
     receipt = await accept_transaction(
-        signed, origin_of(call), wishes=wishes, bounds=bounds(), at="[0]"
+        signed, origin_of(call), wishes=wishes, bounds=bounds, at="[0]"
     )
     return named_in(call, receipt)
 

@@ -31,7 +31,7 @@ from priority.acceptance.errors import (
 from priority.acceptance.services.foreseen import advice
 from priority.acceptance.services.nonces import require_usable
 from priority.acceptance.services.tips import Candidates, TipRules, candidates, first_good
-from priority.acceptance.services.working import at_work
+from priority.acceptance.services.working import begin, end
 from priority.acceptance.store.accepting import Offered, PackedTip, Verdict, is_known, offer
 from priority.fates.services.settling import publish_late
 from priority.fates.store import cosubmitters
@@ -177,13 +177,13 @@ async def _accept(
     """The age of the queue, in milliseconds."""
     wires = [each.wire for each in signed]
     kind = Submission.Kind.BUNDLE if bundle_id else Submission.Kind.TRANSACTION
-    nonced = [stands_on_nonce(wire) for wire in wires]
-    if any(nonced):
+    looked_at = [place for place, wire in enumerate(wires) if not stands_on_nonce(wire)]
+    seconds = _PENDING_SECONDS
+    if len(looked_at) < len(wires):
         await in_thread(_require_usable_nonces, signed, bundle_id, at)
-    seconds = bounds.nonce_seconds if any(nonced) else _PENDING_SECONDS
-    offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds)
-    looked_at = [place for place, is_nonced in enumerate(nonced) if not is_nonced]
-    offered = offered._replace(blockhashes=[wires[place].recent_blockhash for place in looked_at])
+        seconds = bounds.nonce_seconds
+    blockhashes = [wires[place].recent_blockhash for place in looked_at]
+    offered = _offered(signed, origin, wishes, kind.value, bundle_id, seconds, blockhashes)
     found = candidates(wires, bounds.tips)
     now, most, limits = int(origin.received_at), bounds.most_waiting, bounds.limits
     verdict, numbers = await _offer(_with_tips(offered, found), now=now, most=most, limits=limits)
@@ -244,8 +244,11 @@ async def _offer(
     offered: Offered, *, now: int, most: int, limits: Limits
 ) -> tuple[Verdict, list[int]]:
     try:
-        with at_work(offered.tier):
+        token = begin(offered.tier)
+        try:
             return await offer(offered, now=now, most=most, limits=limits)
+        finally:
+            end(token)
     except script_socket.RedisSlow as slow:
         if not limits.slots:
             raise not_queued(slow) from None
@@ -266,6 +269,7 @@ def _offered(
     kind: str,
     bundle_id: str,
     seconds: int,
+    blockhashes: Sequence[bytes] = (),
 ) -> Offered:
     signatures = [each.wire.signatures[0] for each in signed]
     accepted = Accepted(
@@ -288,7 +292,7 @@ def _offered(
         known=[pending_key(name) for name in names],
         known_value=f"{origin.received_at}|{'' if origin.key_id is None else origin.key_id}",
         known_seconds=seconds,
-        blockhashes=[],
+        blockhashes=blockhashes,
         head=head,
         tail=tail,
         live_keys=[],

@@ -7,8 +7,6 @@ than its share, by landing weights, of the submissions that the process works on
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from priority.acceptance.errors import LandingBehind
 from priority.queue.store import Limits
@@ -41,15 +39,15 @@ def require_prompt(tier: str, weight: int, *, came_at: float, limits: Limits) ->
     raise LandingBehind(waited_ms, bound_ms, unsent=len(waiting), retry_seconds=seconds)
 
 
-@contextmanager
-def at_work(tier: str) -> Iterator[None]:
-    """A submission of the tier waits for Redis meanwhile."""
+def begin(tier: str) -> object:
+    """A submission of the tier waits for Redis until `end` is called with what this returns."""
     token = object()
     _at_work[token] = (tier, time.monotonic())
-    try:
-        yield
-    finally:
-        del _at_work[token]
+    return token
+
+
+def end(token: object) -> None:
+    del _at_work[token]
 
 
 def _has_share(tier: str, weight: int) -> bool:
