@@ -142,6 +142,8 @@ class _Stream:
     asked: SimpleQueue[Any]
     sent: int = -1
     filters: "Filters | None" = None
+    # The newest request that was not refused.
+    request: Any = None
     is_cut: bool = False
 
 
@@ -195,6 +197,12 @@ class RecordedNode:
                 time.sleep(max(slot_seconds, size / _BYTES_A_SECOND))
                 size = 0
 
+    def joined(self) -> list[Any]:
+        """What the running process sends: the request of each stream that it did not refuse."""
+        with self._changed:
+            streams = [each for each in self._streams if not each.is_cut]
+        return [each.request for each in streams if each.request is not None]
+
     def cut(self) -> None:
         """Every stream breaks behind what has happened, however late this machine sends it."""
         with self._changed:
@@ -216,6 +224,8 @@ class RecordedNode:
         """
         self._close_ports()
         with self._changed:
+            for each in self._streams:  # those, too, that were begun before the ports closed
+                each.is_cut = True
             self.restarts += 1
             self._happened = place
             self._frozen.clear()
@@ -313,6 +323,7 @@ class RecordedNode:
         except ValueError as error:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"failed to create filter: {error}")
         if not request.HasField("from_slot"):
+            stream.request = request
             return
         if not self.kept:
             context.abort(grpc.StatusCode.INTERNAL, "from_slot is not supported")
@@ -327,6 +338,7 @@ class RecordedNode:
             past = [message for slot in slots for message in self._frozen[slot].replayed()]
         if not past:
             context.abort(grpc.StatusCode.INTERNAL, "failed to get replay response")
+        stream.request = request
         for message in past:
             yield from stream.filters.updates(message)
 

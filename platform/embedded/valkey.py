@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import redis
@@ -31,6 +32,7 @@ STOP_SIGNALS = (signal.SIGTERM,)
 # The append-only files, as Valkey calls their folder.
 _APPENDED = "appendonlydir"
 _SYNC_SECONDS = 1.0
+_READ_AT_ONCE = 1 << 16
 _START_SECONDS = 60.0  # reading the append-only file after a long run
 
 
@@ -47,6 +49,8 @@ def start_valkey(
     folder = valkey_folder(run_dir)
     private_folder(folder, owner)
     end(running_in(folder, "valkey-server"), *STOP_SIGNALS)
+    for file in _appended(run_dir):
+        _cut_zeros(file)
     log_path = folder / "valkey.log"
     with open_log(log_path) as log:
         process = start_server(
@@ -71,12 +75,33 @@ def sync_to_disk(run_dir: Path) -> None:
     """Brings to the disk what was written so far, for the case that the machine fails. Raises
     OSError.
     """
-    for file in (valkey_folder(run_dir) / _APPENDED).glob("*.incr.aof"):
+    for file in _appended(run_dir):
         descriptor = os.open(file, os.O_RDONLY)
         try:
             os.fdatasync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _appended(run_dir: Path) -> Iterator[Path]:
+    return (valkey_folder(run_dir) / _APPENDED).glob("*.incr.aof")
+
+
+def _cut_zeros(file: Path) -> None:
+    """Cuts zeros off the file's end: no command ends with one. When a machine fails, ext4 may keep
+    a file's new length and lose the data. Valkey drops half a command at the end, but does not
+    start with zeros there.
+    """
+    with file.open("r+b") as appended:
+        end = size = appended.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - _READ_AT_ONCE)
+            appended.seek(start)
+            end = start + len(appended.read(end - start).rstrip(b"\0"))
+            if end > start:
+                break
+        if end < size:
+            appended.truncate(end)
 
 
 def keep_synced(run_dir: Path) -> threading.Event:

@@ -108,11 +108,10 @@ def test_slots_that_were_not_final_are_stored_once_they_are(
             wait(lambda: heard.head_slot >= ends, "the newest slot has begun")
             final = node.newest["finalized"]
             assert final < again - 20
-            asked = len(node.subscribed)
             begins = next(n for n, each in enumerate(recording.messages) if each.slot == again)
             with node.away(begins):
                 node.play(recording.place(back, 0.5))
-            wait(lambda: joined(node, asked), "the stream is joined again")
+            wait(node.joined, "the stream is joined again")
             node.play(slot_seconds=0.02)
             newest = node.newest["finalized"]
             archived_to(newest)
@@ -136,16 +135,6 @@ def test_slots_that_were_not_final_are_stored_once_they_are(
         rows = AccountChange.objects.filter(slot=slot, kind=0)
         found = {(bytes(row.pubkey), int(row.lamports)) for row in rows}
         assert found <= made and (found == made or granularity != Granularity.WRITE), slot
-
-
-def joined(node: RecordedNode, before: int) -> bool:
-    """Whether the stream, or a repair, was answered since."""
-    asked = node.subscribed[before:]
-    oldest = node._first_available()
-    return any(
-        not each.HasField("from_slot") or (oldest is not None and each.from_slot >= oldest)
-        for each in asked
-    )
 
 
 def filled() -> bool:
