@@ -19,6 +19,7 @@ from tests.priority.odd_nodes import OddNode
 from tests.simulator.world import token_address, token_transfer
 
 pytestmark = pytest.mark.django_db
+FROZEN = 5
 Change = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 
@@ -83,7 +84,8 @@ def test_a_few_calls_are_enough_and_the_second_time_one(
     mint, held = new_mint(localnet, alice, supply=9)
     other = token_address(Keypair().pubkey(), mint)
     transaction = signed(localnet, [token_transfer(held, mint, other, alice.pubkey(), 1, 6)], alice)
-    # So that the chain stands still: every answer is of one slot.
+    # So that the chain stands still: every answer is of one slot, which localnet has reached.
+    localnet.wait_for_slot(FROZEN, "confirmed")
     odd = between(lambda told: [frozen(each) for each in told])
     first = flat(post, [transaction], replaceRecentBlockhash=False)
     told = methods(odd)
@@ -97,9 +99,9 @@ def test_a_few_calls_are_enough_and_the_second_time_one(
 
 
 def frozen(told: dict[str, Any]) -> dict[str, Any]:
-    """The answer as if of slot 5."""
+    """The answer as if of that slot."""
     if "result" in told:
-        told["result"]["context"]["slot"] = 5
+        told["result"]["context"]["slot"] = FROZEN
     return told
 
 
@@ -170,7 +172,7 @@ def test_accounts_are_all_of_one_slot(
         bodies += 1
         for each in told:
             if "result" in each:
-                each["result"]["context"]["slot"] = 5 if bodies == 1 else 6
+                each["result"]["context"]["slot"] = FROZEN if bodies == 1 else 6
         return told
 
     odd = between(moving)
