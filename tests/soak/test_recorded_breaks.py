@@ -88,6 +88,10 @@ def joins(node: RecordedNode) -> int:
     return sum(bool(each.entry) for each in node.subscribed)
 
 
+def _sends_entries(node: RecordedNode) -> bool:
+    return any(each.entry for each in node.joined())
+
+
 def _is_joined(node: RecordedNode, before: int) -> bool:
     return joins(node) > before
 
@@ -187,8 +191,7 @@ def test_what_a_restart_of_the_node_took_away_is_told(
                 if not kept:
                     until(lambda: notified.failure and updates.failure, "the silence is told")
             node.play(recording.place(back + _JOINED_BEHIND), slot_seconds=_SLOT_SECONDS)
-            live = lambda: any(each.entry for each in node.joined())  # noqa: E731
-            until(live, "the stream is joined again")
+            until(partial(_sends_entries, node), "the stream is joined again")
             if not kept:
                 assert "stream_silent" in f"{notified.failure} {updates.failure}"
                 heard = max(notified.results["root"])

@@ -47,17 +47,18 @@ def _listed(
 ) -> list[int]:
     """List and holes come from different statements, and blocks may come between them. Of a list
     that is read after its holes, a block is in one of the two: it came before the list, or it was
-    missing when the holes were read. Above the highest block of then nothing is known: a list that
-    goes further is read again with its holes, so that it is always one state of the ledger.
+    missing when the holes were read. Above the block up to which they were read nothing is known: a
+    list that goes further is read again with its holes, so that it is always one state.
     """
     for _ in range(_ROUNDS):
         bounds = store.bounds()
         slots = read()
-        known = None if bounds is None else _holes(bounds, span(slots), reads)
+        highest = _highest(bounds, slots)
+        known = None if bounds is None else _holes((bounds[0], highest), span(slots), reads)
         if known is not None and (not known.is_whole or known.blocks > len(slots)):
             slots = read()
             known = _clipped(known, span(slots)[1])
-        if not _is_past(slots, bounds):
+        if _highest(bounds, slots) == highest and (bounds is not None or highest < 0):
             break
     if known is not None and (known.ranges or known.truncated):
         if strict:
@@ -66,18 +67,17 @@ def _listed(
     return slots
 
 
+def _highest(bounds: tuple[int, int] | None, slots: list[int]) -> int:
+    """The ledger's highest block as far as its bounds and a later list show it; the remote archive
+    has slots of its own.
+    """
+    found = -1 if bounds is None else bounds[1]
+    return max(found, slots[-1]) if slots and not is_configured() else found
+
+
 def _holes(bounds: tuple[int, int], span: tuple[int, int], reads: RemoteReads) -> Known | None:
     first, last = max(span[0], bounds[0]), min(span[1], bounds[1])
     return None if first > last else known_holes(first, last, reads)
-
-
-def _is_past(slots: list[int], bounds: tuple[int, int] | None) -> bool:
-    """Whether it goes on above the highest block of then; the remote archive has slots of its
-    own.
-    """
-    if not slots or is_configured():
-        return False
-    return bounds is None or slots[-1] > bounds[1]
 
 
 def _clipped(known: Known, last: int) -> Known:
