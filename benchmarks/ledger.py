@@ -66,19 +66,13 @@ def _best_import(name: str, *, verified: bool = True) -> float:
 
 def base64_json_bytes(first: int, last: int) -> int:
     """What getBlock in encoding base64 sends for the slots' blocks, without white space."""
-    from chain.commitment import TransactionDetails, TransactionEncoding
+    from chain.commitment import BlockOptions, TransactionEncoding
     from historical.blocks.services import blocks
 
     return sum(
         len(
             bytes(
-                blocks.block(
-                    slot,
-                    encoding=TransactionEncoding.BASE64,
-                    details=TransactionDetails.FULL,
-                    rewards=True,
-                    max_version=1,
-                )
+                blocks.block(slot, BlockOptions(encoding=TransactionEncoding.BASE64, max_version=1))
             )
         )
         for slot in blocks.slots_between(first, last)

@@ -8,9 +8,16 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.commitment import BlockForm, Commitment, TransactionDetails, TransactionEncoding
+from chain.commitment import (
+    BlockForm,
+    BlockOptions,
+    Commitment,
+    TransactionDetails,
+    TransactionEncoding,
+)
 from chain.node_version import NodeVersion, node_version, refuses_base58
 from chain.units import Slot, UnixTimestamp
+from eventloop.faces import complete
 from gaps.coverage import CoverageConfig, window_of
 from gaps.errors import EmptyRange
 from gateway.calls import Call
@@ -88,9 +95,13 @@ class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
 
 
 def _finalized(config: ContextConfig) -> None:
+    complete(_afinalized(config))
+
+
+async def _afinalized(config: ContextConfig) -> None:
     if config.commitment is Commitment.PROCESSED:
         raise CommitmentUnsupported
-    bounds.require_context_slot(config.min_context_slot)
+    await bounds.arequire_context_slot(config.min_context_slot)
 
 
 def _rules() -> NodeVersion:
@@ -188,11 +199,32 @@ async def get_signature_statuses(
     )
 
 
+def _known_block(
+    _call: Call, slot: U64, config: TransactionEncoding | BlockConfig = BlockConfig()
+) -> Encoded | None:
+    config = _whole(config, BlockConfig)
+    _readable(config)
+    if config.commitment is Commitment.PROCESSED or config.min_context_slot is not None:
+        return None
+    return blocks.known_block(slot, _options(config))
+
+
+def _options(config: BlockConfig) -> BlockOptions:
+    return BlockOptions(
+        encoding=config.encoding or TransactionEncoding.JSON,
+        details=config.transaction_details or TransactionDetails.FULL,
+        rewards=config.rewards is not False,
+        max_version=config.max_supported_transaction_version,
+        form=config.form or BlockForm.CURRENT,
+    )
+
+
 @methods.add(
     "getBlock",
     result=Block,
     errors=(*_READS, *_NO_BLOCK, *_REMOTE, *_WRITTEN),
     expensive=True,
+    known=_known_block,
 )
 def get_block(
     call: Call,
@@ -211,16 +243,7 @@ def get_block(
     _readable(config)
     _finalized(config)
     reads = _reads(call)
-    read = partial(
-        blocks.block,
-        slot,
-        encoding=config.encoding or TransactionEncoding.JSON,
-        details=config.transaction_details or TransactionDetails.FULL,
-        rewards=config.rewards is not False,
-        max_version=config.max_supported_transaction_version,
-        wanted=config.form or BlockForm.CURRENT,
-        reads=reads,
-    )
+    read = partial(blocks.block, slot, _options(config), reads)
     return reads.later(read) if is_below(slot) else read()
 
 
@@ -278,7 +301,7 @@ def get_blocks_with_limit(
     result=list[AddressSignature],
     errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged),
 )
-def get_signatures_for_address(
+async def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
 ) -> Encoded:
     """Transactions that name an address or look it up, newest first. For the next page give the
@@ -290,8 +313,8 @@ def get_signatures_for_address(
     """
     limit = addresses.MAX_LIMIT if config.limit is None else config.limit
     addresses.require_limit(limit, addresses.MAX_LIMIT)
-    _finalized(config)
-    return addresses.signatures_for_address(
+    await _afinalized(config)
+    return await addresses.signatures_for_address(
         address,
         limit=limit,
         before=config.before,

@@ -37,12 +37,11 @@ def unpack_entries(first_slot: int, packed: bytes) -> list[tuple[int, int]]:
     return [(first_slot + (word >> 24), word & MAX_POSITION) for word in words]
 
 
-def unpack_backwards(first_slot: int, packed: bytes) -> Iterator[tuple[int, int]]:
-    """The same from the last one on. Of a long run mostly the newest entries are wanted."""
+def unpack_backwards(first_slot: int, packed: bytes) -> Iterator[list[tuple[int, int]]]:
+    """The same from the last one on, some at a time: of a long run mostly the newest are wanted."""
     for end in range(len(packed), 0, -_UNPACKED_AT_ONCE):
-        yield from reversed(
-            unpack_entries(first_slot, packed[max(0, end - _UNPACKED_AT_ONCE) : end])
-        )
+        some = unpack_entries(first_slot, packed[max(0, end - _UNPACKED_AT_ONCE) : end])
+        yield some[::-1]
 
 
 def last_slot(first_slot: int, packed: bytes) -> int:

@@ -1,6 +1,7 @@
 """Commitment, encodings and forms of transactions as the wire names them."""
 
 from enum import Enum
+from typing import NamedTuple
 
 
 class Commitment(Enum):
@@ -41,3 +42,15 @@ class BlockForm(Enum):
 
     CURRENT = "current"
     SOURCE = "source"
+
+
+class BlockOptions(NamedTuple):
+    """How a block is written; `max_version` is the newest version that the caller can read, None of
+    one that names none.
+    """
+
+    encoding: TransactionEncoding = TransactionEncoding.JSON
+    details: TransactionDetails = TransactionDetails.FULL
+    rewards: bool = True
+    max_version: int | None = None
+    form: BlockForm = BlockForm.CURRENT

@@ -21,6 +21,7 @@ from gateway.refusals import RPC_CONTENT_TYPE, Refusal, status_of
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import InternalError, RpcError
 from jsonrpc.methods import MethodTable
+from jsonrpc.wire import Encoded
 
 
 @dataclass(slots=True)
@@ -151,8 +152,11 @@ async def answer_calls(
     observe: Observer,
     policy: EndpointPolicy,
     accepted: str,
+    known: Encoded | None = None,
 ) -> Answered:
-    """Runs the methods. `accepted` is the request's Accept-Encoding."""
+    """Runs the methods. `accepted` is the request's Accept-Encoding, `known` the one call's result
+    where it is known already.
+    """
     budget = call.budget
     headers: Mapping[str, str] | None = None
     try:
@@ -161,7 +165,7 @@ async def answer_calls(
             chunks = [rpc.failure(calls)]
         else:
             observe.is_batch = calls.batch
-            chunks = await rpc.aanswer(calls, methods, call, observe, outage_of, budget)
+            chunks = await rpc.aanswer(calls, methods, call, observe, outage_of, budget, known)
             if not calls.batch:
                 headers, found = call.headers, observe.error
                 if found is not None:

@@ -42,8 +42,8 @@ log = logging.getLogger(__name__)
 def answering(
     lanes: Lanes, request: Request, connection: Connection
 ) -> Coroutine[Any, Any, Response] | None:
-    """Answers a single call with a key: an async method on the loop, another in its lane. None for
-    all else: a thread runs the application.
+    """Answers a single call with a key: an async method on the loop, and what is in memory; another
+    in its lane. None for all else: a thread runs the application.
     """
     if request.method != "POST" or not 0 <= request.length <= settings.MAX_BODY:
         return None
@@ -188,8 +188,12 @@ class KnownHead:
             assert methods.fallback is not None
             handing = Handing(methods.fallback, one, call, observe, taken, self.accepted)
             return Response(200, (), later=handing.response, is_known=True)
-        answering = answer_calls(calls, methods, call, observe, policy, self.accepted)
-        answered = await (answering if turn is None else turn.take(answering, observe))
+        known = None if turn is None else rpc.known_result(one, methods, call)
+        answering = answer_calls(calls, methods, call, observe, policy, self.accepted, known)
+        if turn is None or known is not None:
+            answered = await answering
+        else:
+            answered = await turn.take(answering, observe)
         response = answered.response(identity, taken)
         response.is_known = True
         return response

@@ -21,7 +21,8 @@ class Method:
     more in a batch. `asks_node`: it waits for the followed node, which may hang. `takes_large`: a
     single call may exceed the maximum body size. `is_async`: the function is an `async def`, which
     runs on the web server's loop: its own work takes less than 100 µs, and what else it does it
-    awaits. Plain functions run in a thread.
+    awaits. Plain functions run in a thread. `known` takes a plain function's arguments and returns
+    its result if this process has it in memory, else None: then no thread is needed.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Method:
     asks_node: bool = False
     takes_large: bool = False
     is_async: bool = False
+    known: Callable[..., Encoded | None] | None = None
 
 
 class Fallback(Protocol):
@@ -79,6 +81,7 @@ class MethodTable:
         expensive: bool = False,
         asks_node: bool = False,
         takes_large: bool = False,
+        known: Callable[..., Encoded | None] | None = None,
     ) -> Callable[[F], F]:
         """`result` overrides the function's return annotation if that is less specific."""
 
@@ -88,7 +91,9 @@ class MethodTable:
             shown = returned if result is None else result
             reader = ParamsReader(function, as_node=self._as_node)
             kinds = (expensive, asks_node, takes_large, inspect.iscoroutinefunction(function))
-            self._methods[name] = Method(name, function, reader, shown, tuple(errors), *kinds)
+            self._methods[name] = Method(
+                name, function, reader, shown, tuple(errors), *kinds, known
+            )
             return function
 
         return register

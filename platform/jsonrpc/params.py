@@ -22,7 +22,8 @@ USIZE = Annotated[int, msgspec.Meta(ge=0), NodeWord("usize")]
 
 _PLACE = re.compile(r"^(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([A-Za-z0-9_]+)")
-_LONG_NUMBER = re.compile(rb"[0-9]{20}")
+# Outside of strings: addresses such as the system program's are digits too.
+_LONG_NUMBER = re.compile(rb"[\[:,\s-][0-9]{20}")
 _GOT = re.compile(r"^Expected `(?P<expected>[^`]+)`, got `(?P<got>[^`]+)`$")
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, ValueError)
 

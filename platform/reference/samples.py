@@ -8,7 +8,7 @@ from typing import Any
 from django.db import DatabaseError
 from solders.signature import Signature
 
-from chain.commitment import TransactionDetails, TransactionEncoding
+from chain.commitment import BlockOptions, TransactionDetails, TransactionEncoding
 from historical.blocks.services import blocks, bounds
 from historical.transactions.services import transactions
 from jsonrpc.errors import RpcError
@@ -62,11 +62,7 @@ def _look() -> dict[str, Any]:
     first = max(newest - _LOOKED_AT, archived[0], 0)
     for slot in reversed(blocks.slots_between(first, newest)):
         block = blocks.block(
-            slot,
-            encoding=TransactionEncoding.JSON,
-            details=TransactionDetails.SIGNATURES,
-            rewards=False,
-            max_version=0,
+            slot, BlockOptions(details=TransactionDetails.SIGNATURES, rewards=False)
         )
         signatures = json.loads(bytes(block))["signatures"]
         if signatures:

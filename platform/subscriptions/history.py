@@ -8,6 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from chain.commitment import BlockOptions
 from historical.blocks.services import blocks
 from historical.blocks.store import blocks as ledger
 from historical.errors import UnsupportedTransactionVersion
@@ -204,10 +205,12 @@ def _block(subscription: BlockSubscription, slot: int) -> bytes:
     try:
         block = blocks.block(
             slot,
-            encoding=subscription.encoding,
-            details=subscription.details,
-            rewards=subscription.rewards,
-            max_version=subscription.max_version,
+            BlockOptions(
+                encoding=subscription.encoding,
+                details=subscription.details,
+                rewards=subscription.rewards,
+                max_version=subscription.max_version,
+            ),
         )
     except UnsupportedTransactionVersion as error:
         wrong = encode({"UnsupportedTransactionVersion": error.data.get("version")})

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.db import connection
 from solders.signature import Signature
 
+from historical.blocks.services.text_caches import recent_texts
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker
 from tests.webserver.client import Client, post
@@ -100,6 +101,10 @@ def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
         ("getTransaction", signature[::-1]),
         ("getTransaction", "no signature"),
         ("getSignatureStatuses", [signature]),
+        ("getSignaturesForAddress", "Vote111111111111111111111111111111111111111"),
+        ("getSignaturesForAddress", "1" * 32, {"limit": 3, "before": signature}),
+        ("getSignaturesForAddress", "1" * 32, {"limit": 1_001}),
+        ("getSignaturesForAddress", "1" * 32, {"before": signature[::-1]}),
         ("getSignatureStatuses", [signature, signature[::-1]]),
     ]
     call("getSlot")  # the key is read from its table, which takes a thread
@@ -113,11 +118,11 @@ def test_reads_are_answered_on_the_loop_as_in_a_thread(call, rpc, begun):
     assert begun == ["loop"] * len(calls)
 
 
-def test_lists_blocks_and_accounts_are_read_in_threads(call, rpc, begun):
+def test_other_lists_are_read_in_threads(call, rpc, begun):
     call("getSlot")
     begun.clear()
     calls: list[tuple[Any, ...]] = [
-        ("getBlock", sample.SLOT, {"transactionDetails": "signatures"}),
+        ("getTransactionsForAddress", "1" * 32),
         ("getBlocks", sample.SLOT, sample.SLOT),
         ("getBlockTime", sample.SLOT),
         ("getFirstAvailableBlock",),
@@ -125,6 +130,31 @@ def test_lists_blocks_and_accounts_are_read_in_threads(call, rpc, begun):
     for each in calls:
         assert call(*each)[1]["result"] == rpc("/historical", *each)["result"]
     assert begun == ["loop", "lane"] * len(calls)
+
+
+@pytest.mark.parametrize("details", ["signatures", "none", "full", "accounts"])
+def test_a_block_that_is_in_memory_takes_no_thread(call, rpc, begun, details):
+    call("getSlot")
+    recent_texts.forget()
+    options = {"transactionDetails": details, "maxSupportedTransactionVersion": 0}
+    begun.clear()
+    for _ in range(2):
+        expected = rpc("/historical", "getBlock", sample.SLOT, options)["result"]
+        recent_texts.forget()
+        assert call("getBlock", sample.SLOT, options)[1]["result"] == expected
+        assert call("getBlock", sample.SLOT, options)[1]["result"] == expected
+    # A block's head alone needs no text.
+    first = ["loop"] if details == "none" else ["loop", "lane"]
+    assert begun == [*first, "loop"] * 2
+    begun.clear()
+    for refused in (
+        {**options, "commitment": "processed"},
+        {**options, "minContextSlot": 2**40},
+        {**options, "transactionDetails": "some"},
+    ):
+        expected = rpc("/historical", "getBlock", sample.SLOT, refused)["error"]
+        assert call("getBlock", sample.SLOT, refused)[1]["error"] == expected
+    assert begun == ["loop", "lane"] * 3
 
 
 def test_a_method_runs_on_the_loop_though_a_thread_admitted_its_caller(port, rpc, tier, begun):

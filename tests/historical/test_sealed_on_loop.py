@@ -1,14 +1,17 @@
 """Sealed transactions and statuses on the web server's loop: threads do what would block it."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.commitment import TransactionEncoding
 from chain.encodings import b58encode
+from eventloop.faces import complete
 from historical.blocks.services.text_caches import recent_answers, recent_opened
 from historical.errors import SealedDataDamaged
 from historical.models import IndexRun, PackedIndex, PackedTexts
@@ -16,10 +19,11 @@ from historical.recording.services.recording import record_blocks
 from historical.sealed.packed_index import SignatureIndex, packed_place, signature_key
 from historical.sealed.store.frames import recent_frames
 from historical.transactions.services import transactions
+from historical.transactions.services.addresses import signatures_for_address
 from tests.cluster import one_machine
 from tests.loop_calls import Queries
 
-from .made_blocks import made_block
+from .made_blocks import ACCOUNTS, made_block
 from .sealed_reads import NOW, seal
 
 pytestmark = [pytest.mark.django_db(transaction=True), one_machine]
@@ -87,6 +91,29 @@ def test_frames_that_memory_dropped_take_no_thread(loop: Queries, sealed: list[s
         cache.forget()
     jobs = loop.jobs
     assert _places(_transactions(loop, sealed)) == _expected(sealed, sealed)
+    assert loop.jobs == jobs
+
+
+def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) -> None:
+    """The newest of its transactions is not sealed."""
+    asked = [
+        (address, limit, before, until)
+        for address in ACCOUNTS[:3]
+        for limit in (1, 7, 100)
+        for before, until in ((None, None), (sealed[100], None), (sealed[90], sealed[30]))
+    ]
+
+    def listing(
+        address: bytes, limit: int, before: str | None, until: str | None
+    ) -> Coroutine[Any, Any, Any]:
+        ends = [None if each is None else Signature.from_string(each) for each in (before, until)]
+        return signatures_for_address(Pubkey(address), limit=limit, before=ends[0], until=ends[1])
+
+    expected = [json.loads(bytes(complete(listing(*each)))) for each in asked]
+    assert {200, 98} <= {entry["slot"] for found in expected for entry in found}
+    jobs = loop.jobs
+    found = loop.run(*(partial(listing, *each) for each in asked))
+    assert [json.loads(bytes(each)) for each in found] == expected
     assert loop.jobs == jobs
 
 

@@ -1,11 +1,13 @@
 """Whole blocks, and which slots hold one."""
 
+from collections.abc import Hashable
+
 import msgspec
 from solders.hash import Hash
 
 from chain import block_json
 from chain.blocks import Form
-from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
+from chain.commitment import BlockOptions, TransactionDetails
 from chain.encodings import b58encode
 from chain.units import I64_MAX, UnixTimestamp
 from historical.blocks.services.bounds import newest_slot_or_none, why_no_block
@@ -30,16 +32,7 @@ MAX_SLOTS = 500_000
 _LEAST_SLOTS = 1_000
 
 
-def block(
-    slot: int,
-    *,
-    encoding: TransactionEncoding,
-    details: TransactionDetails,
-    rewards: bool,
-    max_version: int | None,
-    wanted: BlockForm = BlockForm.CURRENT,
-    reads: RemoteReads | None = None,
-) -> Encoded:
+def block(slot: int, options: BlockOptions, reads: RemoteReads | None = None) -> Encoded:
     """A block as the standard node's getBlock gives it; raises why_no_block's refusals and
     UnsupportedTransactionVersion, SealedDataDamaged. With `reads` also one that only the remote
     history has; then also what RemoteReads.read raises.
@@ -47,45 +40,68 @@ def block(
     row = store.block(slot) if slot <= I64_MAX else None
     while row is not None:
         try:
-            return _block(row, encoding, details, rewards, max_version, wanted)
+            return _block(row, options)
         except RecordingGone:
             row = store.block_now(slot)
     why_not = why_no_block(slot)
     if reads is None or not may_have(why_not):
         raise why_not
-    return remote_blocks.block(
-        slot,
-        reads,
-        encoding=encoding,
-        details=details,
-        rewards=rewards,
-        max_version=max_version,
-        wanted=wanted,
-        why_not_here=why_not,
+    return remote_blocks.block(slot, options, reads, why_not_here=why_not)
+
+
+def known_block(slot: int, options: BlockOptions) -> Encoded | None:
+    """The same, of what this process remembers; None if that does not suffice."""
+    row = store.known_block(slot)
+    if row is None or not _is_readable(row, options):
+        return None
+    if options.details is TransactionDetails.NONE:
+        return _block(row, options)
+    text = recent_texts.find(_key(row, options))
+    return None if text is None else _answer(row, options, text)
+
+
+def _block(row: BlockRow, options: BlockOptions) -> Encoded:
+    if not _is_readable(row, options):
+        raise UnsupportedTransactionVersion(_first_unsupported(row, options.max_version))
+    if options.details is TransactionDetails.NONE:
+        return Encoded(_header(row, options.rewards) + b"}")
+    return _answer(row, options, recent_texts.get(_key(row, options), lambda: _text(row, options)))
+
+
+def _is_readable(row: BlockRow, options: BlockOptions) -> bool:
+    shows_versions = options.details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS)
+    return not shows_versions or block_json.is_supported(row.newest_version, options.max_version)
+
+
+def _key(row: BlockRow, options: BlockOptions) -> Hashable:
+    """All that a text depends on. It is that of this recording and of no other that the slot had or
+    will have.
+    """
+    if options.details is TransactionDetails.SIGNATURES:
+        return row.slot, row.recording, options.details, options.rewards
+    is_versioned = options.max_version is not None
+    return row.slot, row.recording, options._replace(max_version=None), is_versioned
+
+
+def _text(row: BlockRow, options: BlockOptions) -> bytes:
+    """Of the whole answer, or of its transactions."""
+    if options.details is TransactionDetails.SIGNATURES:
+        return block_json.signatures_text(_header(row, options.rewards), _signatures(row))
+    return block_json.transactions_text(
+        _texts(row),
+        Form(row.form),
+        encoding=options.encoding,
+        details=options.details,
+        rewards=options.rewards,
+        versions=options.max_version is not None,
+        wanted=options.form,
     )
 
 
-def _block(
-    row: BlockRow,
-    encoding: TransactionEncoding,
-    details: TransactionDetails,
-    rewards: bool,
-    max_version: int | None,
-    wanted: BlockForm,
-) -> Encoded:
-    # A text is that of this recording and of no other that the slot had or will have.
-    key = (row.slot, row.recording, details)
-    if details in (TransactionDetails.FULL, TransactionDetails.ACCOUNTS):
-        if not block_json.is_supported(row.newest_version, max_version):
-            raise UnsupportedTransactionVersion(_first_unsupported(row, max_version))
-        text = recent_texts.get(
-            (*key, encoding, rewards, max_version is None, wanted),
-            lambda: _transactions(row, encoding, details, rewards, max_version is not None, wanted),
-        )
-        return Encoded(*block_json.with_transactions(_header(row, rewards), text))
-    if details is TransactionDetails.SIGNATURES:
-        return Encoded(recent_texts.get((*key, rewards), lambda: _signature_list(row, rewards)))
-    return Encoded(_header(row, rewards) + b"}")
+def _answer(row: BlockRow, options: BlockOptions, text: bytes) -> Encoded:
+    if options.details is TransactionDetails.SIGNATURES:
+        return Encoded(text)
+    return Encoded(*block_json.with_transactions(_header(row, options.rewards), text))
 
 
 def blockhashes(first: int, last: int) -> dict[int, str]:
@@ -159,25 +175,6 @@ def _slots_between(first: int, last: int, limit: int, reads: RemoteReads | None)
     return sorted({*remote, *stored})[:limit] if remote else stored
 
 
-def _transactions(
-    row: BlockRow,
-    encoding: TransactionEncoding,
-    details: TransactionDetails,
-    rewards: bool,
-    versions: bool,
-    wanted: BlockForm = BlockForm.CURRENT,
-) -> bytes:
-    return block_json.transactions_text(
-        _texts(row),
-        Form(row.form),
-        encoding=encoding,
-        details=details,
-        rewards=rewards,
-        versions=versions,
-        wanted=wanted,
-    )
-
-
 def _texts(row: BlockRow) -> bytes:
     return block_texts(row.slot, row.recording, _signatures(row))
 
@@ -189,11 +186,6 @@ def _first_unsupported(row: BlockRow, max_version: int | None) -> int:
         return lowest
     versions = map(block_json.version_of, block_json.split(_texts(row)))
     return next(each for each in versions if not block_json.is_supported(each, max_version))
-
-
-def _signature_list(row: BlockRow, rewards: bool) -> bytes:
-    """The whole result."""
-    return block_json.signatures_text(_header(row, rewards), _signatures(row))
 
 
 def _signatures(row: BlockRow) -> list[bytes]:

@@ -35,8 +35,13 @@ _blocks: GenerationCache[int, BlockRow] = GenerationCache(REMOVALS, 2_000)
 _bounds: GenerationCache[None, tuple[int, int]] = GenerationCache(CHANGES, 1)
 
 
+def known_block(slot: int) -> BlockRow | None:
+    """The block, if this process remembers it."""
+    return None if _blocks.now() is None else _blocks.find(slot)
+
+
 def block(slot: int) -> BlockRow | None:
-    found = None if _blocks.now() is None else _blocks.find(slot)
+    found = known_block(slot)
     return block_now(slot) if found is None else found
 
 

@@ -8,7 +8,7 @@ from solders.hash import Hash
 
 from chain import block_json
 from chain.blocks import SlotRecord
-from chain.commitment import BlockForm, TransactionDetails, TransactionEncoding
+from chain.commitment import BlockOptions, TransactionDetails
 from chain.record_json import whole_text_of
 from chain.signed import Signatures
 from chain.transactions import LEGACY
@@ -35,20 +35,12 @@ class _Written:
 
 
 def block(
-    slot: int,
-    reads: RemoteReads,
-    *,
-    encoding: TransactionEncoding,
-    details: TransactionDetails,
-    rewards: bool,
-    max_version: int | None,
-    wanted: BlockForm,
-    why_not_here: RpcError,
+    slot: int, options: BlockOptions, reads: RemoteReads, *, why_not_here: RpcError
 ) -> Encoded:
     """As services.blocks.block; `why_not_here` is the refusal where the archive does not have the
     slot's epoch. Raises what RemoteReads.read does.
     """
-    key = (settings.OLD_FAITHFUL_URL, slot, encoding, details, rewards, max_version, wanted)
+    key = (settings.OLD_FAITHFUL_URL, slot, options)
     text = recent_texts.find(key)
     if text is None:
 
@@ -56,7 +48,7 @@ def block(
             record = history.block(slot)
             if record is None:
                 return why_neither(history, slot, why_not_here)
-            return _written(record, encoding, details, rewards, max_version, wanted)
+            return _written(record, options)
 
         found = reads.read(read, slot)
         if isinstance(found, RpcError):
@@ -102,22 +94,16 @@ def slots_between(first: int, last: int, limit: int, reads: RemoteReads) -> list
     return slots
 
 
-def _written(
-    record: SlotRecord,
-    encoding: TransactionEncoding,
-    details: TransactionDetails,
-    rewards: bool,
-    max_version: int | None,
-    wanted: BlockForm,
-) -> _Written:
+def _written(record: SlotRecord, options: BlockOptions) -> _Written:
     """Raises UnsupportedTransactionVersion, Damaged."""
+    details = options.details
     header = block_json.header_text(
         block_height=record.block_height,
         block_time=record.block_time,
         blockhash=record.blockhash,
         parent_slot=record.parent_slot,
         previous_blockhash=record.previous_blockhash,
-        rewards=record.rewards if rewards else None,
+        rewards=record.rewards if options.rewards else None,
         reward_partitions=record.reward_partitions,
     )
     if details is TransactionDetails.NONE:
@@ -127,16 +113,16 @@ def _written(
         text = block_json.signatures_text(header, [each.signature for each in record.transactions])
     else:
         _require_signed(record)
-        _require_readable(record, max_version)
+        _require_readable(record, options.max_version)
         texts = _texts(record)
         rendered = block_json.transactions_text(
             texts,
             record.form,
-            encoding=encoding,
+            encoding=options.encoding,
             details=details,
-            rewards=rewards,
-            versions=max_version is not None,
-            wanted=wanted,
+            rewards=options.rewards,
+            versions=options.max_version is not None,
+            wanted=options.form,
         )
         text = b"".join(block_json.with_transactions(header, rendered))
     return _Written(

@@ -1,10 +1,12 @@
-"""Reads of the sealed indexes. Each raises Moved when its runs are not those of the version."""
+"""Reads of the sealed indexes. Each raises Moved when its runs are not those of the version.
+A cluster's are read in threads only.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
-from columns.raw_queries import Query, fetch_all, fetch_together
+from columns.raw_queries import Query, afetch_all, fetch_together
 from historical.sealed.store.sealed_state import VERSION, VERSION_QUERY, Moved, Run
 
 
@@ -71,17 +73,23 @@ _WITH_KEY = (
 )
 
 
-def last_blocks_below(runs: Sequence[Run], entry: bytes, version: int) -> dict[int, IndexBlock]:
+async def last_blocks_below(
+    runs: Sequence[Run], entry: bytes, version: int
+) -> dict[int, IndexBlock]:
     """By run the last block that begins below the entry, of those that have one."""
-    return _blocks(_BELOW, runs, entry, version)
+    return await _blocks(_BELOW, runs, entry, version)
 
 
-def first_blocks_above(runs: Sequence[Run], entry: bytes, version: int) -> dict[int, IndexBlock]:
+async def first_blocks_above(
+    runs: Sequence[Run], entry: bytes, version: int
+) -> dict[int, IndexBlock]:
     """By run the first block that begins above the entry, of those that have one."""
-    return _blocks(_ABOVE, runs, entry, version)
+    return await _blocks(_ABOVE, runs, entry, version)
 
 
-def _blocks(sql: str, runs: Sequence[Run], entry: bytes, version: int) -> dict[int, IndexBlock]:
+async def _blocks(
+    sql: str, runs: Sequence[Run], entry: bytes, version: int
+) -> dict[int, IndexBlock]:
     if is_clustered():
         one = _BELOW_IN_ONE if sql is _BELOW else _ABOVE_IN_ONE
         several = _apart([(one, run.id, entry) for run in runs], version)
@@ -90,7 +98,7 @@ def _blocks(sql: str, runs: Sequence[Run], entry: bytes, version: int) -> dict[i
             for run, rows in zip(runs, several, strict=True)
             if rows
         }
-    rows = fetch_all(sql, [run.id for run in runs], entry)
+    rows = await afetch_all(sql, [run.id for run in runs], entry)
     if rows[0][0] != version:
         raise Moved
     return {run: IndexBlock(run, *rest) for _, run, *rest in rows if run is not None}

@@ -5,7 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from columns.generation_cache import GenerationCache
 from columns.generations import in_transaction
-from columns.raw_queries import fetch_all
+from columns.raw_queries import afetch_all
+from eventloop.faces import complete
 from historical.errors import SealedDataDamaged
 from historical.ledger_generations import SEALING
 from historical.sealed.packed_index import AddressIndex, SignatureIndex
@@ -59,7 +60,12 @@ _state: GenerationCache[None, Sealed] = GenerationCache(SEALING, 1)
 
 def known() -> Sealed:
     """Reads of the runs raise Moved if it is not that any more."""
-    return _state.get(None, now) or now()
+    return complete(aknown())
+
+
+async def aknown() -> Sealed:
+    """The same, awaited."""
+    return await _state.aget(None, anow) or await anow()
 
 
 def of_one_version(read: Callable[[Callable[[], "Sealed"]], T]) -> T:
@@ -90,7 +96,12 @@ def of_both(read: Callable[[], T], is_whole: Callable[[T], bool] = bool) -> T:
 
 def now() -> Sealed:
     """As the database has it."""
-    rows = fetch_all(
+    return complete(anow())
+
+
+async def anow() -> Sealed:
+    """The same, awaited."""
+    rows = await afetch_all(
         "SELECT v.number, r.id, r.kind, r.first_slot, r.last_slot, r.removed"
         f" FROM {VERSION} AS v LEFT JOIN historical_indexrun r ON r.state = 1"
         " ORDER BY r.last_slot DESC, r.id DESC"

@@ -7,9 +7,10 @@ together compare the version of what is sealed, and begin again behind the last 
 
 import heapq
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
+from eventloop.faces import complete
 from historical.sealed.packed_index import (
     PLACE_BYTES,
     AddressIndex,
@@ -23,7 +24,7 @@ from historical.sealed.store.sealed_blocks import damaged
 from historical.sealed.store.sealed_index import IndexBlock
 from historical.sealed.store.sealed_state import Moved, Run
 from historical.transactions import positions
-from historical.transactions.positions import LedgerPosition, Row
+from historical.transactions.positions import Following, LedgerPosition, ReadRows, Row
 from historical.transactions.segments import MAX_POSITION
 from historical.transactions.store import addresses as store
 
@@ -33,63 +34,126 @@ _MOST_RUNS_AT_ONCE = 64
 
 
 def newest_first(
-    key: bytes, *, below: LedgerPosition, above: LedgerPosition, enough: int | None = None
+    key: bytes, *, below: LedgerPosition, above: LedgerPosition
 ) -> Iterator[LedgerPosition]:
-    """Places of the digest strictly between the two, descending. Where `enough` is named it may
-    read no more than so many at once. Raises SealedDataDamaged.
-    """
-    while True:
-        walk = _Walk(key, below, above, descending=True)
-        read = (
-            walk.read(store.entries_below)
-            if enough is None
-            else walk.read(partial(_newest_entries, enough))
-        )
-        hot = positions.newest_first(read, below=below, above=above, enough=enough)
-        try:
-            for below in walk.merged(hot):
-                yield below
-            return
-        except Moved:
-            continue
+    """As anewest_first, place by place, in a thread."""
+    return _each(anewest_first(key, below=below, above=above))
 
 
 def oldest_first(
     key: bytes, *, above: LedgerPosition, below: LedgerPosition
 ) -> Iterator[LedgerPosition]:
     """The same, ascending."""
-    while True:
-        walk = _Walk(key, below, above, descending=False)
-        hot = positions.oldest_first(walk.read(store.entries_from), above=above, below=below)
-        try:
-            for above in walk.merged(hot):
-                yield above
-            return
-        except Moved:
-            continue
+    return _each(
+        _restarting(lambda last: _Walk(key, below, last, descending=False).following, above)
+    )
 
 
-def _newest_entries(enough: int, key: bytes, slot: int, rows: int) -> store.Entries:
-    return store.newest_entries(key, enough, slot, rows)
+def _each(following: Following) -> Iterator[LedgerPosition]:
+    while (found := complete(following())) is not None:
+        yield from found
+
+
+def anewest_first(
+    key: bytes, *, below: LedgerPosition, above: LedgerPosition, enough: int | None = None
+) -> Following:
+    """Places of the digest strictly between the two, descending. Where `enough` is named it may
+    read no more than so many at once. Raises SealedDataDamaged.
+    """
+    return _restarting(
+        lambda last: _Walk(key, last, above, descending=True, enough=enough).following, below
+    )
+
+
+def _restarting(begun: Callable[[LedgerPosition], Following], last: LedgerPosition) -> Following:
+    """A walk that begins again behind its last place where what is sealed moved."""
+    walk = begun(last)
+
+    async def following() -> Iterator[LedgerPosition] | None:
+        nonlocal walk
+        while True:
+            try:
+                places = await walk()
+            except Moved:
+                walk = begun(last)
+            else:
+                return None if places is None else noted(places)
+
+    def noted(places: Iterator[LedgerPosition]) -> Iterator[LedgerPosition]:
+        nonlocal last
+        for place in places:
+            last = place
+            yield place
+
+    return following
+
+
+class _Cursor:
+    """A walk's places one by one."""
+
+    def __init__(self, following: Following, first: Iterator[LedgerPosition] | None) -> None:
+        self._following = following
+        self._places = first
+
+    async def next(self) -> LedgerPosition | None:
+        """The next place; None at the end."""
+        while self._places is not None:
+            for place in self._places:
+                return place
+            self._places = await self._following()
+        return None
 
 
 class _Walk:
     """A walk over both indexes, under one version."""
 
     def __init__(
-        self, key: bytes, below: LedgerPosition, above: LedgerPosition, *, descending: bool
+        self,
+        key: bytes,
+        below: LedgerPosition,
+        above: LedgerPosition,
+        *,
+        descending: bool,
+        enough: int | None = None,
     ) -> None:
         self._key, self._below, self._above = key, below, above
         self._sign = -1 if descending else 1
         self._version: int | None = None
+        if not descending:
+            read = self._reading(store.entries_from)
+            self._hot = positions.oldest_first(read, above=above, below=below)
+        else:
+            read = self._reading(
+                store.entries_below
+                if enough is None
+                else partial(store.newest_entries, enough=enough)
+            )
+            self._hot = positions.newest_first(read, below=below, above=above, enough=enough)
+        self._reads_both = False
+        self._recent = _Cursor(self._hot, None)
+        self._nearest_recent: LedgerPosition | None = None
+        self._waiting: list[Run] = []
+        # (the order of the next place, the place, a number that makes it unique, the rest)
+        self._heads: list[tuple[int, LedgerPosition, int, _Cursor]] = []
+        self._opened = 0
+        self._last: LedgerPosition | None = None
 
-    def read(
-        self, entries: Callable[[bytes, int, int], store.Entries]
-    ) -> Callable[[int, int], list[Row]]:
-        """A reader of rows, as ledger_positions wants it."""
+    async def following(self) -> Iterator[LedgerPosition] | None:
+        """The next places of both, in order, each once. Raises Moved."""
+        if not self._reads_both:
+            places = await self._hot()
+            self._reads_both = bool(self._version)
+            if not self._reads_both:  # nothing is sealed
+                return places
+            self._recent = _Cursor(self._hot, places)
+            self._nearest_recent = await self._recent.next()
+            self._waiting = await self._runs()
+        place = await self._merged()
+        return None if place is None else iter((place,))
 
-        def read(bound: int, rows: int) -> list[Row]:
-            version, found = entries(self._key, bound, rows)
+    def _reading(self, entries: Callable[[bytes, int, int], Awaitable[store.Entries]]) -> ReadRows:
+        async def read(bound: int, rows: int) -> list[Row]:
+            version, found = await entries(self._key, bound, rows)
             if self._version is None:
                 self._version = version
             elif version != self._version:
@@ -98,43 +162,34 @@ class _Walk:
 
         return read
 
-    def merged(self, hot: Iterator[LedgerPosition]) -> Iterator[LedgerPosition]:
-        """The places of both, in order, each once. Raises Moved."""
-        following = next(hot, None)
-        if not self._version:
-            yield from _chained(following, hot)
-            return
-        waiting = self._runs()
-        # (the order of the next place, the place, a number that makes it unique, the rest)
-        heads: list[tuple[int, LedgerPosition, int, Iterator[LedgerPosition]]] = []
-        opened = 0
-        last: LedgerPosition | None = None
-        while heads or waiting or following is not None:
-            sealed = heads[0][1] if heads else None
-            nearest = self._nearer(sealed, following)
+    async def _merged(self) -> LedgerPosition | None:
+        while True:
+            sealed = self._heads[0][1] if self._heads else None
+            nearest = self._nearer(sealed, self._nearest_recent)
+            waiting = self._waiting
             if waiting and (nearest is None or not self._is_before(nearest, waiting[0])):
-                count = min(2 * opened + 1, _MOST_RUNS_AT_ONCE)
-                for places in self._open(waiting[:count]):
-                    opened += 1
-                    self._push(heads, places, opened)
+                count = min(2 * self._opened + 1, _MOST_RUNS_AT_ONCE)
+                for places in await self._open(waiting[:count]):
+                    self._opened += 1
+                    await self._push(places, self._opened)
                 del waiting[:count]
                 continue
             if nearest is None:
-                return
+                return None
             if nearest == sealed:
-                _, _, number, places = heapq.heappop(heads)
-                self._push(heads, places, number)
+                _, _, number, places = heapq.heappop(self._heads)
+                await self._push(places, number)
             else:
-                following = next(hot, None)
-            if nearest != last:
-                yield nearest
-            last = nearest
+                self._nearest_recent = await self._recent.next()
+            if nearest != self._last:
+                self._last = nearest
+                return nearest
 
-    def _runs(self) -> list[Run]:
+    async def _runs(self) -> list[Run]:
         """Those that reach between the places, the nearest first."""
-        sealed = sealed_state.known()
+        sealed = await sealed_state.aknown()
         if sealed.version != self._version:
-            sealed = sealed_state.now()
+            sealed = await sealed_state.anow()
             if sealed.version != self._version:
                 raise Moved
         found = [
@@ -157,63 +212,69 @@ class _Walk:
             return one or other
         return max(one, other) if self._sign < 0 else min(one, other)
 
-    def _push(
-        self,
-        heads: list[tuple[int, LedgerPosition, int, Iterator[LedgerPosition]]],
-        places: Iterator[LedgerPosition],
-        number: int,
-    ) -> None:
-        place = next(places, None)
+    async def _push(self, places: _Cursor, number: int) -> None:
+        place = await places.next()
         if place is not None:
             order = self._sign * (place.slot << 24 | place.position)
-            heapq.heappush(heads, (order, place, number, places))
+            heapq.heappush(self._heads, (order, place, number, places))
 
-    def _open(self, runs: Sequence[Run]) -> list[Iterator[LedgerPosition]]:
+    async def _open(self, runs: Sequence[Run]) -> list[_Cursor]:
         """The places of each run; their first blocks are read in one statement."""
         assert self._version is not None
+        low = self._key + _packed(self._above)
         if self._sign < 0:
             bound = self._key + _packed(self._below)
         else:  # that begins at the next place, or before it
             bound = self._key + _packed(self._above, step=1) + b"\0"
-        firsts = sealed_index.last_blocks_below(runs, bound, self._version)
-        walk = self._newest if self._sign < 0 else self._oldest
-        return [walk(run, firsts.get(run.id)) for run in runs]
+        firsts = await sealed_index.last_blocks_below(runs, bound, self._version)
+        cursors = []
+        for run in runs:
+            places = _RunPlaces(self._key, run, self._version, self._below, self._above)
+            places.next = firsts.get(run.id, None if self._sign < 0 else low)
+            walk = places.newest if self._sign < 0 else places.oldest
+            cursors.append(_Cursor(walk, iter(())))
+        return cursors
 
-    def _newest(self, run: Run, block: IndexBlock | None) -> Iterator[LedgerPosition]:
-        assert self._version is not None
-        while block is not None:
-            places = self._places(run, block)
-            start = bisect_right(places, self._above)
-            for number in range(bisect_left(places, self._below) - 1, start - 1, -1):
-                yield LedgerPosition(*places[number])
-            if start:
-                return
-            if not block.first_entry.startswith(self._key):
-                return
-            block = sealed_index.last_blocks_below([run], block.first_entry, self._version).get(
-                run.id
-            )
 
-    def _oldest(self, run: Run, block: IndexBlock | None) -> Iterator[LedgerPosition]:
-        assert self._version is not None
-        last = self._key + b"\xff" * PLACE_BYTES
-        after = self._key + _packed(self._above)
-        while True:
-            if block is not None:
-                if block.first_entry > last:
-                    return
-                places = self._places(run, block)
-                end = bisect_left(places, self._below)
-                for number in range(bisect_right(places, self._above), end):
-                    yield LedgerPosition(*places[number])
-                if end < len(places):
-                    return
-                after = block.first_entry
-            block = sealed_index.first_blocks_above([run], after, self._version).get(run.id)
-            if block is None:
-                return
+class _RunPlaces:
+    """The places of a key in a run, block by block. `next` is a block that was read, or the entry
+    from which the next one is looked for; None at the end.
+    """
 
-    def _places(self, run: Run, block: IndexBlock) -> list[Place]:
+    def __init__(
+        self, key: bytes, run: Run, version: int, below: LedgerPosition, above: LedgerPosition
+    ) -> None:
+        self.next: IndexBlock | bytes | None = None
+        self._key, self._run, self._version = key, run, version
+        self._below, self._above = below, above
+
+    async def newest(self) -> Iterator[LedgerPosition] | None:
+        block = self.next
+        if isinstance(block, bytes):
+            found = await sealed_index.last_blocks_below([self._run], block, self._version)
+            block = found.get(self._run.id)
+        if block is None:
+            return None
+        places = self._places(block)
+        start, end = bisect_right(places, self._above), bisect_left(places, self._below)
+        is_last = start > 0 or not block.first_entry.startswith(self._key)
+        self.next = None if is_last else block.first_entry
+        return map(LedgerPosition._make, reversed(places[start:end]))
+
+    async def oldest(self) -> Iterator[LedgerPosition] | None:
+        block = self.next
+        if isinstance(block, bytes):
+            found = await sealed_index.first_blocks_above([self._run], block, self._version)
+            block = found.get(self._run.id)
+        if block is None or block.first_entry > self._key + b"\xff" * PLACE_BYTES:
+            return None
+        places = self._places(block)
+        start, end = bisect_right(places, self._above), bisect_left(places, self._below)
+        self.next = None if end < len(places) else block.first_entry
+        return map(LedgerPosition._make, places[start:end])
+
+    def _places(self, block: IndexBlock) -> list[Place]:
+        run = self._run
         try:
             places = AddressIndex.places(block.block, self._key)
         except DamagedBlock as error:
@@ -221,14 +282,6 @@ class _Walk:
             what = f"a block of index run {run.id}, from {first}"
             raise damaged("index", run.id, what, error) from None
         return [place for place in places if run.counts(place[0])] if run.removed else places
-
-
-def _chained(
-    first: LedgerPosition | None, others: Iterator[LedgerPosition]
-) -> Iterator[LedgerPosition]:
-    if first is not None:
-        yield first
-        yield from others
 
 
 def _packed(place: LedgerPosition, *, step: int = 0) -> bytes:

@@ -9,31 +9,51 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.encodings import b58encode
+from columns.clusters import is_clustered
+from eventloop.faces import complete, in_thread
 from historical.errors import FilterTransactionNotFound, LimitInvalid
 from historical.transactions.positions import HIGHEST, LOWEST, LedgerPosition
 from historical.transactions.segments import digest
-from historical.transactions.services.address_places import newest_first
+from historical.transactions.services.address_places import anewest_first
 from historical.transactions.store import transactions as transaction_store
-from historical.transactions.store.apart import ListedRow
+from historical.transactions.store.apart import ListedColumns, ListedRow
 from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000
+# Entries that are written on the loop.
+_MOST_ON_LOOP = 128
 
 
-def signatures_for_address(
+async def signatures_for_address(
     address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
 ) -> Encoded:
     """A list of AddressSignature, newest first, strictly between the two transactions; raises
     LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
     """
     require_limit(limit, MAX_LIMIT)
-    below = HIGHEST if before is None else _place("before", before)
-    above = LOWEST if until is None else _place("until", until)
-    key = digest(bytes(address))
-    places = list(islice(newest_first(key, below=below, above=above, enough=limit), limit))
+    if is_clustered():
+        return await in_thread(lambda: complete(_signatures(address, limit, before, until)))
+    return await _signatures(address, limit, before, until)
+
+
+async def _signatures(
+    address: Pubkey, limit: int, before: Signature | None, until: Signature | None
+) -> Encoded:
+    below = HIGHEST if before is None else await _place("before", before)
+    above = LOWEST if until is None else await _place("until", until)
+    following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
+    places: list[LedgerPosition] = []
+    while len(places) < limit and (found := await following()) is not None:
+        places += islice(found, limit - len(places))
     if not places:
         return Encoded(b"[]")
-    columns = transaction_store.listed_columns(places)
+    columns = await transaction_store.listed_columns(places)
+    if len(places) > _MOST_ON_LOOP:
+        return await in_thread(_written, columns)
+    return _written(columns)
+
+
+def _written(columns: ListedColumns) -> Encoded:
     # Written here: a struct and its members for each takes three times as long.
     entries = [
         f'{{"signature":"{b58encode(signature)}","slot":{slot},"err":{err},"memo":{memo},'
@@ -73,8 +93,8 @@ def _raw(json: str | None) -> msgspec.Raw:
     return msgspec.Raw(b"null" if json is None else json.encode())
 
 
-def _place(name: str, signature: Signature) -> LedgerPosition:
-    found = transaction_store.place_of(bytes(signature))
+async def _place(name: str, signature: Signature) -> LedgerPosition:
+    found = await transaction_store.aplace_of(bytes(signature))
     if found is None:
         raise FilterTransactionNotFound(name, str(signature))
     return LedgerPosition(*found)

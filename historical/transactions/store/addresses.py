@@ -1,9 +1,10 @@
 """Queries on the address index of slots that are not sealed. Each returns the version of what is
-sealed (historical/sealed/store/sealed_state.py) with its rows: both are of one moment.
+sealed (historical/sealed/store/sealed_state.py) with its rows: both are of one moment. Those of a
+cluster are read in threads only.
 """
 
 from columns.clusters import is_clustered
-from columns.raw_queries import fetch_all, fetch_together
+from columns.raw_queries import afetch_all, fetch_together
 from columns.statements import Parameter
 from historical.sealed.store.sealed_state import VERSION, VERSION_QUERY
 from historical.transactions.segments import SEGMENT_SLOTS
@@ -12,9 +13,9 @@ from historical.transactions.segments import SEGMENT_SLOTS
 Entries = tuple[int, list[tuple[int, bytes]]]
 
 
-def entries_below(digest: bytes, slot: int, rows: int) -> Entries:
+async def entries_below(digest: bytes, slot: int, rows: int) -> Entries:
     """The newest rows that begin below the slot, descending."""
-    return _entries(
+    return await _entries(
         "SELECT first_slot, entries FROM historical_addressentries"
         " WHERE address = $1 AND first_slot < $2 ORDER BY first_slot DESC LIMIT $3",
         "DESC",
@@ -24,11 +25,11 @@ def entries_below(digest: bytes, slot: int, rows: int) -> Entries:
     )
 
 
-def newest_entries(digest: bytes, enough: int, slot: int, rows: int) -> Entries:
+async def newest_entries(digest: bytes, slot: int, rows: int, *, enough: int) -> Entries:
     """The same, up to the segment in which so many entries are reached: an address may have them in
     many rows or in one.
     """
-    return _entries(
+    return await _entries(
         "SELECT first_slot, entries FROM (SELECT first_slot, entries, sum(octet_length(entries))"
         f" OVER (ORDER BY first_slot / {SEGMENT_SLOTS} DESC"
         " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newer FROM ("
@@ -43,9 +44,9 @@ def newest_entries(digest: bytes, enough: int, slot: int, rows: int) -> Entries:
     )
 
 
-def entries_from(digest: bytes, slot: int, rows: int) -> Entries:
+async def entries_from(digest: bytes, slot: int, rows: int) -> Entries:
     """The oldest rows that begin at a slot or above, ascending."""
-    return _entries(
+    return await _entries(
         "SELECT first_slot, entries FROM historical_addressentries"
         " WHERE address = $1 AND first_slot >= $2 ORDER BY first_slot LIMIT $3",
         "",
@@ -55,12 +56,12 @@ def entries_from(digest: bytes, slot: int, rows: int) -> Entries:
     )
 
 
-def _entries(sql: str, order: str, *parameters: Parameter) -> Entries:
+async def _entries(sql: str, order: str, *parameters: Parameter) -> Entries:
     if is_clustered():
         # What is sealed between the two has another version than this one.
         ((version,),), rows = fetch_together([(VERSION_QUERY,), (sql, *parameters)])
         return version, rows
-    found = fetch_all(
+    found = await afetch_all(
         f"SELECT v.number, e.first_slot, e.entries FROM {VERSION} AS v"
         f" LEFT JOIN LATERAL ({sql}) AS e ON true ORDER BY e.first_slot {order}",
         *parameters,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from columns.clusters import is_clustered
 from columns.generation_cache import GenerationCache
-from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from columns.raw_queries import afetch_one, fetch_all, fetch_one, fetch_together
 from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS
 from historical.sealed.entries import ENTRY_BYTES, SIGNATURE_BYTES
@@ -117,7 +117,12 @@ def _rows_apart(places: Sequence[tuple[int, int]]) -> list[tuple[Any, ...]]:
 
 def place_of(signature: bytes) -> tuple[int, int] | None:
     """(slot, position) of a transaction."""
-    found = places([signature]).get(signature)
+    return complete(aplace_of(signature))
+
+
+async def aplace_of(signature: bytes) -> tuple[int, int] | None:
+    """The same, awaited."""
+    found = (await _aplaces([signature])).get(signature)
     return None if found is None else found[:2]
 
 
@@ -283,14 +288,14 @@ def listed(places: list[tuple[int, int]]) -> list[ListedRow]:
 _PADDING = b"\xff" * (ENTRY_BYTES - SIGNATURE_BYTES)
 
 
-def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
+async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     """The transactions at (slot, position), in the order of the places. One row of five long values
     is read in a fifth of the time that their rows take.
     """
     if is_clustered():
         return apart.columns_of([row for _, row in apart.listed(places)])
     # No JSON text has a line break: it stands between them.
-    row = fetch_one(
+    row = await afetch_one(
         "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
         " string_agg(err, E'\n'), string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
         " SELECT l.n, l.signature IS NULL AS is_sealed,"
