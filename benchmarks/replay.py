@@ -71,8 +71,7 @@ def _on_sealed(early: list[VersionedTransaction], late: list[VersionedTransactio
     """Transactions of sealed slots and of slots as rows at their own places, in turns."""
     key = new_key()
     sealed, rows = (
-        [_replay(key, each, {"anchor": {"signature": str(each.signatures[0])}}) for each in part]
-        for part in (early, late)
+        [replay_request(key, each, at_its_place(each)) for each in part] for part in (early, late)
     )
     with served("config.wsgi:application") as ours:
         rounds = []
@@ -99,9 +98,13 @@ def _on_sealed(early: list[VersionedTransaction], late: list[VersionedTransactio
         )
 
 
-def _replay(key: str, transaction: VersionedTransaction, config: dict[str, Any]) -> bytes:
+def replay_request(key: str, transaction: VersionedTransaction, config: dict[str, Any]) -> bytes:
     params = [b64encode(bytes(transaction)), config]
     return rpc_request(key, "simulateHistoricalTransaction", params, path="/rewind")
+
+
+def at_its_place(transaction: VersionedTransaction) -> dict[str, Any]:
+    return {"anchor": {"signature": str(transaction.signatures[0])}}
 
 
 def _served(transactions: list[VersionedTransaction], raw: float) -> None:
@@ -110,12 +113,12 @@ def _served(transactions: list[VersionedTransaction], raw: float) -> None:
     """
     key = new_key()
     places: dict[str, Callable[[VersionedTransaction], dict[str, Any]]] = {
-        "at its own place": lambda each: {"anchor": {"signature": str(each.signatures[0])}},
+        "at its own place": at_its_place,
         "at another slot": lambda each: {"slot": _APART + BLOCKS},
     }
     with served("config.wsgi:application") as ours:
         for name, config in places.items():
-            requests = [_replay(key, each, config(each)) for each in transactions]
+            requests = [replay_request(key, each, config(each)) for each in transactions]
             answer = load.exchange(ours, requests[0])
             assert b'"fidelity":"verified"' in answer, answer[:2000]
             for connections in (1, 8):

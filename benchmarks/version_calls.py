@@ -1,11 +1,15 @@
 """The calls that two revisions are compared by: each table's requests, with a limited key."""
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
-from benchmarks import read_chain
+from solders.transaction import VersionedTransaction
+
+from benchmarks import read_chain, replay
 from benchmarks.accept import transactions
 from benchmarks.read_chain import ReadChain
 from benchmarks.service import rpc_request
@@ -40,6 +44,7 @@ def prepare(names: Sequence[str]) -> tuple[ReadChain, list[Table]]:
     chain = read_chain.fill()
     if "tips" in names:
         prepare_batches()
+    transfers = _archived() if {"account", "replay"} & {*names} else []
     makers: dict[str, Callable[[], tuple[str, list[bytes]]]] = {
         "getSlot": lambda: ("getSlot", [rpc_request(key, "getSlot", [])]),
         "block": lambda: (
@@ -73,6 +78,14 @@ def prepare(names: Sequence[str]) -> tuple[ReadChain, list[Table]]:
         ),
         "accept": lambda: ("sendTransaction, each another one", _accepts(key)),
         "tips": lambda: ("GET fetchtipaddress", [_get(key, "/priority/fetchtipaddress")]),
+        "account": lambda: (
+            "getAccountInfo at a past slot",
+            _past_accounts(key, transfers),
+        ),
+        "replay": lambda: (
+            "simulateHistoricalTransaction at its own place",
+            _replays(key, transfers),
+        ),
         "fate": lambda: (
             "GET a submission's fate",
             [_get(key, f"/priority/fate/{each}") for each in _landed(key)],
@@ -115,6 +128,36 @@ def _accepts(key: str) -> list[bytes]:
         rpc_request(key, "sendTransaction", [each, config], path="/priority")
         for each in islice(transactions(settings.TIP_ADDRESSES[0]), _ACCEPTS)
     ]
+
+
+def _archived() -> list[VersionedTransaction]:
+    """Token transfers of some blocks, in ledger and archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        records = replay.chain_of_transfers(Path(folder))
+    replay.record(records)
+    return [
+        VersionedTransaction.from_bytes(each.wire)
+        for block in records[2:]
+        for each in block.transactions
+    ]
+
+
+def _past_accounts(key: str, transfers: Sequence[VersionedTransaction]) -> list[bytes]:
+    return [
+        rpc_request(
+            key,
+            "getAccountInfo",
+            [str(account), {"slot": slot, "encoding": "base64"}],
+            path="/rewind",
+        )
+        for each in transfers[: replay.TRANSFERS]
+        for account in each.message.account_keys[:3]
+        for slot in range(2, replay.BLOCKS)
+    ]
+
+
+def _replays(key: str, transfers: Sequence[VersionedTransaction]) -> list[bytes]:
+    return [replay.replay_request(key, each, replay.at_its_place(each)) for each in transfers]
 
 
 def _get(key: str, path: str) -> bytes:

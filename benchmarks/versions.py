@@ -46,7 +46,7 @@ _CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "1,8,32").sp
 _FLOOR_ANSWERS = 300
 
 READ = ("getSlot", "block", "random", "addresses", "signatures")
-TABLES = (*READ, "proxy", "accept", "tips", "fate")
+TABLES = (*READ, "proxy", "account", "replay", "accept", "tips", "fate")
 
 
 @dataclass(slots=True)
