@@ -117,6 +117,20 @@ def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) ->
     assert loop.jobs == jobs
 
 
+def test_a_long_list_of_an_address_takes_one(loop: Queries, sealed: list[str]) -> None:
+    record_blocks([made_block(202, 200, transactions=800, seed=4)], now=NOW)
+
+    def listing() -> Coroutine[Any, Any, Any]:
+        return signatures_for_address(Pubkey(ACCOUNTS[0]), limit=1_000, before=None, until=None)
+
+    expected = json.loads(bytes(complete(listing())))
+    jobs = loop.jobs
+    (found,) = loop.run(listing)
+    assert json.loads(bytes(found)) == expected
+    assert len(expected) > 128 and expected[-1]["slot"] < 100
+    assert loop.jobs == jobs + 1
+
+
 @pytest.mark.parametrize(("count", "threads"), [(16, 0), (17, 1)])
 def test_statuses_of_a_few_take_no_thread(
     loop: Queries, sealed: list[str], count: int, threads: int

@@ -12,15 +12,15 @@ from chain.encodings import b58encode
 from columns.clusters import is_clustered
 from eventloop.faces import complete, in_thread
 from historical.errors import FilterTransactionNotFound, LimitInvalid
-from historical.transactions.positions import HIGHEST, LOWEST, LedgerPosition
+from historical.transactions.positions import HIGHEST, LOWEST, Following, LedgerPosition
 from historical.transactions.segments import digest
 from historical.transactions.services.address_places import anewest_first
 from historical.transactions.store import transactions as transaction_store
-from historical.transactions.store.apart import ListedColumns, ListedRow
+from historical.transactions.store.apart import ListedRow
 from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000
-# Entries that are written on the loop.
+# Entries that are listed on the loop.
 _MOST_ON_LOOP = 128
 
 
@@ -32,7 +32,7 @@ async def signatures_for_address(
     """
     require_limit(limit, MAX_LIMIT)
     if is_clustered():
-        return await in_thread(lambda: complete(_signatures(address, limit, before, until)))
+        return await in_thread(complete, _signatures(address, limit, before, until))
     return await _signatures(address, limit, before, until)
 
 
@@ -45,15 +45,18 @@ async def _signatures(
     places: list[LedgerPosition] = []
     while len(places) < limit and (found := await following()) is not None:
         places += islice(found, limit - len(places))
+        if len(places) > _MOST_ON_LOOP:
+            return await in_thread(complete, _listing(places, following, limit))
+    return await _listing(places, following, limit=0)
+
+
+async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:
+    """The list of the places, and of those that follow up to the limit."""
+    while len(places) < limit and (found := await following()) is not None:
+        places += islice(found, limit - len(places))
     if not places:
         return Encoded(b"[]")
     columns = await transaction_store.listed_columns(places)
-    if len(places) > _MOST_ON_LOOP:
-        return await in_thread(_written, columns)
-    return _written(columns)
-
-
-def _written(columns: ListedColumns) -> Encoded:
     # Written here: a struct and its members for each takes three times as long.
     entries = [
         f'{{"signature":"{b58encode(signature)}","slot":{slot},"err":{err},"memo":{memo},'
