@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
-from ingest import sources
 from ingest.services import classification, filling
 from rewind.models import Gap as ArchiveGap
 from tests.conftest import Rpc
@@ -70,7 +69,6 @@ def test_every_slot_that_a_restart_took_away_is_told(
     with serving(RecordedNode(recording)) as node, worker():
         settings.UPSTREAM_GEYSER_URL, settings.UPSTREAM_RPC_URL = node.geyser_url, node.url
         settings.FILL_RPC_URLS = [node.url]
-        sources.nodes.cache_clear()
         with follower(node.geyser_url, node.url if asks else None):
             wait(lambda: node.subscribed, "the stream is joined")
             node.play(recording.place(240, 0.5))
@@ -90,7 +88,6 @@ def test_every_slot_that_a_restart_took_away_is_told(
                 model._default_manager.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
             filling.fill_due_gaps(now=timezone.now)
         classification.classify(now=timezone.now())
-    sources.nodes.cache_clear()
     lacking = ArchiveGap.objects.filter(closed_at__isnull=True)
     slots = {slot for gap in lacking for slot in range(gap.from_slot, gap.to_slot + 1)}
     assert slots == set(range(240 if asks else final + 1, 247))
