@@ -114,6 +114,8 @@ def test_slots_that_were_not_final_are_stored_once_they_are(
             newest = node.newest["finalized"]
             archived_to(newest)
             wait(lambda: not following.follower._joined.wanted(), "no slot is asked for again")
+            holds = following.sender.holds
+            wait(lambda: not any(map(holds, recording.blocks)), "what came is stored")
             wait(filled, "the ledger is filled")
         stored = dict(Block.objects.filter(slot__gt=final).values_list("slot", "blockhash"))
         wanted = {s: b["blockhash"] for s, b in recording.blocks.items() if final < s <= newest}
