@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chain.blocks import Granularity
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from ingest.services import classification, filling
+from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.conftest import Rpc
 from tests.ingest.following import follower, wait, worker
@@ -58,6 +60,34 @@ def test_coverage_begins_with_the_first_whole_slot(
     # Nothing is asked for that the same server did not have a moment before.
     again = [request.from_slot for request in node.subscribed[1:]]
     assert len(again) == len(set(again)) and (kept or not again)
+
+
+@pytest.mark.parametrize(("version", "first"), [("4.1.2", 200), ("4.4.0", 606)])
+def test_slots_that_came_whole_stay_whole_behind_a_replay_of_them(
+    fixtures: Path, version: str, first: int
+) -> None:
+    recording = load(fixtures / f"agave-{version}", first, first + 100)
+    with serving(RecordedNode(recording)) as node, worker():
+        node.play(recording.place(first + 2, 0.5))
+        with follower(node.geyser_url, node.url) as following:
+            wait(node.joined, "the stream is joined")
+            heard = following.sender.state
+            node.play(recording.place(first + 3, 0.5))
+            wait(lambda: heard.head_slot >= first + 3, "the head is known")
+            for cut in (first + 45, first + 50):
+                node.play(recording.place(cut, 0.5))
+                wait(lambda at=cut: heard.head_slot >= at, "the slot has begun")
+                before = heard.connected_since
+                node.cut()
+                wait(lambda at=before: heard.connected_since > at, "the stream is joined again")
+            node.play()
+            archived_to(node.newest["finalized"])
+            wait(lambda: not any(map(following.sender.holds, recording.blocks)), "all is stored")
+    # Without what the first connection had no more than a replay of.
+    archived = ArchivedSlot.objects.filter(slot__range=(first + 12, first + 44))
+    found = dict(archived.values_list("slot", "granularity"))
+    assert found.keys() == {slot for slot in recording.blocks if first + 12 <= slot <= first + 44}
+    assert not [slot for slot, each in found.items() if each != Granularity.WRITE]
 
 
 @pytest.mark.parametrize("asks", [True, False], ids=["node", "no node"])
