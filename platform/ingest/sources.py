@@ -20,16 +20,17 @@ class Stream:
     token: str
 
 
-@cache
+_node = cache(Node)
+
+
 def nodes() -> list[Node]:
     """The nodes that missing blocks are fetched from, in their order."""
-    return [Node(url) for url in settings.FILL_RPC_URLS]
+    return [_node(url) for url in settings.FILL_RPC_URLS]
 
 
-@cache
 def upstream_node() -> Node | None:
     """The node that is followed, or that identifies the stream's chain."""
-    return Node(settings.UPSTREAM_RPC_URL) if settings.UPSTREAM_RPC_URL else None
+    return _node(settings.UPSTREAM_RPC_URL) if settings.UPSTREAM_RPC_URL else None
 
 
 def own_localnet(node: Node) -> Path | None:

@@ -52,11 +52,13 @@ def caught_up(localnet: Localnet) -> None:
 
 @contextlib.contextmanager
 def worker() -> Iterator[None]:
-    """Stores whatever waits."""
+    """Stores whatever waits, at its end what a follower left."""
     stopping = threading.Event()
 
     def work() -> None:
-        while not stopping.wait(0.02):
+        is_last = False
+        while not is_last:
+            is_last = stopping.wait(0.02)
             ingest_waiting(now=timezone.now, seconds=5.0)
         connection.close()
 

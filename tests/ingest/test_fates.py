@@ -20,7 +20,6 @@ from ingest import tasks
 from ingest.coverage import Coverage
 from ingest.follower_state import FollowerState, publish
 from ingest.services import fates
-from ingest.sources import upstream_node
 from priority.fates.services.announcing import FIELD, key_stream, unpack
 from priority.models import Bundle, Submission
 from shared_state import clock
@@ -367,7 +366,6 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         assert fate(alive) == OPEN
         # Where the follower is silent, the ledger's head stands: it is asked sooner.
         settings.UPSTREAM_RPC_URL = localnet.url
-        upstream_node.cache_clear()
         old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=2))
         now = clock.seconds()
         publish(FollowerState(connected_since=now, heard_at=now))
@@ -375,7 +373,6 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         assert fate(old) == OPEN
         publish(FollowerState(connected_since=0, heard_at=now))
         tasks.settle_fates()
-        upstream_node.cache_clear()
         assert fate(old) == EXPIRED
         # The gap is filled later after all: now its place is known.
         store(block(10**6, height=10**6))

@@ -36,9 +36,7 @@ def localnet(empty_redis: None, settings: Any) -> Iterator[Localnet]:
         settings.UPSTREAM_GEYSER_URL = running.geyser_url
         settings.UPSTREAM_RPC_URL = running.url
         settings.FILL_RPC_URLS = [running.url]
-        sources.nodes.cache_clear()
         yield running
-    sources.nodes.cache_clear()
 
 
 def due() -> None:
@@ -167,7 +165,6 @@ def test_a_node_that_does_not_reach_back_proves_nothing(localnet: Localnet) -> N
 def test_a_try_that_fails_waits_longer_each_time(localnet: Localnet, settings: Any) -> None:
     settings.UPSTREAM_GEYSER_URL = f"http://127.0.0.1:{free_ports(1)[0]}"
     settings.FILL_RPC_URLS = [f"http://127.0.0.1:{free_ports(1)[0]}"]
-    sources.nodes.cache_clear()
     open_gaps(5, 6, status=GapStatus.MISSING, cause="stream_lost", now=LONG_AGO)
     pauses = []
     for _ in range(3):

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chain.blocks import Granularity
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
-from ingest import sources
 from ingest.services import classification, filling
+from rewind.models import ArchivedSlot
 from rewind.models import Gap as ArchiveGap
 from tests.conftest import Rpc
 from tests.ingest.following import follower, wait, worker
@@ -61,6 +62,34 @@ def test_coverage_begins_with_the_first_whole_slot(
     assert len(again) == len(set(again)) and (kept or not again)
 
 
+@pytest.mark.parametrize(("version", "first"), [("4.1.2", 200), ("4.4.0", 606)])
+def test_slots_that_came_whole_stay_whole_behind_a_replay_of_them(
+    fixtures: Path, version: str, first: int
+) -> None:
+    recording = load(fixtures / f"agave-{version}", first, first + 100)
+    with serving(RecordedNode(recording)) as node, worker():
+        node.play(recording.place(first + 2, 0.5))
+        with follower(node.geyser_url, node.url) as following:
+            wait(node.joined, "the stream is joined")
+            heard = following.sender.state
+            node.play(recording.place(first + 3, 0.5))
+            wait(lambda: heard.head_slot >= first + 3, "the head is known")
+            for cut in (first + 45, first + 50):
+                node.play(recording.place(cut, 0.5))
+                wait(lambda at=cut: heard.head_slot >= at, "the slot has begun")
+                before = heard.connected_since
+                node.cut()
+                wait(lambda at=before: heard.connected_since > at, "the stream is joined again")
+            node.play()
+            archived_to(node.newest["finalized"])
+            wait(lambda: not any(map(following.sender.holds, recording.blocks)), "all is stored")
+    # Without what the first connection had no more than a replay of.
+    archived = ArchivedSlot.objects.filter(slot__range=(first + 12, first + 44))
+    found = dict(archived.values_list("slot", "granularity"))
+    assert found.keys() == {slot for slot in recording.blocks if first + 12 <= slot <= first + 44}
+    assert not [slot for slot, each in found.items() if each != Granularity.WRITE]
+
+
 @pytest.mark.parametrize("asks", [True, False], ids=["node", "no node"])
 def test_every_slot_that_a_restart_took_away_is_told(
     fixtures: Path, settings: Any, asks: bool
@@ -70,7 +99,6 @@ def test_every_slot_that_a_restart_took_away_is_told(
     with serving(RecordedNode(recording)) as node, worker():
         settings.UPSTREAM_GEYSER_URL, settings.UPSTREAM_RPC_URL = node.geyser_url, node.url
         settings.FILL_RPC_URLS = [node.url]
-        sources.nodes.cache_clear()
         with follower(node.geyser_url, node.url if asks else None):
             wait(lambda: node.subscribed, "the stream is joined")
             node.play(recording.place(240, 0.5))
@@ -90,7 +118,6 @@ def test_every_slot_that_a_restart_took_away_is_told(
                 model._default_manager.filter(closed_at__isnull=True).update(next_try_at=LONG_AGO)
             filling.fill_due_gaps(now=timezone.now)
         classification.classify(now=timezone.now())
-    sources.nodes.cache_clear()
     lacking = ArchiveGap.objects.filter(closed_at__isnull=True)
     slots = {slot for gap in lacking for slot in range(gap.from_slot, gap.to_slot + 1)}
     assert slots == set(range(240 if asks else final + 1, 247))

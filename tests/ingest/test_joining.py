@@ -1,6 +1,7 @@
 """The Joiner: what is held, for whom, how long, and what two validators' messages make together."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -198,6 +199,17 @@ def test_an_untouched_account_that_only_the_other_stream_has_is_stored() -> None
     assert isinstance(outcome, SlotClosed)
     assert len(outcome.closed.account_writes or ()) == len(made(9).account_writes or ())
     assert told(join.turn(now=LAG_SECONDS)) == [(10, "write")]
+
+
+def test_a_replay_takes_nothing_from_what_came_whole() -> None:
+    """Neither one over the connection after it, nor one that was asked for."""
+    join = joiner()
+    join.stores_untouched = False
+    live, replay = buffer_of(made(9), lacks=[7]), buffer_of(made(9), lacks=[5, 7], live=False)
+    event = replace(closing(9, live, stores_untouched=False), buffers=(live, replay))
+    assert told(join.closed(0, event, now=0.0)) == []
+    assert told(join.replayed(0, Slot(9), [replay], now=1.0)[0]) == []
+    assert told(join.turn(now=LAG_SECONDS)) == [(9, "write")]
 
 
 def test_no_more_is_held_than_the_limit() -> None:

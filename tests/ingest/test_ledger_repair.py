@@ -39,7 +39,6 @@ def test_a_node_gives_blocks_again(rpc: Rpc, settings: Any) -> None:
     LedgerScrub.objects.all().delete()
     with running_localnet(LOCALNET_SLOT_MS=40) as localnet:
         settings.FILL_RPC_URLS = [localnet.url]
-        sources.nodes.cache_clear()
         node = sources.nodes()[0]
         for number in range(1, 9):
             localnet.call("requestAirdrop", str(Pubkey(bytes([number]) * 32)), 10**9)

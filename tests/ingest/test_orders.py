@@ -16,7 +16,6 @@ from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from historical.models import Transaction
 from historical.recording.services.removal import remove_blocks
-from ingest import sources
 from ingest.errors import ActionRefused
 from ingest.findings import FINDINGS
 from ingest.models import Finding, RangeOrder
@@ -48,12 +47,10 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
 
 
 @pytest.fixture
-def stored(records: list[Any], db: None, settings: Any) -> Iterator[list[Any]]:
+def stored(records: list[Any], db: None, settings: Any) -> list[Any]:
     settings.FILL_RPC_URLS = [f"http://127.0.0.1:{free_ports(1)[0]}"]
-    sources.nodes.cache_clear()
     store_records(records, source="stream", now=timezone.now())
-    yield records
-    sources.nodes.cache_clear()
+    return records
 
 
 def ask(first: int = 0, last: int = 20, kind: str = "verify", **told: Any) -> RangeOrder:

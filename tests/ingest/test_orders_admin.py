@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from chain.slot_ranges import SlotRange
 from historical.models import Gap
-from ingest import sources
 from ingest.models import Finding, RangeOrder
 from ingest.services import orders
 from staff.models import AuditEntry
@@ -19,11 +18,8 @@ pytestmark = pytest.mark.usefixtures("empty_ledger")
 
 
 @pytest.fixture(autouse=True)
-def node(settings: Any) -> Any:
+def node(settings: Any) -> None:
     settings.FILL_RPC_URLS = ["http://node.example:8899/secret-key"]
-    sources.nodes.cache_clear()
-    yield
-    sources.nodes.cache_clear()
 
 
 def text_of(answer: Any) -> str:

@@ -15,7 +15,6 @@ from django.utils import timezone
 from solders.keypair import Keypair
 
 from gaps.causes import REFUTED
-from ingest import sources
 from ingest import tasks as ingest_tasks
 from ingest.models import Finding, RangeOrder
 from ingest.services import node_stakes, orders, refuted_repair
@@ -37,14 +36,10 @@ def voting(empty_redis: None, settings: Any) -> Iterator[Localnet]:
         settings.UPSTREAM_GEYSER_URL = localnet.geyser_url
         settings.UPSTREAM_RPC_URL = localnet.url
         settings.LOCALNET = True
-        sources.nodes.cache_clear()
-        sources.upstream_node.cache_clear()
         localnet.call("setFaults", {"replaySlots": 100_000})
         proving.forget()
         yield localnet
     proving.forget()
-    sources.nodes.cache_clear()
-    sources.upstream_node.cache_clear()
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:

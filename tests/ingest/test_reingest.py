@@ -40,8 +40,6 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         settings.UPSTREAM_GEYSER_URL = localnet.geyser_url
         settings.UPSTREAM_RPC_URL = localnet.url
         settings.FILL_RPC_URLS = [localnet.url]
-        sources.nodes.cache_clear()
-        sources.upstream_node.cache_clear()
         localnet.call("setFaults", {"replaySlots": 2_000})
         with worker(), follower(localnet.geyser_url, localnet.url):
             archived_to(25)
@@ -83,8 +81,6 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
         assert (order.sound, order.findings) == (len(slots), 0)
         call_command("verify_range", "0", str(last), "--node", node)
         assert RangeOrder.objects.latest("pk").findings == 0
-    sources.nodes.cache_clear()
-    sources.upstream_node.cache_clear()
     assert sum(tally.blocks for tally in BlockTally.objects.all()) == Block.objects.count()
     assert sum(tally.slots for tally in SlotTally.objects.all()) == len(slots)
 
@@ -93,7 +89,6 @@ def test_what_was_stored_wrongly_is_fetched_anew(empty_redis: None, settings: An
 def test_a_node_of_another_chain_is_asked_for_nothing(settings: Any) -> None:
     with running_localnet(LOCALNET_SLOT_MS=100) as localnet:
         settings.FILL_RPC_URLS = [localnet.url]
-        sources.nodes.cache_clear()
         chain_identity.claim("another chain", source="a file", now=timezone.now())
         name = sources.nodes()[0].name
         with pytest.raises(CommandError):
@@ -105,4 +100,3 @@ def test_a_node_of_another_chain_is_asked_for_nothing(settings: Any) -> None:
         filling.fill_due_gaps(now=lambda: timezone.now() + timedelta(minutes=1))
         assert "follows another chain" in Gap.objects.get().history[-1]["result"]
         assert not Block.objects.filter(slot__in=[1, 2, 3]).exists()
-    sources.nodes.cache_clear()

@@ -14,7 +14,6 @@ from chain.blocks import Granularity
 from chain.encodings import b58decode
 from historical.models import Block
 from historical.models import Gap as LedgerGap
-from ingest import sources
 from ingest.services import filling
 from rewind.models import AccountChange, ArchivedSlot
 from tests.ingest.following import follower, wait, worker
@@ -96,7 +95,6 @@ def test_slots_that_were_not_final_are_stored_once_they_are(
     with serving(node), worker():
         settings.UPSTREAM_GEYSER_URL, settings.UPSTREAM_RPC_URL = node.geyser_url, node.url
         settings.FILL_RPC_URLS = [node.url]
-        sources.nodes.cache_clear()
         node.play(recording.place(first + 2, 0.5))
         with follower(node.geyser_url, node.url) as following:
             wait(lambda: node.subscribed, "the stream is joined")
@@ -116,11 +114,12 @@ def test_slots_that_were_not_final_are_stored_once_they_are(
             newest = node.newest["finalized"]
             archived_to(newest)
             wait(lambda: not following.follower._joined.wanted(), "no slot is asked for again")
+            holds = following.sender.holds
+            wait(lambda: not any(map(holds, recording.blocks)), "what came is stored")
             wait(filled, "the ledger is filled")
         stored = dict(Block.objects.filter(slot__gt=final).values_list("slot", "blockhash"))
         wanted = {s: b["blockhash"] for s, b in recording.blocks.items() if final < s <= newest}
         assert {slot: str(blockhash) for slot, blockhash in stored.items()} == wanted
-    sources.nodes.cache_clear()
     archived = dict(ArchivedSlot.objects.filter(slot__gt=final).values_list("slot", "granularity"))
     # The slots of the second process before the stream was joined have no writes but in a replay,
     # and those of a lone leader's are not complete.

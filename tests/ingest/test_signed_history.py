@@ -21,7 +21,7 @@ from gaps.slot_gap import GapStatus
 from historical.models import Block, UnsignedBlock
 from historical.models import Gap as LedgerGap
 from historical.recording.services.recording import record_blocks
-from ingest import chain_identity, sources
+from ingest import chain_identity
 from ingest.models import Finding
 from ingest.services import filling
 from ingest.services.slots import ingest_waiting, open_gaps
@@ -179,15 +179,11 @@ def fill(*urls: str, settings: Any) -> LedgerGap | None:
     """One attempt at a gap of SLOT from these nodes; the gap, if it is still open."""
     if list(urls) != settings.FILL_RPC_URLS:  # each change is one more layer of settings
         settings.FILL_RPC_URLS, settings.UPSTREAM_GEYSER_URL = list(urls), ""
-    sources.nodes.cache_clear()
     chain_identity.claim(GENESIS_HASH, source="test", now=timezone.now())
     LedgerGap.objects.all().delete()
     open_gaps(SLOT, SLOT, status=GapStatus.MISSING, cause="refused", now=timezone.now())
     LedgerGap.objects.update(next_try_at=timezone.now())
-    try:
-        filling.fill_due_gaps(now=timezone.now)
-    finally:
-        sources.nodes.cache_clear()
+    filling.fill_due_gaps(now=timezone.now)
     return LedgerGap.objects.filter(closed_at__isnull=True).first()
 
 

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import call_command
 from solders.pubkey import Pubkey
 
-from ingest import sources
 from rewind import tasks
 from rewind.baselines.models import EpochStake, StakeTurn
 from rewind.proof.services import proving
@@ -32,14 +31,10 @@ def voting(empty_redis: None, settings: Any) -> Iterator[Localnet]:
         settings.UPSTREAM_GEYSER_URL = localnet.geyser_url
         settings.UPSTREAM_RPC_URL = localnet.url
         settings.LOCALNET = True
-        sources.nodes.cache_clear()
-        sources.upstream_node.cache_clear()
         localnet.call("setFaults", {"replaySlots": 100_000})
         proving.forget()
         yield localnet
     proving.forget()
-    sources.nodes.cache_clear()
-    sources.upstream_node.cache_clear()
 
 
 def test_each_epochs_stakes_follow_from_the_archive(

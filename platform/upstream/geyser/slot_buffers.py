@@ -111,7 +111,9 @@ class SlotBuffer:
         result.size = self.size + other.size
         if not result._is_in_order() or self._is_of_another(other) or result.shows_two_banks():
             return None
-        return result
+        # A slot that came live stays live behind a replay that adds nothing.
+        adds = result.meta is not self.meta or len(result.writes) > len(self.writes)
+        return result if adds or len(result.transactions) > len(self.transactions) else self
 
     def _is_of_bank_of(self, other: "SlotBuffer") -> bool:
         """Whether both have the block's message, or an equal write, or are one run of versions."""
