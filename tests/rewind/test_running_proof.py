@@ -143,6 +143,39 @@ def test_a_lost_write_is_refuted_there_and_proven_once_it_is_here(record: Any, p
     assert prove() == {"proven": [(0, 6, "")], "unproven": [(7, 7, "votes_not_seen")]}
 
 
+def test_a_refuted_genesis_is_proven_once_it_is_right(record: Any, prove: Any) -> None:
+    from rewind.recording.services.recording import record_slots
+
+    made = small()
+    lost = made.records[0]
+    faulty = with_writes(lost, (lost.account_writes or [])[:-1])
+    record(faulty, *made.records[1:])
+    assert prove()["refuted"] == [(0, 0, "votes_differ")]
+    record_slots([lost], source="other", now=NOW, recheck=True)
+    assert prove() == {"proven": [(0, 4, "")], "unproven": [(5, 5, "votes_not_seen")]}
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_slot_rewritten_before_votes_for_it_is_computed_again(
+    record: Any, prove: Any, number: int
+) -> None:
+    from rewind.recording.services.recording import record_slots
+
+    made = MadeChain()
+    made.block([change(0, account, 10) for account in (1, 2, 3)])
+    for slot in range(1, 8):
+        made.block([change(slot, 9, 100 + slot, at=1)], voters=())
+    made.block()
+    lost = made.records[number]
+    faulty = with_writes(lost, (lost.account_writes or [])[:-1])
+    record(*[faulty if each is lost else each for each in made.records[:8]])
+    assert prove() == {"unproven": [(0, 7, "votes_not_seen")]}
+    record_slots([lost], source="other", now=NOW, recheck=True)
+    assert prove() == {"unproven": [(0, 7, "votes_not_seen")]}
+    record(made.records[8])
+    assert prove() == {"proven": [(0, 7, "")], "unproven": [(8, 8, "votes_not_seen")]}
+
+
 def test_stakes_weigh_where_they_are_known(record: Any, prove: Any) -> None:
     from rewind.baselines.models import Baseline
     from rewind.proof.models import SlotProof

@@ -1,6 +1,6 @@
 """The running proof of a voting localnet under mixed load, while processes are killed, streams
-misbehave and single writes are lost or altered: every slot is proven, but for those that were
-struck, until they are mended.
+misbehave and single writes are lost or altered: every slot is proven, but for those of which the
+archive has something otherwise, until they are mended.
 """
 
 import os
@@ -50,8 +50,10 @@ class Storm:
     kills: Counter[str] = field(default_factory=Counter)
     strikes: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
-    # Slots that were refuted, and mended.
+    # Slots that were refuted, and mended: those of strikes, and those of losses that a stream did
+    # not show, of an account's write that changed no balance.
     refuted: list[int] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
     # Seconds until one was found, and until the proof went on above it.
     found_after: list[float] = field(default_factory=list)
     mended_after: list[float] = field(default_factory=list)
@@ -87,7 +89,7 @@ class Storm:
         """One write of a transaction is lost or altered. It is refuted unless a later write of the
         same slot took its place, or the slot was fetched again for another reason.
         """
-        self.settle(self.head(), "the proof before a fault")
+        self.mend_losses(int(self.localnet.call("getSlot", {"commitment": "processed"})))
         fault = self.chance.choice(["loseWrite", "corruptWrite"])
         gaps = self.gaps()
         self.localnet.call("setFaults", {fault: 1})
@@ -106,23 +108,31 @@ class Storm:
         self.outcomes["refuted"] += 1
         self.found_after.append(time.monotonic() - began)
         self.refuted.append(struck)
-        assert differs(self.service, self.localnet, struck), f"slot {struck} is right"
-        self.mend(struck)
-        self.settle(above, "the proof above the refuted slot")
+        located = self.mend(struck)
+        assert re.search(": 1 accounts differ", located), located
+        assert self.settle(above, "the proof above the refuted slot") is None
         self.mended_after.append(time.monotonic() - began)
 
-    def mend(self, slot: int) -> None:
+    def mend_losses(self, slot: int) -> None:
+        """Everything to the slot is proven."""
+        while (lost := self.settle(slot, "everything proven, or refuted for a loss")) is not None:
+            self.lost.append(lost)
+            print(f"a loss of the stream, {self.mend(lost)}")
+
+    def mend(self, slot: int) -> str:
+        """What located the fault said."""
+        wrong = differing(self.service, self.localnet, slot)
+        assert wrong, f"slot {slot} is right"
         arguments = ["locate_refuted", str(slot), "--open-gap"]
         done = forked_commands.run(arguments, environment=self.service.environment)
         assert done.returncode == 0, done.stderr
-        named = re.search(r": (\d+) accounts differ", done.stdout)
-        assert named is not None and int(named[1]) == 1, done.stdout
 
         def gone() -> bool:
             retry_gaps(self.service)
             return not any(state == "refuted" for _, _, state, _ in runs(self.service))
 
         wait(gone, f"slot {slot} computed again", self.service)
+        return f"{wrong}: {done.stdout}"
 
     def settle(self, slot: int, what: str) -> int | None:
         """Waits until everything to the slot is proven, or one is refuted: that one."""
@@ -185,8 +195,8 @@ def wait(condition: Any, what: str, service: Service) -> Any:
     return found
 
 
-def differs(service: Service, localnet: Localnet, slot: int) -> bool:
-    """Whether the archive's accounts end the slot otherwise than localnet's."""
+def differing(service: Service, localnet: Localnet, slot: int) -> list[str]:
+    """The accounts that the archive has otherwise at the slot's end than localnet."""
     made = [
         (each["pubkey"], each["lamports"], data_of(each))
         for each in localnet.call("getAccountWrites", slot)
@@ -199,7 +209,7 @@ def differs(service: Service, localnet: Localnet, slot: int) -> bool:
             slot,
         )
     )
-    return not Counter({each[0]: each for each in made}.values()) <= stored
+    return [each[0] for each in {each[0]: each for each in made}.values() if each not in stored]
 
 
 def test_every_slot_is_proven_whatever_is_killed() -> None:
@@ -222,7 +232,7 @@ def test_every_slot_is_proven_whatever_is_killed() -> None:
             load.stop()
         last = storm.head()
         began = time.monotonic()
-        assert storm.settle(last, "everything proven") is None
+        storm.mend_losses(last)
         settled = time.monotonic() - began
         kinds = Counter(
             "failed" if each["err"] else "succeeded"
@@ -232,14 +242,15 @@ def test_every_slot_is_proven_whatever_is_killed() -> None:
         proven = [run for run in runs(service) if run[0] <= last]
         assert len(proven) == 1 and proven[0][:3] == (proven[0][0], proven[0][1], "proven")
         listed = localnet.call("getBlocks", proven[0][0], last)
-        wrong = [slot for slot in listed if differs(service, localnet, slot)]
+        wrong = [slot for slot in listed if differing(service, localnet, slot)]
         assert not wrong, f"proven, and not localnet's: {wrong}"
         storm.lags.sort()
         print(
             f"\n{SECONDS:.0f} s, {load.sent} transactions sent ({dict(kinds)} of the last), kills"
             f" {dict(storm.kills)}, faults of writes {dict(storm.strikes)}:"
             f" {dict(storm.outcomes)}, found in {rounded(storm.found_after)} s and proven again in"
-            f" {rounded(storm.mended_after)} s; {len(listed)} slots of {proven[0][:2]} all proven"
+            f" {rounded(storm.mended_after)} s; {len(storm.lost)} losses of the stream refuted and"
+            f" mended; {len(listed)} slots of {proven[0][:2]} all proven"
             f" {settled:.1f} s after the end; behind the final head meanwhile p50"
             f" {storm.lags[len(storm.lags) // 2]} slots, most {storm.lags[-1]}"
         )

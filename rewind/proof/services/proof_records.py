@@ -83,9 +83,12 @@ def _compute_again(slot: int) -> None:
     placed = slot_proofs.bank(slot)
     if placed is None or placed.state == State.SETTLED:
         return
-    gone = slot_proofs.forget_pending(placed.start_slot, slot)
-    proof_queue.reopen([slot, *(each for each, _ in gone)])
-    for each, parent in [(slot, placed.bank.parent_slot), *gone]:
+    # The bank that a chain begins with is a snapshot's, unless it is genesis.
+    above = slot if 0 < slot == placed.start_slot else slot - 1
+    again = {slot: placed.bank.parent_slot}
+    again.update(slot_proofs.forget_pending(placed.start_slot, above))
+    proof_queue.reopen(list(again))
+    for each, parent in again.items():
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
 
 

@@ -206,8 +206,8 @@ def _next(followed: _Following | None, policy: Policy) -> tuple[_Following, Queu
     if slot is not None:
         child = proof_queue.following(slot)
         return None if child is None else (_loaded(slot, policy), child)
-    first = proof_queue.genesis()
-    if first is None or slot_proofs.bank(0) is not None:
+    first, placed = proof_queue.genesis(), slot_proofs.bank(0)
+    if first is None or (placed is not None and placed.state != State.REFUTED):
         return None
     nothing = Bank(0, 0, bytes(32), bytes(32), 0, bytes(32), bytes(LATTICE_BYTES))
     return _Following.of(0, 0, Chain(nothing, []), policy.cache_bytes), first
