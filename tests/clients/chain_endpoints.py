@@ -58,6 +58,14 @@ def until(condition: Callable[[], T], what: str) -> T:
         time.sleep(0.02)
 
 
+def fetched(service: Service, path: str, key: str | None = None) -> Any:
+    """The JSON of one of the service's GETs; `key` "" is none."""
+    headers = {"Authorization": service.key if key is None else key}
+    request = urllib.request.Request(service.base_url + path, headers=headers if key != "" else {})
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+        return json.load(answer)
+
+
 def of_localnet(localnet: Localnet, questions: Sequence[Question]) -> list[Any]:
     """The results of `(method, *params)` each, in order."""
     return [_result(answer) for answer in answers_of_node(localnet, questions)]

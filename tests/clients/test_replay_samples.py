@@ -17,7 +17,7 @@ from tests.localnet.wallets import SOL, pay
 from tests.localnet_process import Localnet
 from tests.simulator.world import ENOUGH
 
-from .chain_endpoints import localnet_of, until
+from .chain_endpoints import fetched, localnet_of, until
 from .conftest import Node
 from .service import Service
 from .test_readme import run
@@ -74,12 +74,21 @@ def test_the_sample_lands_what_failed_once_the_payer_is_funded(
     airdrop = localnet.call("requestAirdrop", str(payer.pubkey()), 3 * SOL)
     until(lambda: _status(localnet, airdrop) is not None, "the second airdrop")
     until(lambda: _latest(localnet) != transaction.message.recent_blockhash, "a new blockhash")
-    if language == "python":
-        printed = run(followed, sys.executable, "-c", samples["python"], KEYPAIRS=str(keys)).strip()
-    else:
-        script = tmp_path / "again.mjs"
-        script.write_text(samples["typescript"], encoding="utf-8")
-        printed = node(script, KEY=followed.key, KEYPAIRS=str(keys))
-    signature = next(each for each in printed.replace("'", " ").split() if len(each) > 80)
-    until(lambda: _status(localnet, signature) is not None, "the transaction sent again")
-    assert _status(localnet, signature)["err"] is None
+    script = tmp_path / "again.mjs"
+    script.write_text(samples["typescript"], encoding="utf-8")
+
+    def sent_again() -> dict[str, object] | None:
+        """What became of it; None if nothing landed while its blockhash lived, 22 s here."""
+        if language == "python":
+            printed = run(followed, sys.executable, "-c", samples["python"], KEYPAIRS=str(keys))
+        else:
+            printed = node(script, KEY=followed.key, KEYPAIRS=str(keys))
+        signature = next(each for each in printed.replace("'", " ").split() if len(each) > 80)
+        fate = f"/priority/fate/{signature}"
+        until(
+            lambda: _status(localnet, signature) or fetched(followed, fate)["final"],
+            "the fate of the transaction sent again",
+        )
+        return _status(localnet, signature)
+
+    assert until(sent_again, "the transaction sent again")["err"] is None

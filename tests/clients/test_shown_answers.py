@@ -7,7 +7,6 @@ With RECORD_EXAMPLES=1 what the examples were answered is kept for the pages.
 import base64
 import json
 import os
-import urllib.request
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -22,10 +21,9 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from reference.examples import EXAMPLES, GET_EXAMPLES, RECORDED, filled
-from tests.clients.chain_endpoints import Question, of_service, until
+from tests.clients.chain_endpoints import Question, fetched, of_service, until
 from tests.clients.mixed_history import VERSION_0, History
 from tests.clients.service import ROOT, Service
-from tests.patience import PATIENCE_SECONDS
 from tests.reference.conforming import Conforming
 from tests.reference.method_samples import method_samples
 
@@ -71,13 +69,6 @@ RARE = {
     "SimulationContext.proof",
     "TransactionMeta.returnData",
 }
-
-
-def fetched(service: Service, path: str, key: str | None = None) -> Any:
-    headers = {"Authorization": service.key if key is None else key}
-    request = urllib.request.Request(service.base_url + path, headers=headers if key != "" else {})
-    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-        return json.load(answer)
 
 
 class Reference:

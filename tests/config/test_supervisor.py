@@ -139,7 +139,7 @@ def test_a_stopped_program_is_called_hung_killed_and_started_again(supervise: Su
 def test_a_program_that_must_report_progress_has_its_time_to_start(supervise: Supervise) -> None:
     run = supervise("silent", expected=("silent",), start_seconds=3)
     first = run.until(lambda found: found["silent"].state == "starting")["silent"]
-    run.until(lambda found: found["silent"].restarts == 1)
+    run.until(lambda found: found["silent"].restarts >= 1)
     # A busy machine may catch it while it runs; a process that sleeps is the common case.
     said = rf"silent makes no progress for 3 s \(process {first.pid}, [a-z-]+\): killed"
     assert re.search(said, run.output())

@@ -281,7 +281,7 @@ def test_what_is_no_json_is_told_in_plain_words(door: Any, body: bytes, found: s
 
 
 def test_above_the_limit_is_429_and_says_when_to_come_back(door: Any, issue: Issue) -> None:
-    issued = issue(requests_per_second=0.5, requests_burst=2)
+    issued = issue(requests_per_second=0.001, requests_burst=2)
     assert [door.call("getSlot", key=issued.secret).status_code for _ in range(2)] == [200, 200]
     response = door.call("getSlot", key=issued.secret)
     assert (response.status_code, reason(response)) == (429, "rate_limited")

@@ -71,7 +71,7 @@ def test_both_ways_answer_alike(
 
 
 def test_the_limits_headers_come_along(door: Any, issue: Callable[..., Any]) -> None:
-    secret = issue(requests_per_second=10, requests_burst=10).secret
+    secret = issue(requests_per_second=0.001, requests_burst=10).secret
     handler = EndpointsFirst()
     for remaining in ("9", "8"):
         status, headers, content = serve(handler, "/ledger", HTTP_AUTHORIZATION=secret)

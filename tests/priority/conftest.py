@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
+from shared_state import pace
 from tests import shared
 from tests.localnet.wallets import wallet
 from tests.localnet_process import Localnet, running_localnet
@@ -66,6 +67,15 @@ def chain(localnet: Localnet, settings: Any) -> Localnet:
     """The running localnet, as the node behind `/`."""
     settings.UPSTREAM_RPC_URL = localnet.url
     return localnet
+
+
+@pytest.fixture
+def slow_chain(empty_redis: None) -> Iterator[None]:
+    """Slots of a minute: what is known of one is known for as long, however busy the machine is."""
+    pace.publish(60)
+    pace.forget()
+    yield
+    pace.forget()
 
 
 @pytest.fixture

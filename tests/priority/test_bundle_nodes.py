@@ -10,7 +10,6 @@ from solders.keypair import Keypair
 
 from priority.simulation import code_cache, head_cache
 from priority.simulation.services import node_features
-from shared_state import pace
 from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
@@ -34,15 +33,6 @@ def nothing_known() -> Iterator[None]:
     node_features.forget()
     head_cache.forget()
     yield
-
-
-@pytest.fixture
-def slow_chain(empty_redis: None) -> Iterator[None]:
-    """Slots of a minute: what is known of one is known for as long, however busy the machine is."""
-    pace.publish(60)
-    pace.forget()
-    yield
-    pace.forget()
 
 
 @pytest.fixture

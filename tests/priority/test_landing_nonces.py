@@ -33,8 +33,10 @@ def test_sending_stops_by_the_clock_and_the_fate_stays_open(
     transaction = on_a_nonce(followed, payer)
     with odd_node(lambda body: (200, answered("taken"))) as node:
         odd = upstream("odd", url=node.url)
-        with lander(followed, nonce_patience_seconds=1):
+        with lander(followed):
             signature = accept(transaction, key_id=key.pk)
+            reached(signature, "sent")
+        with lander(followed, nonce_patience_seconds=1):
             found = wait(lambda: stopped(signature), "sending has stopped")
             assert (found.state, found.settled_at) == ("sent", None)
             assert found.stopped.startswith("patience_over: ")

@@ -269,12 +269,13 @@ def test_blockhashes_must_be_recent_unless_they_are_replaced(
     )
     assert flat(post, [dead])["err"] == "BlockhashNotFound"
     assert flat(post, [dead], replaceRecentBlockhash=True)["err"] is None
+    before = chain.call("getBlockHeight", {"commitment": "processed"})
     (result,) = nested(post, [dead], replaceRecentBlockhash=True)["value"]["transactionResults"]
+    after = chain.call("getBlockHeight", {"commitment": "processed"})
     assert result["err"] is None
     replacement = result["replacementBlockhash"]
-    # Of a block so new that it dies in 150 from now.
-    height = chain.call("getBlockHeight", {"commitment": "processed"})
-    assert height - 10 < replacement["lastValidBlockHeight"] - 150 <= height
+    # Of a block so new that it dies in 150 from then.
+    assert before - 10 < replacement["lastValidBlockHeight"] - 150 <= after
     assert chain.call("isBlockhashValid", replacement["blockhash"], {"commitment": "processed"})[
         "value"
     ]

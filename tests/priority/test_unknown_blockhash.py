@@ -34,7 +34,7 @@ def found(known: Sequence[int], meanwhile: Sequence[int], of: int = 9_999) -> bo
         return asked.result()
 
 
-def test_blocks_without_a_gap_behind_what_the_node_knew_prove_it() -> None:
+def test_blocks_without_a_gap_behind_what_the_node_knew_prove_it(slow_chain: None) -> None:
     told(98, 99, 100)
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(is_of_no_block, blockhash(9_999), newest=blockhash(NODE_AT))

@@ -103,10 +103,11 @@ def test_where_redis_takes_no_writes_heartbeats_are_not_known() -> None:
 
 
 def test_a_process_that_ends_in_order_is_not_hung() -> None:
-    command = [sys.executable, "-c", _START + "progress(); time.sleep(2)"]
-    process = subprocess.Popen(command)
+    command = [sys.executable, "-c", _START + "progress(); sys.stdin.read()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
     until(lambda: lander() == (1, 0))
-    assert process.wait(timeout=_PATIENCE_SECONDS) == 0
+    process.communicate(timeout=_PATIENCE_SECONDS)
+    assert process.returncode == 0
     later = heartbeats.kinds(now=time.time() + heartbeats.MISSING_SECONDS + 1)["lander"]
     assert (later.alive, later.silent) == (0, 0)
     assert os.getpid() != process.pid

@@ -80,9 +80,15 @@ def test_a_connection_that_ends_fails_what_was_sent_and_comes_back(loop, setting
     )
     asking.start()
     with redis.Redis.from_url(settings.REDIS_URL) as other:
-        # The other workers of the tests have connections to this Redis, too.
-        (own,) = [each for each in other.client_list() if each["name"] == name]
-        other.client_kill_filter(_id=own["id"])
+
+        def own() -> dict[str, str]:
+            """The other workers of the tests have connections to this Redis, too."""
+            (found,) = [each for each in other.client_list() if each["name"] == name]
+            return found
+
+        while own()["cmd"] != "blpop":
+            time.sleep(0.001)
+        other.client_kill_filter(_id=own()["id"])
     asking.join()
     assert isinstance(results[0], RedisAway)
     assert results[0].sent

@@ -17,6 +17,8 @@ class Socket:
         # Behind more messages than its queue may have, the library does not read the server's
         # goodbye and waits for it in vain.
         options.setdefault("max_queue", None)
+        for each in ("open_timeout", "ping_timeout"):
+            options.setdefault(each, PATIENCE_SECONDS)
         self._connecting = connect(
             url, additional_headers=headers, compression=None, max_size=None, **options
         )

@@ -161,7 +161,7 @@ def test_aiohttp_subscribes_pings_and_closes(served: Served) -> None:
         async with (
             aiohttp.ClientSession() as session,
             session.ws_connect(
-                served.url, headers={"Authorization": served.key}, heartbeat=0.2
+                served.url, headers={"Authorization": served.key}, autoping=False
             ) as socket,
         ):
             await socket.send_json({"jsonrpc": "2.0", "id": 1, "method": "slotSubscribe"})
@@ -169,6 +169,10 @@ def test_aiohttp_subscribes_pings_and_closes(served: Served) -> None:
             for _ in range(20):
                 notice = await socket.receive_json()
                 assert notice["params"]["subscription"] == number
+            await socket.ping(b"are you")
+            while (message := await socket.receive()).type is not aiohttp.WSMsgType.PONG:
+                assert message.type is aiohttp.WSMsgType.TEXT
+            assert message.data == b"are you"
             # As bytes the same call is one too.
             await socket.send_bytes(CALL)
             while "params" in (answer := await socket.receive_json()):

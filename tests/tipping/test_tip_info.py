@@ -79,13 +79,13 @@ def test_a_class_that_a_fetch_would_refuse_is_unavailable(get, opened, ttl_class
 
 def test_only_callers_without_a_key_pay_for_it(get, opened, issue, tier):
     opened(600, now=timezone.now())
-    tier("anonymous", 0, tip_fetches_per_second=0.2, tip_fetches_burst=2)
-    key = issue(tier=tier("basic", tip_fetches_per_second=0.2, tip_fetches_burst=2)).secret
+    tier("anonymous", 0, tip_fetches_per_second=0.01, tip_fetches_burst=2)
+    key = issue(tier=tier("basic", tip_fetches_per_second=0.01, tip_fetches_burst=2)).secret
     assert [get("/priority/tipinfo", key).status_code for _ in range(5)] == [200] * 5
     assert [get("/priority/tipinfo").status_code for _ in range(3)] == [200, 200, 429]
     response = get("/priority/tipinfo")
     assert isinstance(response.json()["error"], str)
-    assert 1 <= int(response["Retry-After"]) <= 5
+    assert 1 <= int(response["Retry-After"]) <= 100
     # The bucket is that of the fetches.
     assert get("/priority/fetchtipaddress").status_code == 429
     assert get("/priority/fetchtipaddress", key).status_code == 200

@@ -1,6 +1,7 @@
 """The TPU client against localnet's port: its limits, its faults, its coming and going."""
 
 import asyncio
+import re
 import socket
 import time
 from contextlib import AsyncExitStack, suppress
@@ -169,17 +170,22 @@ def test_a_leader_that_refuses_us_is_left_alone_for_longer_and_longer() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
         address = (HERE, opened.port)
         faults.tpu = "refuse"
-        with pytest.raises(tpu_errors.Disallowed, match="code 2: disallowed"):
-            await client.send(address, wire(1))
-        with pytest.raises(tpu_errors.Resting, match=r"not allow .*; tried again in 0\.\d s"):
-            await client.send(address, wire(1))
+        refusals: list[TpuError] = []
+        # A busy machine may come again when the first rest, of half a second, is over.
+        while not refusals or isinstance(refusals[-1], tpu_errors.Disallowed):
+            with pytest.raises(TpuError) as refused:
+                await client.send(address, wire(1))
+            refusals.append(refused.value)
         state = state_of(client, address)
+        assert "code 2: disallowed" in str(refusals[0])
+        assert isinstance(refusals[-1], tpu_errors.Resting)
+        assert re.search(r"not allow .*; tried again in \d\.\d s", str(refusals[-1]))
         assert state.state == "resting"
         assert "does not allow" in state.last_error
         assert state.counts["failed:resting"] == 1
         await until(lambda: state_of(client, address).state == "closed")
-        assert await outcome(client, address, wire(1)) == "disallowed"
         since = asyncio.get_running_loop().time()
+        assert await outcome(client, address, wire(1)) == "disallowed"
         faults.tpu = "ok"
         await until(lambda: state_of(client, address).state == "closed")
         assert asyncio.get_running_loop().time() - since > 0.9

@@ -63,7 +63,7 @@ def server(asked: Asked) -> Iterator[Served]:
     worker = Worker(
         application,
         lane_of=lambda _request, _address: (lane, b""),
-        limits=Limits(body=MOST, bodies=100_000),
+        limits=Limits(body=MOST, bodies=100_000, body_seconds=PATIENCE_SECONDS),
         large=large,
     )
     with serving(worker) as port:
@@ -122,7 +122,7 @@ def test_nothing_of_a_large_body_is_read_before_its_sender_is_known(
         assert asked.begun.acquire(timeout=PATIENCE_SECONDS)
         client.sock.setblocking(False)
         sent = 0
-        rest = bytes(LARGE) * 10
+        rest = memoryview(bytes(LARGE) * 10)
         quiet = 0
         while quiet < 20:
             try:
