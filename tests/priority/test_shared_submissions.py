@@ -17,21 +17,21 @@ from tests.priority.fate_streams import FateServer, serving
 from tests.priority.landing import lander, wait
 from tests.priority.sending import result, signed, tip
 from tests.priority.submitted import tipping_transaction, tried
-from tests.priority.test_fate_subscriptions import begin, socket
-from tests.priority.test_fates_for_all_submitters import (
+from tests.priority.submitters import (
     Customer,
     Door,
     another_key,
-    customers,
+    fate,
     land,
+    read_by_a_lander,
     send,
     stored,
 )
-from tests.priority.test_second_customers import _no_trial, fate, first, others, read_by_a_lander
+from tests.priority.test_fate_subscriptions import begin, socket
 
 pytestmark = pytest.mark.django_db
 
-__all__ = ["_no_trial", "customers", "first", "member", "others", "root", "token"]
+__all__ = ["member", "root", "token"]
 
 
 def told(stream: Any, count: int) -> list[tuple[str, str, Any]]:
