@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import NamedTuple
 
 import psycopg
@@ -138,7 +139,7 @@ class Writer:
 
     async def flush(self) -> bool:
         """Writes some of what is scheduled. Returns whether that succeeded."""
-        submissions = list(self._changed)[:_MOST_SUBMISSIONS]
+        submissions = self._next()
         if not submissions:
             return True
         try:
@@ -160,6 +161,19 @@ class Writer:
             log.info("the database answers again")
             self.is_away = False
         return True
+
+    def _next(self) -> list[ActiveSubmission]:
+        """Some of what is scheduled, with each transaction once: a statement cannot write its row
+        twice. It may be submitted alone and in bundles.
+        """
+        found: list[ActiveSubmission] = []
+        signatures: set[bytes] = set()
+        for submission in islice(self._changed, _MOST_SUBMISSIONS):
+            own = {each.signature for each in submission.transactions}
+            if signatures.isdisjoint(own):
+                found.append(submission)
+                signatures |= own
+        return found
 
     async def _write(self, submissions: list[ActiveSubmission]) -> None:
         batch = self._batch(submissions)
