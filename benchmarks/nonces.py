@@ -82,7 +82,7 @@ def measure() -> None:
     def move() -> None:
         store_records([*map(_block, range(2, 2 + _BLOCKS)), moved], source="stream", now=now)
 
-    _show(f"{_BLOCKS + 1} blocks stored, the last of which moves 1,000 of them", move)
+    _show(f"{_BLOCKS + 1} blocks stored, and the last one moves 1,000 of them", move)
     assert Submission.objects.filter(settled_at__isnull=False).count() == 1_000
 
 

@@ -86,7 +86,7 @@ def run() -> None:
 
 
 def _records() -> Iterator[Any]:
-    """Banks of which each votes for the one below by its true hash; the first has all accounts."""
+    """Banks that each vote for the one below by its true hash; the first has all accounts."""
     from solders.hash import Hash
     from solders.keypair import Keypair
 

@@ -53,7 +53,7 @@ def key_for_fetches() -> str:
 
 
 def prepare_batches() -> None:
-    """Batches of one class, as large as they may be, of which one is open."""
+    """Batches of one class, as large as they may be; one is open."""
     from django.utils import timezone
 
     from tipping.models import TtlClass

@@ -63,7 +63,7 @@ class AddressSignature(Result, frozen=True, kw_only=True):
     signature: its signature
     slot: its slot
     err: what it failed by; null when it succeeded
-    memo: the text of its memo, with its length before it; null if it has none
+    memo: the text of its memo, with its length before it; null without one
     block_time: when its block was made, in Unix seconds; null if that was not recorded
     confirmation_status: always `finalized`
     transaction_index: its place in the block, from 0
@@ -85,8 +85,8 @@ class TransactionEntry(Result, frozen=True, kw_only=True):
     transaction_index: its place in the block, from 0
     block_time: when its block was made, in Unix seconds; null if that was not recorded
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null if the source had none
-    version: its version; omitted unless `maxSupportedTransactionVersion` is given, and if
+    meta: what it did; null if the source lacks it
+    version: its version; absent unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """
 
@@ -102,8 +102,8 @@ class BlockTransaction(Result, frozen=True, kw_only=True):
     """A transaction of a block.
 
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null if the source had none
-    version: its version; omitted unless `maxSupportedTransactionVersion` is given, and if
+    meta: what it did; null if the source lacks it
+    version: its version; absent unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """
 
@@ -122,7 +122,7 @@ class Block(Result, frozen=True, kw_only=True):
     block_time: when it was made, in Unix seconds; null if that was not recorded
     transactions: with `transactionDetails` `full` or `accounts`, in their order
     signatures: with `transactionDetails` `signatures`, in their order
-    rewards: what accounts were given outside transactions; omitted if `rewards` is false
+    rewards: what accounts were given outside transactions; absent if `rewards` is false
     num_reward_partitions: into how many parts the epoch's rewards are split, in its first block
     """
 
@@ -198,7 +198,7 @@ class Coverage(Result, frozen=True, kw_only=True):
     truncated: whether there are more gaps than may be listed
     storage: how the window's other slots are stored, lowest first; if truncated, up to the last gap
         that may be listed
-    remote: the history below it; null if there is none
+    remote: the history below it; null without one
     """
 
     first_slot: int | None

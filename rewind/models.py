@@ -231,8 +231,8 @@ class ArchiveState(models.Model):
 
 
 class DroppedAccount(models.Model):
-    """An account of which a filter dropped writes. They lie between the two slots, the last of
-    which is some slots too high: it is not updated for each of a vote account's votes.
+    """An account that lost writes to a filter. They lie between the two slots. The last slot is
+    somewhat too high: it is not updated for each of a vote account's votes.
     """
 
     pubkey = PubkeyColumn(max_length=32, primary_key=True)

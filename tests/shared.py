@@ -21,7 +21,7 @@ _open: dict[Key, tuple[contextlib.ExitStack, Any, CodeType]] = {}
 
 def value_of(request: pytest.FixtureRequest, make: Callable[[], Iterator[T]]) -> T:
     """What `make` yields, made for the first file that uses the fixture, and kept until the last
-    one of its group (tests/spreading.py) is done. For fixtures of scope "module", of which a folder
+    one of its group (tests/spreading.py) is done. For fixtures of scope "module", if a folder
     has one of a name: what is different needs another name, or is not shared.
     """
     assert request.fixturename is not None

@@ -38,7 +38,7 @@ class PrefetchedTokens:
             return self.remaining + self.left
 
     def drain(self) -> int:
-        """All tokens left, for a higher cost of which the bucket pays the rest."""
+        """All tokens left, for a higher cost: the bucket pays the rest."""
         if not self.left:
             return 0
         with self.lock:

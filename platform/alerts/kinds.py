@@ -80,7 +80,7 @@ _FATE = {
     " customer first",
     "slot": "the slot of its block; null if it is in none",
     "transactionIndex": "its index in the block; null if unknown",
-    "err": "the error, as in `getTransaction`; null if there is none",
+    "err": "the error, as in `getTransaction`; null without one",
     "reason": "why it is in no block; null otherwise",
     **_TEST,
 }
@@ -294,7 +294,7 @@ KINDS = {
                 "slot": "the slot, finalized",
                 "transactionIndex": "its index in the block",
                 "blockTime": "the block's time in Unix seconds; null if unknown",
-                "err": "the error, as in `getTransaction`; null if there is none",
+                "err": "the error, as in `getTransaction`; null without one",
                 **_TEST,
             },
             of_rules=True,

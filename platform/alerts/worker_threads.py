@@ -36,7 +36,7 @@ class WorkerThreads:
         try:
             work()
         except Exception:
-            log.exception("a delivery thread failed; its claim expires and is taken again")
+            log.exception("a delivery thread failed; what it claimed is claimed again")
         finally:
             connection.close()
             with self._changed:

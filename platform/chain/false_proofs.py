@@ -2,7 +2,7 @@
 
 
 class FalseProof(ValueError):
-    """A document that does not prove what it says: of which slot, and what does not hold."""
+    """A document that does not prove what it says: its slot, and what does not hold."""
 
     def __init__(self, slot: int, reason: str) -> None:
         super().__init__(f"slot {slot}: {reason}")

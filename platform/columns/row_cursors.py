@@ -13,7 +13,7 @@ _numbers = itertools.count()
 
 
 def rows_of(sql: str, parameters: list[Any] | None = None, *, at_once: int) -> Iterator[Any]:
-    """The query's rows, of which `at_once` are in memory. Inside a transaction, to which the
+    """The query's rows, `at_once` of them in memory. Inside a transaction, to which the
     connection is free meanwhile.
     """
     name = f"tidemark_rows_{next(_numbers)}"

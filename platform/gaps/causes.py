@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 # Of slots whose sealed changes or texts were damaged.
 DAMAGED = "damaged"
-# Of slots of which the cluster voted for another state.
+# Of slots for which the cluster voted for another state.
 REFUTED = "refuted"
 
 

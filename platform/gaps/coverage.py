@@ -29,7 +29,7 @@ class CoverageConfig(Config, frozen=True, kw_only=True):
 
 
 class Window(NamedTuple):
-    """The slots from `first` to `last`, both included, at most `most_gaps` gaps of which are
+    """The slots from `first` to `last`, both included. At most `most_gaps` of their gaps are
     listed, if any are to be.
     """
 

@@ -168,7 +168,7 @@ def _give_up(gap: SlotGap, by: str, why: str, now: datetime) -> None:
 
 
 def range_of(from_slot: int | None, to_slot: int | None) -> SlotRange | None:
-    """The range between the bounds, of which either may be None; None if both are."""
+    """The range between the bounds. Either may be None; None if both are."""
     if from_slot is None and to_slot is None:
         return None
     return SlotRange(from_slot or 0, I64_MAX if to_slot is None else to_slot)

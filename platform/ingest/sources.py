@@ -41,7 +41,7 @@ def own_localnet(node: Node) -> Path | None:
 
 
 def validator_stores_untouched(node: Node | None) -> bool:
-    """True if the stream's validator, of which this is the JSON-RPC, stores accounts that a
+    """True if the stream's validator, whose JSON-RPC this is, stores accounts that a
     transaction left unchanged. Raises NodeError.
     """
     return stores_untouched("" if node is None else node.version())

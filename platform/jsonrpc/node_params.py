@@ -30,7 +30,7 @@ class NodeStruct(msgspec.Struct, frozen=True, kw_only=True):
     """What a Config says of the node's own type, if the node has it.
 
     `node_struct` is its name there; `node_sequence`: it may be written as the sequence of its
-    fields; `node_enum`: it is an enum there, of which a caller names one; `node_drops`: members
+    fields; `node_enum`: it is an enum there, and a caller names one value; `node_drops`: members
     that the node takes for absent where it cannot read them; `node_insists`: such members that are
     refused here all the same.
     """

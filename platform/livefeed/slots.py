@@ -45,7 +45,7 @@ class Slot:
     """A slot; `parts` are by connection and bank, `named` the bank that a connection's status of
     the highest level names, `child_hash` the blockhash that a confirmed child names. `wanted` is
     the level that its status or a descendant's says, `level` the one that was announced, -1 for
-    none, `blockhash` of which block. `at` is when its block message came (Unix seconds),
+    none, `blockhash` that block's. `at` is when its block message came (Unix seconds),
     `wanted_at` when it was first said to have a level (monotonic). `was_whole` when it was
     announced last, `was_always_whole` each time; `unwritten` are accounts whose last write had not
     come then, as far as that is looked at. `is_of_before` if the streams began above it, and
@@ -199,7 +199,7 @@ class SlotTracker:
         self._signatures: deque[tuple[int, dict[bytes, tuple[bytes, int]]]] = deque()
         # Whether a slot waits for a level: something of it has not come yet.
         self.is_waiting = False
-        # The lowest slot of which more than statuses came, 0 before that.
+        # The lowest slot with more than statuses, 0 before that.
         self._first = 0
         # `heard_at` of the newest final slot.
         self._heard_at = 0.0

@@ -128,7 +128,7 @@ WHERE k.customer_id = %s ORDER BY found.id DESC LIMIT %s
 """
 SEARCHED = 20_000
 _LAST = 2**63 - 1
-# Rows read for a beginning, of which those are shown that end as asked too.
+# Rows read for a beginning; those that also end as asked are shown.
 _MOST_BEGINNING = 100
 
 

@@ -54,7 +54,7 @@ def slots_in(seconds: float) -> int:
 
 
 def silence_seconds() -> float:
-    """A stream of which nothing came for so long is silent: SILENT_SLOTS slots, 2 s at least."""
+    """A stream that sent nothing for so long is silent: SILENT_SLOTS slots, 2 s at least."""
     return max(SILENT_SLOTS * slot_seconds(), _LEAST_SILENT_SECONDS)
 
 

@@ -39,7 +39,7 @@ class RedisAway(Exception):
 
 
 class RedisSlow(RedisAway):
-    """Redis may yet reply to `waiting` commands, the oldest of which it was sent `waited_ms` ago.
+    """Redis may yet reply to `waiting` commands; it was sent the oldest `waited_ms` ago.
     This one was not sent.
     """
 

@@ -15,8 +15,8 @@ _PRECOMPILES = frozenset({SECP256K1, ED25519, SECP256R1})
 
 
 class Budget(NamedTuple):
-    """Limits in units and bytes, the heap's bytes, and the fee in lamports, of which
-    `priority_fee` is for priority.
+    """Limits in units and bytes, the heap's bytes, and the fee in lamports,
+    `priority_fee` of it for priority.
     """
 
     units: int

@@ -17,7 +17,7 @@ class Load:
 
     @staticmethod
     def memory(count: int) -> mmap.mmap:
-        """For so many processes, of which none is there yet."""
+        """For so many processes before any of them starts."""
         shared = mmap.mmap(-1, _COUNT.size * count)
         for index in range(count):
             _COUNT.pack_into(shared, index * _COUNT.size, _ABSENT)

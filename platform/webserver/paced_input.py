@@ -125,7 +125,7 @@ class PacedInput:
         self._read = read
         self._is_over = is_over
         self._then = then
-        # What was received, of which so much was passed on.
+        # The received bytes, and how many of them were passed on.
         self._data = b""
         self._at = 0
         self._size = size

@@ -45,7 +45,7 @@ Writes = dict[int, dict[bytes, Written]]
 
 
 def bounds_of(filters: Filters) -> tuple[int, int] | None:
-    """The lowest and the highest slot of which all that is wanted is stored; None for nothing."""
+    """The lowest and the highest slot with everything that is wanted; None for nothing."""
     found = ledger.bounds()
     if found is None or not accounts_of(filters):
         return found

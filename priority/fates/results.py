@@ -73,7 +73,7 @@ class Fate(Result, frozen=True, kw_only=True):
     settled_at: when it became final; null before that
     last_valid_block_height: above this block height it can never land; null if that is not known
     durable_nonce: whether it uses a durable nonce, and has no such end
-    nonce_account: the nonce account that it uses; null if it uses none, and before it is stored
+    nonce_account: the nonce account that it uses; null without one, and before it is stored
     sending: `active` while the service sends it until it lands; `stopped` when it no longer does
         although it can still land, as on a durable nonce; null in a block, and once it is final
     sending_stopped: why it is `stopped`; null otherwise
@@ -86,7 +86,7 @@ class Fate(Result, frozen=True, kw_only=True):
     only_upstreams: the only upstreams to send it to; empty means all
     max_retries: how often to send it again; null means until it lands or never can
     tries: how many attempts there were
-    attempts: each of them, the oldest first; omitted if many fates are asked for
+    attempts: each of them, the oldest first; absent if many fates are asked for
     """
 
     signature: _Signature

@@ -31,7 +31,7 @@ class FlatAccount(Result, frozen=True, kw_only=True):
     executable: whether it is a program
     rent_epoch: the epoch in which it owes rent; 18446744073709551615 means never
     data_omitted: how many bytes of data it has, where `data` is empty because the account was not
-        asked for and the answer has no room for it; else omitted
+        asked for and the answer has no room for it; else absent
     """
 
     lamports: int
@@ -80,9 +80,9 @@ class BundleContext(Result, frozen=True, kw_only=True):
 
     api_version: the version of the node that its state came from, or of the archive's interface
     slot: the slot of that state
-    completeness: in the past: whether the whole history would give the same answer; omitted for
+    completeness: in the past: whether the whole history would give the same answer; absent for
         the newest state of a node
-    missing_rules: rules of the chain that the engine does not support; omitted if there are none
+    missing_rules: rules of the chain that the engine does not support; absent without any
     """
 
     api_version: str
@@ -101,7 +101,7 @@ class SimulatedBundle(Result, frozen=True, kw_only=True):
         not there. By default those that the transactions may write
     post_execution_accounts: accounts after each transaction, likewise
     units_consumed: compute units of all transactions together
-    return_data: what a program returned last; null if none did
+    return_data: what a program returned last; null without such data
     """
 
     context: BundleContext
@@ -122,9 +122,9 @@ class BundleTransaction(Result, frozen=True, kw_only=True):
     pre_execution_accounts: the accounts asked for, before it
     post_execution_accounts: the accounts asked for, after it
     units_consumed: compute units that it took
-    return_data: what a program returned last; null if none did
+    return_data: what a program returned last; null without such data
     loaded_accounts_data_size: bytes of the accounts that it loads
-    replacement_blockhash: the blockhash that replaced its own; null if none did
+    replacement_blockhash: the blockhash that replaced its own; null if its own was used
     fee: what it would cost in lamports; null if no block would include it
     pre_balances: lamports of each account before it
     post_balances: lamports of each account after it

@@ -10,10 +10,10 @@ class BaselineEntry(Result, frozen=True, kw_only=True):
     """A snapshot that was imported: what every account was at the end of its slot.
 
     slot: the slot at whose end this was the state
-    base_slot: the slot of the full snapshot that it builds on; omitted for a full one
+    base_slot: the slot of the full snapshot that it builds on; absent for a full one
     proven: whether its accounts make the lattice hash that it declares, and with it the bank's hash
-    why_unproven: why that is not known; omitted for a proven one
-    bank_hash: the hash of the slot's bank; omitted if the file has none
+    why_unproven: why that is not known; absent for a proven one
+    bank_hash: the hash of the slot's bank; absent if the file lacks it
     """
 
     slot: int

@@ -47,9 +47,9 @@ class Coverage(Result, frozen=True, kw_only=True):
     storage: how the window's slots are stored, lowest first
     proven_through: the highest slot of the window that is proven: more than two thirds of the stake
         signed what the archive has, by stakes and voters that the operator gave, or that follow
-        from it; null if none is
+        from it; null without such a slot
     consistent_through: the highest slot of the window that is proven or consistent: if it is only
-        consistent, no one vouches for its stakes or voters; null if there is none
+        consistent, no one vouches for its stakes or voters; null without such a slot
     proof: runs of the window's slots by state, lowest first, at most 1,000; slots that are in none
         are not computed yet
     baselines: the snapshots of the window's slots, newest first, at most 100

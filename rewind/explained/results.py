@@ -202,9 +202,9 @@ class Failure(Result, frozen=True, kw_only=True):
 
     sentence: in words
     technical: the node's words, which count instructions from 0
-    instruction: the number of the instruction that failed first; null if none did
+    instruction: the number of the instruction that failed first; null if all succeeded
     program_id: its program
-    error: the program's own error by name; null if it is none, or not known
+    error: the program's own error by name; null if it is another error, or unknown
     """
 
     sentence: str

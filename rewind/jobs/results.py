@@ -36,7 +36,7 @@ class Job(Result, frozen=True, kw_only=True):
     total: how many simulations it comes to
     done: how many of them have an answer
     failed: how many of these answers are errors
-    client_reference: your own name for it; null if it has none
+    client_reference: your own name for it; null without one
     submitted_at: when it was handed in
     started_at: when it began; null before that
     finished_at: when it ended; null before that

@@ -13,7 +13,7 @@ _STATE = struct.Struct("<32s32sQ?I")
 
 
 class KeptState(NamedTuple):
-    """An account of which no history is kept."""
+    """An account without a stored history."""
 
     pubkey: bytes
     owner: bytes

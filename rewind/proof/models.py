@@ -9,7 +9,7 @@ from columns.numbers import SlotColumn, U64Column
 
 class SlotWrites(models.Model):
     """What a recorded slot has to do with the proof, until it is proven: the accounts that it
-    wrote, its votes, and the last states of filtered accounts, of which no history is kept.
+    wrote, its votes, and the last states of filtered accounts, which have no history.
     """
 
     slot = SlotColumn(primary_key=True)

@@ -22,12 +22,12 @@ class ProofRange(Result, frozen=True, kw_only=True):
         voters that the operator gave, or that follow from it; `consistent`: the same by stakes or
         voters that no one vouches for; `refuted`: they signed something else; `unproven`: none of
         it, or not yet
-    reason: why they are `unproven` or `refuted`; omitted if they are neither
+    reason: why they are `unproven` or `refuted`; absent if they are neither
     rests_on: where stakes and voters are from: `snapshot`, `operator` (a bank hash in the
         settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a
         number of vote accounts, whatever their stake) or `unchecked` (settled by an older version,
-        which did not check signatures); omitted if they are neither `proven` nor `consistent`
-    rests_on_slot: the slot of that snapshot or bank; omitted if it has none
+        which did not check signatures); absent if they are neither `proven` nor `consistent`
+    rests_on_slot: the slot of that snapshot or bank; absent without one
     """
 
     from_slot: int
@@ -42,17 +42,17 @@ class Standing(Result, frozen=True, kw_only=True):
     """Whether the cluster voted for what the archive has at the end of the position's slot.
 
     state: `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
-    slot: the slot with a block at or below the position, whose bank it is; omitted if none is
-        computed
-    bank_hash: that bank's hash, as the archive makes it; omitted if none is computed
-    voted_through: the slot whose votes settled it, its own or one above; omitted while none did
+    slot: the slot with a block at or below the position, whose bank it is; absent until
+        it is computed
+    bank_hash: that bank's hash, as the archive computes it; absent until it does
+    voted_through: the slot whose votes settled it, its own or one above; absent until votes did
     share: which part of all stake the checked votes have, 0 to 1: no more are checked than are
-        needed; omitted if stakes are not known
-    voters: how many vote accounts these votes are of; omitted if there are none
-    reason: why it is `unproven` or `refuted`; omitted if it is neither
-    rests_on: where stakes and voters are from, as in getRewindCoverage; omitted if it is neither
+        needed; absent if stakes are not known
+    voters: how many vote accounts these votes are of; absent without any
+    reason: why it is `unproven` or `refuted`; absent if it is neither
+    rests_on: where stakes and voters are from, as in getRewindCoverage; absent if it is neither
         `proven` nor `consistent`
-    rests_on_slot: the slot of that snapshot or bank; omitted if it has none
+    rests_on_slot: the slot of that snapshot or bank; absent without one
     """
 
     state: StateName
@@ -93,7 +93,7 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     reason: why it is `unproven` or `refuted`; null if it is neither
     rests_on: where stakes and voters are from, as in getRewindCoverage; null if it is neither
         `proven` nor `consistent`
-    rests_on_slot: the slot of that snapshot or bank; null if it has none
+    rests_on_slot: the slot of that snapshot or bank; null without one
     bank_hash: its bank's hash, as it follows from the archive
     parent_slot: of the block before it
     parent_bank_hash: of that block's bank
@@ -101,14 +101,14 @@ class ProvenSlot(Result, frozen=True, kw_only=True):
     blockhash: the block's
     accounts_lattice_checksum: of the sum of all accounts at its end; a snapshot of that slot has it
         in its name
-    accounts_lattice_hash: that sum, 2,048 bytes in base64; omitted unless requested
+    accounts_lattice_hash: that sum, 2,048 bytes in base64; absent unless requested
     epoch: the slot's
     total_stake: of the epoch, in lamports; null if it is not known
     voted_through: the slot whose votes settled it, its own or one above; null while none did
     voted_bank_hash: what these votes are for, if the slot is refuted; else null
     votes: those that the ledger has for the bank of this slot, one for each vote account
     chain: the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the
-        last of them has votes; omitted unless requested
+        last of them has votes; absent unless requested
     """
 
     slot: int

@@ -13,6 +13,7 @@ from standardwebhooks import WebhookVerificationError
 from alerts.models import Attempt, Delivery, Event, Webhook
 from alerts.schedule import DELAYS, JITTER, next_attempt_at
 from alerts.services import delivering, routing, webhooks
+from shared_state.outages import AWAY
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -255,6 +256,44 @@ def test_a_worker_killed_before_it_recorded_leaves_the_delivery_to_the_next(
     assert len(receiver.got) == 2
     assert len(set(_ids(receiver))) == 1
     assert Delivery.objects.get().state == "delivered"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_lost_during_a_turn_holds_no_webhook(
+    ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, clock: Any
+) -> None:
+    from django.db import connection
+
+    happen(ada, about="key 1")
+    routing.route_events(now=clock.now, staff_mail=[])
+    (turn,) = delivering.claim(now=clock.now, most=5, failing=False)
+    receiver.may_answer.clear()
+    problems: list[BaseException] = []
+
+    def worker() -> None:
+        try:
+            delivering.deliver(turn, clock=clock)
+        except AWAY as problem:
+            problems.append(problem)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=worker)
+    thread.start()
+    assert receiver.was_asked.wait(PATIENCE_SECONDS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    receiver.may_answer.set()
+    thread.join(PATIENCE_SECONDS)
+    assert problems
+    happen(ada, about="key 2")
+    work()
+    told = [json.loads(body)["data"]["about"] for _path, _headers, body in receiver.got]
+    assert told == ["key 1", "key 2"], "each once, and the second at once"
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"delivered"}
 
 
 def test_a_late_record_of_a_worker_changes_nothing(

@@ -58,7 +58,7 @@ def fill(now: datetime, password: str) -> dict[str, Any]:
 
 
 def _builds(now: datetime) -> None:
-    """Two builds of a program, the second of which still runs."""
+    """Two builds of a program; the second still runs."""
     from solders.pubkey import Pubkey
 
     from rewind.replay.services.builds import add_build

@@ -513,7 +513,7 @@ FILES = [
         },
     ),
     Forgery(
-        "stakes of which most have no voter",
+        "stakes that mostly have no voter",
         ONE,
         electorate(stakes={**LAMPORTS, str(ACCOUNTS[3]): MINE["stakes"][str(ACCOUNTS[3])]}),
     ),

@@ -63,7 +63,7 @@ def followed(request: pytest.FixtureRequest) -> Service:
 
 @pytest.fixture(scope="module")
 def played(request: pytest.FixtureRequest) -> History:
-    """A service with some hundred mixed transactions, all of which its audit replays. Its tests run
+    """A service with some hundred mixed transactions; its audit replays all of them. Its tests run
     in the order of their files (tests/spreading.py): the last one cuts the archive.
     """
 

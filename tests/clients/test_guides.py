@@ -94,6 +94,20 @@ def test_the_past_is_read(followed: Service, samples: Samples, language: str) ->
     assert poorer == f"poorer {TOO_POOR[language]}"
 
 
+def test_curl_alone_reads_the_past_of_an_airdrop(followed: Service) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("the snippets need curl")
+    airdrop = snippet("sh", followed, 2, file=page("first-transaction"))
+    signature = json.loads(run(followed, "sh", "-c", airdrop))["result"]
+    until(lambda: _is_stored(followed, signature), "the airdrop stored")
+    calls = snippet("sh", followed, file=page("read-the-past"))
+    explain, _export, read = re.split("(^export .*$)", calls, flags=re.MULTILINE)
+    found = json.loads(run(followed, "sh", "-c", explain, SIGNATURE=signature))["result"]
+    payer = found["accounts"][0]["pubkey"]
+    before = json.loads(run(followed, "sh", "-c", read, SIGNATURE=signature, PAYER=payer))
+    assert before["result"]["value"]["lamports"] > 1_000_000_000
+
+
 @contextmanager
 def started(command: list[str], **environment: str) -> Iterator[Callable[[str], str]]:
     """A process in the background; `line(beginning)` waits for the next line that begins so."""

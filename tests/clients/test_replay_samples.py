@@ -26,7 +26,7 @@ from .test_readme import run
 def failed(
     service: Service, localnet: Localnet, payer: Keypair, *, version: int
 ) -> VersionedTransaction:
-    """A transaction that pays 2 SOL and a tip, of which the payer has not enough."""
+    """A transaction that pays 2 SOL and a tip, more than its payer has."""
     airdrop = localnet.call("requestAirdrop", str(payer.pubkey()), SOL)
     until(lambda: _status(localnet, airdrop) is not None, "the airdrop")
     text = run(service, "curl", "-sS", "-H", f"Authorization: {service.key}", _tips(service))

@@ -26,7 +26,7 @@ def localnet() -> Iterator[Localnet]:
 
 @pytest.fixture(scope="module")
 def sent(localnet: Localnet) -> dict[str, Any]:
-    """A wallet that sent two transactions, of which the second failed."""
+    """A wallet that sent two transactions; the second failed."""
     alice, bob = wallet(localnet), Keypair()
     good = signed(localnet, [pay(alice, bob.pubkey(), SOL)], alice)
     bad = signed(localnet, [pay(alice, bob.pubkey(), 100 * SOL)], alice)

@@ -74,8 +74,8 @@ def cold(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sealed_slots(request: pytest.FixtureRequest, cold: Path) -> None:
-    """A merged segment in cold storage, a sealed partition, one of which a part is sealed, and a
-    sealed range of the ledger.
+    """A merged segment in cold storage, a sealed partition, a partition that is sealed in part,
+    and a sealed range of the ledger.
     """
     from historical.recording.services.recording import record_blocks
     from rewind.recording.services.recording import record_slots

@@ -201,7 +201,7 @@ def test_each_day_has_its_share(client: Any) -> None:
             "outageSeconds": 0,
             "degradedSeconds": 0,
         }
-        # The same again from the means of days, of which no shorter sample is left.
+        # The same again from the means of days that have no shorter sample left.
         sampling.roll_up(now=midnight + timedelta(minutes=1))
         Sample.objects.filter(resolution=300).delete()
     assert light(client, "landing")["availablePercent"] == pytest.approx(95.4861, abs=1e-4)

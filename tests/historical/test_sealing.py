@@ -32,7 +32,7 @@ from .sealed_reads import HISTORICAL, NOW, V0, every_read, seal
 
 RANGE = 6_400
 SLOTS = [1, 43200, 55065003, 100000000, 147078735]
-LARGE = 254170887  # of which single transactions are read: whole it takes seconds
+LARGE = 254170887  # only single transactions of it are read: whole it takes seconds
 VOTE = "Vote111111111111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 ABSENT = "11111111111111111111111111111112"

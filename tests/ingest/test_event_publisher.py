@@ -260,7 +260,7 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
 
 @given(data=st.data())
 def test_a_branch_leaves_out_what_is_no_ancestor(data: st.DataObject) -> None:
-    """Against a plain tree of slots of which the chain confirms one descendant after the other."""
+    """Against a plain tree of slots; the chain confirms one descendant after the other."""
     branches, parents = Branches(), {0: -1}
     seen, confirmed, decided = {0}, 0, {0}
 

@@ -1,4 +1,4 @@
-"""A localnet of which other keys sign the votes: what then is settled, and what is not."""
+"""A localnet whose votes other keys sign: what then is settled, and what is not."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ _DEEPEST = 4
 class Shape:
     """Of whole slots. Messages are told apart as `account`, `account of a transaction`,
     `transaction`, `vote`, `entry`, `block_meta`, and by the names of slot statuses. `fields` are
-    {(message, field): how many have it}; `before` are pairs of messages of which, in a slot, every
+    {(message, field): how many have it}; `before` are pairs of messages: in a slot, every
     one of the first came before every one of the second, and `mixed` those where some did not.
     `outside` are writes outside transactions: before or behind the first entry, the account (or
     none, if it is the system program's: the leader's), its owner, size, and rent epoch.

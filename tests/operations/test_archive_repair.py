@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("empty_ledger", "empty_redis")
 
 @pytest.fixture
 def damaged(committed: None) -> SealedBlock:
-    """A sealed block of which some bits flipped, known to the archive."""
+    """A sealed block with flipped bits, known to the archive."""
     for slot in range(5, 25):
         writes = [write(account, signature(slot, 1), lamports=slot) for account in range(1, 9)]
         record_slots([block(slot, slot - 1, writes)], source="stream", now=NOW)

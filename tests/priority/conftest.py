@@ -130,3 +130,32 @@ def door(client: Any, api_key: str) -> Callable[..., Any]:
         )
 
     return send
+
+
+@pytest.fixture
+def first(api_key: str, settings: Any) -> Any:
+    """The key that `door` calls with; bundles are not simulated."""
+    from access.models import ApiKey
+
+    settings.BUNDLE_SIMULATION = False
+    return ApiKey.objects.get()
+
+
+@pytest.fixture
+def others(first: Any) -> list[Any]:
+    """Keys of two other customers, as they were issued."""
+    from tests.priority.submitters import another_key
+
+    return [another_key("second"), another_key("third")]
+
+
+@pytest.fixture
+def customers(first: Any, others: list[Any], settings: Any) -> Iterator[list[Any]]:
+    """The three of them, each with a rule on all fates: tests.priority.submitters.Customer."""
+    from tests.priority.submitters import Customer
+
+    settings.WEBHOOKS_PRIVATE = True
+    found = [Customer(first, None), *(Customer(each.key, each.secret) for each in others)]
+    yield found
+    for each in found:
+        each.receiver.stop()

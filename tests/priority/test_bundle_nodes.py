@@ -79,7 +79,7 @@ def test_a_few_calls_are_enough_and_the_second_time_one(
     odd = between(lambda told: [frozen(each) for each in told])
     first = flat(post, [transaction], replaceRecentBlockhash=False)
     told = methods(odd)
-    # Keys with sysvars; then code and mints; then the features, of which a page has a hundred.
+    # Keys with sysvars; then code and mints; then the features, a hundred on a page.
     assert told[0] == ["getMultipleAccounts", "getSignatureStatuses"]
     assert told[-1] == ["getMultipleAccounts"] * 4
     assert len(told) <= 4, [keys_of(body) for body in odd.bodies[:-1]]

@@ -13,19 +13,9 @@ from priority.fates.store.settling import FoundRow
 from priority.models import Submission
 from priority.reports.services import counting, thresholds
 from tests.priority.sending import MINIMUM, signed, tip
-from tests.priority.test_fates_for_all_submitters import (
-    Customer,
-    Door,
-    another_key,
-    customers,
-    land,
-    send,
-    stored,
-)
+from tests.priority.submitters import Customer, Door, another_key, land, send, stored
 
 pytestmark = pytest.mark.django_db
-
-__all__ = ["customers"]
 
 
 def rule(customer: Customer, trigger: str, **condition: Any) -> None:

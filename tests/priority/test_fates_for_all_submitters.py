@@ -2,92 +2,27 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
 from solders.keypair import Keypair
-from solders.transaction import VersionedTransaction
 
-from access import store as access_store
-from access.models import ApiKey, Tier
-from access.services import keys
 from alerts.models import Rule
-from alerts.services import rules, webhooks
+from alerts.services import rules
 from priority.fates.services import settling
-from priority.fates.store.settling import FoundRow
 from priority.models import CoSubmitter, Submission
 from priority.submissions import pending_key
 from shared_state.redis_client import client as redis_client
-from tests.alerts.conftest import Receiver
 from tests.lock_waits import until_waiting
 from tests.patience import PATIENCE_SECONDS
 from tests.portal.test_rules import work
 from tests.priority.landing import lander, wait
-from tests.priority.sending import SENT, result, signed, text, tip
+from tests.priority.sending import result, signed, tip
 from tests.priority.submitted import as_base64, tipping_transaction
+from tests.priority.submitters import Customer, Door, another_key, land, send, stored
 
 pytestmark = pytest.mark.django_db
-
-Door = Callable[..., Any]
-
-
-class Customer:
-    """A key, and the receiver of a rule on all fates of its customer's."""
-
-    def __init__(self, key: ApiKey, secret: str | None) -> None:
-        self.key, self.secret, self.receiver = key, secret, Receiver()
-        hook = webhooks.create(key.customer_id, name="hook", url=self.receiver.url)
-        now = datetime.now(UTC)
-        rules.create(
-            *(key.customer_id,), name="r", trigger="submission", condition={}, webhook=hook, now=now
-        )
-
-    def heard(self) -> list[tuple[str, Any, Any]]:
-        """(type, key, bundle) of each event so far."""
-        contents = [json.loads(body) for _path, _headers, body in self.receiver.got]
-        return [(c["type"], c["data"]["keyId"], c["data"]["bundleId"]) for c in contents]
-
-
-@pytest.fixture
-def customers(api_key: str, settings: Any) -> Iterator[list[Customer]]:
-    """Three of them; the first one's is the key that `door` calls with."""
-    settings.WEBHOOKS_PRIVATE, settings.BUNDLE_SIMULATION = True, False
-    found = [Customer(ApiKey.objects.get(), None)]
-    for name in ("second", "third"):
-        issued = another_key(name)
-        found.append(Customer(issued.key, issued.secret))
-    yield found
-    for each in found:
-        each.receiver.stop()
-
-
-def another_key(name: str) -> keys.IssuedKey:
-    tier = Tier.objects.order_by("-rank")[0]
-    return keys.issue_key(access_store.customer_by_name(name), tier=tier, name=name)
-
-
-def send(door: Door, sent: VersionedTransaction, secret: str | None) -> None:
-    assert result(door("/priority", "sendTransaction", text(sent), SENT, key=secret))
-
-
-def stored(sent: VersionedTransaction, key: ApiKey | None) -> None:
-    Submission.objects.create(
-        signature=sent.signatures[0],
-        kind="transaction",
-        key=key,
-        blockhash=sent.message.recent_blockhash,
-        accepted_at=datetime.now(UTC),
-        state="sent",
-        sent_at=datetime.now(UTC),
-    )
-
-
-def land(*sent: VersionedTransaction) -> None:
-    found = [FoundRow(bytes(each.signatures[0]), 7, index, None) for index, each in enumerate(sent)]
-    settling.settle_found(found, now=datetime.now(UTC))
 
 
 def test_both_customers_hear_of_a_transaction_that_both_submitted(

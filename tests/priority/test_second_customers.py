@@ -1,60 +1,21 @@
 """What one customer submits after another: brought out once, and both are told."""
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from solders.keypair import Keypair
-from solders.transaction import VersionedTransaction
 
-from access import store as access_store
-from access.models import ApiKey, Tier
+from access.models import ApiKey
 from access.services import keys
 from priority.acceptance.services.accepting import bundle_id_of
 from priority.fates.services import retention
-from priority.lander.services.active_submissions import active_submission
-from priority.lander.services.rows import bundle_row, submission_rows
-from priority.lander.store.submissions import insert_bundles, insert_submissions
 from priority.models import Bundle, CoSubmitter, Submission
-from priority.submissions import Accepted, State
+from priority.submissions import State
 from tests.priority.sending import SENT, queued, result, signed, text, tip
 from tests.priority.submitted import as_base64, stored, tipping_transaction, tried
+from tests.priority.submitters import NOW, Door, fate, read_by_a_lander
 
 pytestmark = pytest.mark.django_db
-
-Door = Callable[..., Any]
-NOW = datetime.now(UTC)
-
-
-@pytest.fixture(autouse=True)
-def _no_trial(settings: Any) -> None:
-    settings.BUNDLE_SIMULATION = False
-
-
-@pytest.fixture
-def first(api_key: str) -> ApiKey:
-    """The key that `door` calls with."""
-    return ApiKey.objects.get()
-
-
-@pytest.fixture
-def others(first: ApiKey) -> Iterator[list[keys.IssuedKey]]:
-    """Keys of two other customers."""
-    yield [
-        keys.issue_key(
-            access_store.customer_by_name(name),
-            tier=Tier.objects.order_by("-rank")[0],
-            name=name,
-        )
-        for name in ("second", "third")
-    ]
-
-
-def fate(door: Door, name: str, **key: Any) -> Any:
-    """The fate, or the reason why none is told."""
-    answer = door("/priority", "getTransactionFate", name, **key).json()
-    return answer["result"] if "result" in answer else answer["error"]["data"]["reason"]
 
 
 def test_the_same_transaction_of_two_customers(
@@ -130,29 +91,6 @@ def test_the_same_bundle_of_two_customers(
     (status,) = result(door("/bundle", "getBundleStatuses", [bundle_id], key=second))["value"]
     assert (status["slot"], status["transactions"]) == (7, names)
     assert result(door("/bundle", "getBundleStatuses", [bundle_id], key=third))["value"] == [None]
-
-
-def read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bundle: bool) -> None:
-    signature = bytes(transaction.signatures[0])
-    submission = active_submission(
-        b"0-1",
-        Accepted(
-            kind="bundle" if in_bundle else "transaction",
-            signatures=[signature],
-            wires=[bytes(transaction)],
-            received_at=NOW.timestamp(),
-            key_id=key.pk,
-            tier="basic",
-            edge="here",
-            request_id="",
-            bundle_id=bundle_id_of([signature]) if in_bundle else "",
-        ),
-    )
-    bundles = insert_bundles([bundle_row(submission)] if in_bundle else [])
-    rows = submission_rows(submission)
-    for row in rows:
-        row.bundle_id = next(iter(bundles.values()), None)
-    insert_submissions(rows)
 
 
 @pytest.mark.parametrize("in_bundle", [False, True])

@@ -51,7 +51,7 @@ def id_of(bundle: Sequence[VersionedTransaction]) -> str:
 
 
 def some(count: int) -> list[VersionedTransaction]:
-    """So many transactions, the last of which tips."""
+    """So many transactions; the last one tips."""
     return [*(signed(pay(Pubkey.new_unique(), 1)) for _ in range(count - 1)), signed_v0(tip())]
 
 

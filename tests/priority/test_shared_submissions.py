@@ -14,24 +14,24 @@ from priority.acceptance.services.accepting import bundle_id_of
 from priority.models import Bundle, Submission
 from tests.management.conftest import member, root, token
 from tests.priority.fate_streams import FateServer, serving
-from tests.priority.landing import lander, wait
+from tests.priority.landing import lander, upstream, wait
 from tests.priority.sending import result, signed, tip
-from tests.priority.submitted import tipping_transaction, tried
-from tests.priority.test_fate_subscriptions import begin, socket
-from tests.priority.test_fates_for_all_submitters import (
+from tests.priority.submitted import as_base64, tipping_transaction, tried
+from tests.priority.submitters import (
     Customer,
     Door,
     another_key,
-    customers,
+    fate,
     land,
+    read_by_a_lander,
     send,
     stored,
 )
-from tests.priority.test_second_customers import _no_trial, fate, first, others, read_by_a_lander
+from tests.priority.test_fate_subscriptions import begin, socket
 
 pytestmark = pytest.mark.django_db
 
-__all__ = ["_no_trial", "customers", "first", "member", "others", "root", "token"]
+__all__ = ["member", "root", "token"]
 
 
 def told(stream: Any, count: int) -> list[tuple[str, str, Any]]:
@@ -190,6 +190,24 @@ def test_the_lists_of_both_have_it(
     page = client.get("/portal/fates/").content.decode()
     assert [name in page for name in names] == [True, True] and second.key.name in page
     assert first.name not in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_waits_for_a_lander_alone_and_in_bundles_is_stored_with_its_first_batch(
+    door: Door, customers: list[Customer]
+) -> None:
+    first, second, third = customers
+    upstream("engine", "block_engine", url="http://127.0.0.1:1")
+    sent, other = tipping_transaction(Keypair()), tipping_transaction(Keypair())
+    send(door, sent, first.secret)
+    for bundle, key in (([sent], second), ([sent, other], third)):
+        wires = [as_base64(each) for each in bundle]
+        assert result(door("/bundle", "sendBundle", wires, key=key.secret))
+    with lander(None):
+        wait(lambda: Bundle.objects.count() == 2, "both bundles are stored")
+        wait(lambda: Submission.objects.count() == 2, "both transactions are stored")
+    states = {fate(door, str(sent.signatures[0]), key=each.secret)["state"] for each in customers}
+    assert states == {"received"}
 
 
 def moment(row: dict[str, Any]) -> str:

@@ -191,7 +191,7 @@ class Workload(threading.Thread):
         return Planned("version 1", VersionedTransaction(message, [payer]))
 
     def _stake(self) -> None:
-        """Two accounts of stake, one of which is deactivated at once."""
+        """Two accounts of stake; one is deactivated at once."""
         node, pen = self.node, self._pen
         vote = Pubkey.from_string(node.call("getVoteAccounts")["current"][0]["votePubkey"])
         stakes = pen.key(), pen.key()

@@ -1,4 +1,4 @@
-"""A block of which one bit flipped is restored, and no other."""
+"""A block with one flipped bit is restored, and no other."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -33,7 +33,7 @@ Step = tuple[str, str, int]
 
 
 def history(blocks: int, chance: random.Random) -> tuple[list[SlotRecord], int]:
-    """Records of which one has a write too few, and that one's slot."""
+    """Records, one with a write too few, and that one's slot."""
     made = MadeChain()
     for slot in range(blocks):
         writes = [

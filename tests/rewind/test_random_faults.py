@@ -104,7 +104,7 @@ def _living(states: Mapping[int, State]) -> Writes:
 
 
 class Followed:
-    """Banks of a history, each of which has votes for the one below: for `signed` hashes, or for
+    """Banks of a history, each with votes for the one below: for `signed` hashes, or for
     its own. `through` is the highest proven slot.
     """
 

@@ -423,7 +423,7 @@ _drafts = st.lists(
 def test_of_random_histories_exactly_the_faulty_slot_is_refuted(
     db: None, draft: Draft, kind: str, data: st.DataObject
 ) -> None:
-    """Also with filtered accounts, of which the archive has no history."""
+    """Also with filtered accounts, which have no history in the archive."""
     from rewind.proof.services import proving
     from rewind.recording.services import filters
     from rewind.recording.services.recording import record_slots

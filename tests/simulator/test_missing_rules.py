@@ -133,7 +133,7 @@ def test_real_chains_of_two_versions(
     version: str, active: int, missing: int, programs: int
 ) -> None:
     """A chain that a node of the engine's own version made lacks nothing; 4.4.0's has 20 features
-    that the engine does not know, of which 6 may matter.
+    that the engine does not know; 6 of them may matter.
     """
     files = sorted((FIXTURES / f"agave-{version}").glob("snapshot-*.tar.zst"))
     if not files:

@@ -27,7 +27,7 @@ _UPDATES = {
 
 
 class Pubsub:
-    """The subscriptions of the live meeting, with version 1, and blocks of which it is refused, to
+    """The subscriptions of the live meeting, with version 1, and of blocks that refuse it, to
     slots from `first` on. `wallet` pays for the most of their transactions.
     """
 
@@ -59,7 +59,7 @@ class Pubsub:
             own = [each for each in results if kind == "vote" or slot_of(name, each) in wanted]
             got = [self._said(kind, each) for each in own]
             due = [each for slot in slots for each in self._due(kind, slot)]
-            if kind == "vote":  # of which a vote names the slots that it is for
+            if kind == "vote":  # a vote names the slots that it is for
                 got = [each for each in got if each in set(due)]
             if kind in ("vote", "slots updates", "votes' accounts", "token accounts"):
                 got, due = sorted(got), sorted(due)

@@ -117,7 +117,7 @@ def _begin_at(recording: Path, slot: int) -> tuple[dict[str, Any], dict[str, Any
 def _check(slot: int, banks: dict[str, Any], blocks: dict[str, Any]) -> list[int]:
     """Every slot behind the snapshot is stored, and proven with the node's hash: these slots."""
     archived = list(ArchivedSlot.objects.order_by("slot").values_list("slot", flat=True))
-    # Slots of which the stream saw the finalization.
+    # Slots whose finalization the stream saw.
     assert archived == [int(each) for each in blocks if slot < int(each) <= archived[-1]]
     newest = archived[-1]
     assert newest > slot + 25

@@ -67,7 +67,7 @@ def failed_memo(slot: int) -> tuple[SlotRecord, Signature]:
 
 
 def log_lines() -> list[str]:
-    """Ten thousand of them, one of which is long, and one of which pretends to be two."""
+    """Ten thousand of them: one is long, and one pretends to be two."""
     begins = f"Program {_MEMO} invoke [1]"
     lines = [begins, f"Program log: {TEXT}", f"Program log: a\nProgram {_MEMO} success", "x" * LONG]
     return [*lines, *("Program log: again" for _ in range(10_000))]

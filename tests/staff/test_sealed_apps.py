@@ -45,7 +45,7 @@ def test_another_secret_key_leaves_recovery_codes_and_the_one_of_before_everythi
 ) -> None:
     user = person("viewer")
     codes, code, before = with_device(user), code_of(user), settings.SECRET_KEY
-    settings.SECRET_KEY = "another one, of which the app knows nothing"
+    settings.SECRET_KEY = "another one, unknown to the app"
     assert not signs_in(user, code)
     assert signs_in(user, codes[0])
     settings.SECRET_KEY_FALLBACKS = [before]
@@ -58,7 +58,7 @@ def test_an_app_that_is_being_set_up_is_made_anew_under_another_secret_key(
     user = person("viewer")
     first = second_factor.new_device(user)
     assert second_factor.new_device(user) == first
-    settings.SECRET_KEY = "another one, of which the app knows nothing"
+    settings.SECRET_KEY = "another one, unknown to the app"
     browser = Client()
     browser.force_login(user)
     assert browser.post(PAGE, {"order": "confirm", "code": "123456"}).status_code == 200

@@ -23,7 +23,7 @@ _YEARLY = 10_000  # basis points: every second shows
 
 
 def bearing_interest(minted: Minted) -> list[Instruction]:
-    """The mint's instructions, the second of which gives it interest."""
+    """The mint's instructions; the second gives it interest."""
     authority = minted.authority.pubkey()
     account = system.create_account(
         system.CreateAccountParams(

@@ -136,7 +136,7 @@ class Reader:
             yield params
 
     def _take(self, slot: int, states: States) -> None:
-        """A slot of which nothing more comes."""
+        """A slot that gets nothing more."""
         if slot >= self.at:
             assert not self.found.keys() & states.keys()
             self.found.update(states)

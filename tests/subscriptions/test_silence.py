@@ -1,4 +1,4 @@
-"""A chain of which nothing comes: subscribers are disconnected with the reason."""
+"""A chain that sends nothing: subscribers are disconnected with the reason."""
 
 import signal
 

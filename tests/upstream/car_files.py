@@ -210,7 +210,7 @@ class Bincode:
 
 
 def bincode_rewards(rewards: Any, fields: int = 5) -> bytes:
-    """A list of rewards of which the age knew so many fields."""
+    """A list of rewards with so many fields, as in its age."""
     return _list(_reward(each, fields) for each in rewards.rewards)
 
 

@@ -1,4 +1,4 @@
-"""A chain of which nothing comes: streams end with the reason, and health says so."""
+"""A chain that sends nothing: streams end with the reason, and health says so."""
 
 import signal
 

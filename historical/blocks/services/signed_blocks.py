@@ -1,4 +1,4 @@
-"""Blocks of which every transaction was signed, and those that are kept although one was not."""
+"""Blocks whose transactions were all signed, and those that are kept although one was not."""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -13,7 +13,7 @@ from historical.sealed.packed_texts import OpenFrame
 # Of whole blocks. A quarter of the memory is for stored frames (historical.sealed.store.frames).
 recent_texts: ByteCache[bytes] = ByteCache(settings.LEDGER_CACHE_BYTES * 3 // 8)
 # Opened frames. Opening one again takes half the time of filling new memory with it, so few are
-# kept: those of which one transaction is asked for after the other.
+# kept: those whose transactions are asked for one after the other.
 recent_opened: ByteCache[bytes | OpenFrame] = ByteCache(settings.LEDGER_CACHE_BYTES // 8)
 # Single transactions as they were answered.
 recent_answers: ByteCache[bytes] = ByteCache(settings.LEDGER_CACHE_BYTES // 4)

@@ -173,7 +173,7 @@ def why_neither(history: History, slot: int, why_not_here: RpcError) -> RpcError
 
 
 def missing_ranges(first: int, last: int) -> list[tuple[int, int]]:
-    """The parts of a range, both ends inclusive, of which the ledger cannot say what they hold: all
+    """The parts of a range, both ends inclusive, whose contents the ledger does not know: all slots
     below its first block, and what its blocks' parent links leave open.
     """
     bounds = store.bounds()

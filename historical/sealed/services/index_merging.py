@@ -35,7 +35,7 @@ def merge_step() -> str | None:
 
 
 def finish_step(ranges: Sequence[RangeRow], now: datetime) -> str | None:
-    """For ranges of which everything is packed: merges all their runs once. What was done, None if
+    """For ranges that are packed whole: merges all their runs once. What was done, None if
     all are finished.
     """
     for sealed_range in ranges:

@@ -30,7 +30,7 @@ def pack_addresses(ranges: Sequence[RangeRow]) -> str | None:
 
 
 def _ready(sealed_range: RangeRow) -> list[int]:
-    """Segments of which no more blocks will be sealed soon, as many as a step takes."""
+    """Segments that get no more sealed blocks soon, as many as a step takes."""
     if not sealed_range.unindexed:
         return []
     first = sealed_range.unindexed[0] * SEGMENT_SLOTS

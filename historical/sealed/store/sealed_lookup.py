@@ -30,8 +30,8 @@ _expected = _Expected()
 
 
 class Lookup:
-    """The statements that look signatures up. Their rows have `columns`, `width` of them, of which
-    the first is null for a signature `w` without a row `h`, and then the run of a candidate.
+    """The statements that look signatures up. Their rows have `columns`, `width` of them: the
+    first is null for a signature `w` without a row `h`, and then the run of a candidate.
 
     `rows` brings no more; `every` has a row for each candidate, with what the run does not count
     and the block. `both` brings what `candidate` selects of the newest: it finds what is sealed,

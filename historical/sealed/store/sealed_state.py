@@ -41,7 +41,7 @@ class Run(NamedTuple):
 
 
 def counts(removed: Sequence[int], slot: int) -> bool:
-    """Whether entries of the slot count in a run of which those were removed."""
+    """Whether entries of the slot count in a run from which those were removed."""
     return not removed or not any(
         first <= slot <= last for first, last in zip(removed[::2], removed[1::2], strict=True)
     )

@@ -43,7 +43,7 @@ class KeyHit:
 @dataclass(frozen=True, slots=True)
 class TierImpact:
     """`tightened` has a line for each limit that becomes narrower, `hits` the keys that are hit,
-    most calls first, `unseen` the limits of which usage does not know whom they hit.
+    most calls first, `unseen` the limits for which usage does not show whom they hit.
     """
 
     tier: Tier

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,11 +18,12 @@ from alerts.models import Delivery, Event, Webhook
 from alerts.posting import Answer, Poster
 from alerts.services import attempts, webhooks
 from alerts.services.attempts import Outcome
+from shared_state.outages import AWAY
 
 # A turn is renewed before each batch, whose requests end within _BATCH_SECONDS and the ten seconds
 # of the last one: a DNS lookup that takes longer leaves no time for a request. The turn of a killed
 # worker expires, and deliveries without a recorded attempt are posted again. Until then nothing is
-# posted to the webhook.
+# posted to the webhook. It is not shorter: no one renews it while a request waits for its response.
 TURN = timedelta(seconds=20)
 # Deliveries that are posted over one connection and recorded together, and for how long at most.
 _BATCH = 50
@@ -40,10 +42,26 @@ class Turn:
     until: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a worker has to write about its turn: the times until which it may last, the newest one
+    last, and posted deliveries.
+    """
+
+    webhook_id: int
+    untils: list[datetime]
+    delivered: list[Outcome] = field(default_factory=list)
+
+
+# Turns in which the database went away. This process has ended them, and no one else knows.
+_cut_short: deque[_Held] = deque()
+
+
 def claim(*, now: datetime, most: int, failing: bool) -> list[Turn]:
     """Claims webhooks with due deliveries. Failing webhooks are claimed separately, so that working
     ones never wait for them.
     """
+    _end_cut_short()
     until = now + TURN
     found = store.claim_webhooks(now=now, until=until, most=most, failing=failing)
     return [Turn(pk, until) for pk in found]
@@ -52,21 +70,32 @@ def claim(*, now: datetime, most: int, failing: bool) -> list[Turn]:
 def deliver(turn: Turn, *, clock: Callable[[], datetime]) -> int:
     """Posts due deliveries to the turn's webhook, oldest event first, until none is left, the
     receiver is slow to fail or fails twice in a row, or the turn is over. Returns how many were
-    delivered.
+    delivered. If the database goes away, the next `claim` records what was posted.
     """
+    held = _Held(turn.webhook_id, [turn.until])
+    try:
+        return _deliver(turn, held, clock)
+    except AWAY:
+        _cut_short.append(held)
+        raise
+
+
+def _deliver(turn: Turn, held: _Held, clock: Callable[[], datetime]) -> int:
     began = time.monotonic()
     delivered = 0
     while time.monotonic() - began < _LONGEST_SECONDS:
         now = clock()
-        renewed = _renewed(turn, now)
-        if renewed is None:
+        held.untils[:] = [turn.until, now + TURN]
+        if not store.renew_turn(turn.webhook_id, *held.untils):
             return delivered
-        turn = renewed
+        turn = Turn(turn.webhook_id, now + TURN)
         due = store.due_posts(turn.webhook_id, now, _BATCH)
         if not due:
             break
         good, failure = _post_batch(due, store.webhook(turn.webhook_id), now=now, clock=clock)
+        held.delivered[:] = good
         attempts.record_delivered(good)
+        held.delivered.clear()
         delivered += len(good)
         if failure is not None:
             attempts.record(failure.delivery, failure.answer, now=failure.at)
@@ -147,7 +176,14 @@ def _post(event: Event, webhook: Webhook, poster: Poster, now: datetime) -> Answ
     return poster.post(body.encode(), headers_of(event, body, secrets, now=now))
 
 
-def _renewed(turn: Turn, now: datetime) -> Turn | None:
-    until = now + TURN
-    is_mine = store.renew_turn(turn.webhook_id, turn.until, until)
-    return Turn(turn.webhook_id, until) if is_mine else None
+def _end_cut_short() -> None:
+    """Records what was posted in turns in which the database went away, and ends them."""
+    while _cut_short:
+        held = _cut_short.popleft()
+        try:
+            attempts.record_delivered(held.delivered)
+            for until in held.untils:
+                store.end_turn(held.webhook_id, until)
+        except AWAY:
+            _cut_short.append(held)
+            raise

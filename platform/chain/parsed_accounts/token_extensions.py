@@ -16,7 +16,7 @@ _MINT, _ACCOUNT = "mint", "account"
 _START = 166
 _ACCOUNT_STATES = ("uninitialized", "initialized", "frozen")
 _UNPARSEABLE = {"extension": "unparseableExtension"}
-# Far more than the kinds there are, of which each occurs once on chain: made-up data must not
+# Far more than there are kinds, and each occurs once on chain: made-up data must not
 # cost seconds.
 _MOST_ENTRIES = 10_000
 

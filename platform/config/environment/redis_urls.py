@@ -31,7 +31,7 @@ _CERT_REQS = ("none", "optional", "required")
 
 
 def redis_url(name: str, default: Callable[[], str]) -> str:
-    """A URL of which every Redis client makes the same. Its text is not repeated: there may be a
+    """A URL that every Redis client reads alike. Its text is not repeated: there may be a
     password in it.
     """
     url = env.text(name, "") or default()

@@ -38,7 +38,7 @@ _MOST_GAPS = 10
 # Each area's share of a run, without its last attempt: both end before the task's time limit.
 _SECONDS = 45.0
 # Slots that no source has any more are given up at the third attempt, half a minute after the
-# first: behind one address there may be several servers, of which some have fewer slots.
+# first: behind one address there may be several servers, and some have fewer slots.
 _TRIES_BEFORE_END = 3
 # Blocks of one gap that one attempt requests from a node.
 _MOST_BLOCKS = 200

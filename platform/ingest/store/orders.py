@@ -75,7 +75,7 @@ def save_step(
     most_findings: int,
     due_at: datetime,
 ) -> bool:
-    """Adds a step's counts and findings, of which the order keeps so many; False if the order was
+    """Adds a step's counts and findings; the order keeps so many of these. False if the order was
     cancelled, or another worker has it.
     """
     kept = _running_at(order).update(

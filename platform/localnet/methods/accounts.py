@@ -134,7 +134,7 @@ def shown(
     config: AccountConfig,
     encoding: AccountEncoding,
 ) -> dict[str, Any] | None:
-    """An account as it was asked for; null if there is none."""
+    """An account as it was asked for; null without one."""
     if account is None:
         return None
     part = None

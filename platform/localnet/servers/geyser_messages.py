@@ -53,7 +53,7 @@ class BlockMetaMessage:
 
 @dataclass(slots=True)
 class BlockMessage:
-    """A whole block, of which each filter wants other parts."""
+    """A whole block. Each filter wants other parts of it."""
 
     record: SlotRecord
     entry_count: int

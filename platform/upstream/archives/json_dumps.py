@@ -107,7 +107,7 @@ def _with_links(blocks: list[Found], given: int | None) -> Iterator[Block]:
 
 
 def _with_neighbours(blocks: Iterable[Found], given: int | None) -> Iterator[Block]:
-    """Of blocks in ascending or descending order, of which two are in memory."""
+    """Of blocks in ascending or descending order; two are in memory."""
     before: Found | None = None
     pending: Found | None = None
     for each in blocks:

@@ -1,6 +1,6 @@
 """The manifest of a snapshot archive (`snapshots/<slot>/<slot>`): its bank, storages' lengths.
 
-It is one bincode value: the bank's fields, the accounts database's, then extras, of which each age
+It is one bincode value: the bank's fields, the accounts database's, then extras; each age
 wrote some more. The order and the widths are those of `runtime/src/serde_snapshot.rs`, and of the
 types it names, as solana-labs/solana and anza-xyz/agave had them in the years of version 1.2.0 (1.x
 to 4.x); they were held against the states of firedancer's `fd_ssmanifest_parser.c`, which reads the

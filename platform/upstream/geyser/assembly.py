@@ -69,7 +69,7 @@ class Assembler:
         self._refused = 0
         self._said_refused = False
         self._moved_by_stream = False
-        # The highest slot of which anything is kept.
+        # The highest slot that anything is kept of.
         self._top = 0
         self._root = None if begin is None else Slot(begin - 1)
         self._root_is_final = after_finalized and begin is not None
@@ -367,7 +367,7 @@ class Assembler:
             yield from self._close(final)
 
     def _again(self, slot: Slot) -> Iterator[Event]:
-        """Look again at a final slot of which more is known now."""
+        """Looks again at a final slot when more is known of it."""
         if slot in self._broken and (parent := self._parent_of(slot)) is not None:
             root = self._broken.pop(slot)
             if root < parent < slot:
@@ -450,7 +450,7 @@ class Assembler:
         return True
 
     def _forget_between(self, low: Slot, top: Slot) -> None:
-        """Slots that are proved to be on no final branch, or of which nothing will be proved."""
+        """Slots that are proved to be on no final branch, or never will be proved."""
         for slot in sorted(self._pending):
             if low < slot < top and slot not in self._waiting:
                 self._forget(slot)

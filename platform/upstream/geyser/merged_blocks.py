@@ -35,7 +35,7 @@ def best_of_all(
 
 def united(buffers: Sequence[SlotBuffer]) -> SlotBuffer:
     """What any of the buffers has of the first one's block; those of another add nothing, nor those
-    that do not say of which they are.
+    that do not name theirs.
 
     Write versions count within one validator: the writes are renumbered, in the order of the
     block.

@@ -260,7 +260,7 @@ class SlotBuffer:
         }
 
     def _newest_writes(self) -> dict[bytes, int]:
-        """The index of the last transaction of which a write is there, for each account; one above
+        """The index of the last transaction with a write, for each account; one above
         all where the bank wrote it after the transactions, as it does the incinerator.
         """
         order = {each.signature: index for index, each in self.transactions.items()}

@@ -181,7 +181,7 @@ class ActiveSubmissions:
                 if not are_settled[signature]:
                     continue
                 transaction.is_settled = True
-                # A bundle of which one is settled without a block cannot land whole any more.
+                # A bundle cannot land whole any more once one of it is settled without a block.
                 if not submission.is_on_chain or all(
                     each.is_settled for each in submission.transactions
                 ):

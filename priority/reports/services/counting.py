@@ -16,7 +16,7 @@ _MOVING = timedelta(hours=2)
 # Steps are kept for the pages' shortest span; of an older hour all twelve are counted again.
 _STEPS_KEPT = timedelta(hours=6)
 _DAYS_KEPT = timedelta(days=800)
-# Of an hour of which submissions are being forgotten the count stays what it is.
+# The count of an hour stays what it is once its submissions are being forgotten.
 _MARGIN = timedelta(hours=2)
 _AT_ONCE = 24
 

@@ -19,12 +19,12 @@ class Context(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     slot: the position's slot
     reason: why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or
-        `filtered` if the archive does not, or did not, follow the account; else omitted
+        `filtered` if the archive does not, or did not, follow the account; else absent
     gap: the newest run of missing slots between the state and the position: the
-        account may have been written there; omitted if there is none
+        account may have been written there; absent without such a run
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
-        omitted unless requested
+        absent unless requested
     """
 
     api_version: str
@@ -38,7 +38,7 @@ class Context(Result, frozen=True, kw_only=True):
 class AccountContext(Context, frozen=True, kw_only=True):
     """What the answer is based on.
 
-    idl: what an IDL of the account's owner says of its data; null if none reads it; omitted unless
+    idl: what an IDL of the account's owner says of its data; null if none reads it; absent unless
         requested
     """
 
@@ -53,12 +53,12 @@ class SeveralContext(Result, frozen=True, kw_only=True):
     reason: for each value why it is null (`closed`, `never_existed`, `before_first_record`,
         `filtered`, `truncated`); null if there is nothing to say
     gap: the newest run of missing slots below the position: it concerns the values
-        that are older than it; omitted if there is none
+        that are older than it; absent without such a run
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the position's slot;
-        omitted unless requested
+        absent unless requested
     idl: for each value what an IDL of the account's owner says of its data; null if none reads it;
-        omitted unless requested
+        absent unless requested
     """
 
     api_version: str
@@ -107,10 +107,10 @@ class DiffContext(Result, frozen=True, kw_only=True):
     """What the answer is based on.
 
     api_version: the version of the archive's interface
-    reason: why a side is null, or a note on it; omitted if there is none
-    gap: runs of missing slots; omitted if there are none
+    reason: why a side is null, or a note on it; absent without either
+    gap: runs of missing slots; absent without any
     completeness: whether the whole history would give the same answer
-    proof: whether the cluster voted for what the archive has; omitted unless requested
+    proof: whether the cluster voted for what the archive has; absent unless requested
     """
 
     api_version: str
@@ -145,7 +145,7 @@ class AccountInfo(Result, frozen=True, kw_only=True):
     """The account, and what the answer is based on.
 
     context: what the answer is based on
-    value: the account; null if there was none, and `context.reason` says why
+    value: the account; null without a state there, and `context.reason` says why
     """
 
     context: AccountContext
@@ -190,8 +190,8 @@ class Diff(Result, frozen=True, kw_only=True):
 class AccountPair(Result, frozen=True, kw_only=True):
     """The account at both positions.
 
-    a: at the first position; null if there was none
-    b: at the second position; null if there was none
+    a: at the first position; null without a state there
+    b: at the second position; null without a state there
     diff: what differs; null when a side is
     """
 

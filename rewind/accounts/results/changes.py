@@ -25,7 +25,7 @@ class AccountChange(Result, frozen=True, kw_only=True):
     data_changed: whether the state before had other data
     txn_signature: the transaction that wrote it; null for writes outside transactions
     transaction_index: the place of that transaction in its block; null for writes outside them
-    data: a pair of text and encoding; omitted unless `includeData` is true
+    data: a pair of text and encoding; absent unless `includeData` is true
     """
 
     slot: int

@@ -152,7 +152,7 @@ def _find_gap(
 
 
 def _begins_amid_last_writes(key: bytes, start: Position, layout: int) -> bool:
-    """Whether the page begins in a slot of which the account's last write alone may be known, below
+    """Whether the page begins in a slot where only the account's last write may be known, below
     that write: what came before it there is perhaps missing.
     """
     if start.order <= START_OF_SLOT or not is_coarse(start.slot):

@@ -18,7 +18,7 @@ CauseName = Literal["gap", "last_writes_only", "not_recorded", "filtered"]
 @dataclass(slots=True)
 class Findings:
     """By account: the newest gap in which it may have been written unseen, and the range of slots
-    of which only its last write is known; and the accounts without a record, and those that a
+    where only its last write is known; and the accounts without a record, and those that a
     filter left out.
     """
 

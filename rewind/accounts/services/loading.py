@@ -78,7 +78,7 @@ def recorded_accounts(
 def states_at(
     keys: Sequence[bytes], resolved: ResolvedPosition, *, empty: Set[bytes] = frozenset()
 ) -> tuple[dict[bytes, State], list[bytes]]:
-    """The accounts' states, and the accounts of which neither the archive nor the ledger nor the
+    """The accounts' states, and the accounts for which neither the archive nor the ledger nor the
     node shows whether they existed. The `empty` ones are not looked up there.
     """
     states = newest(keys, resolved.position, resolved.layout, resolved.ahead)

@@ -27,7 +27,7 @@ def unknown_among(
 
 
 def _made_later(keys: Sequence[bytes], resolved: ResolvedPosition) -> set[bytes]:
-    """Those of which the ledger says that their next write found nothing there. Nothing may lack
+    """Those whose next write found nothing there, as the ledger says. Nothing may lack
     in between, or that write may not be the next.
     """
     position = resolved.position

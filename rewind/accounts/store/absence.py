@@ -28,7 +28,7 @@ class Wholeness(NamedTuple):
 
 class AbsenceFacts(NamedTuple):
     """What there is to know of accounts at a position that have no living state there: those that
-    have a filter of their own, or of which a write was dropped up to the slot.
+    have a filter of their own, or lost a write to one up to the slot.
     """
 
     filtered: frozenset[bytes]
@@ -61,8 +61,8 @@ def facts_at(slot: str, order: str, *, when: str, genesis: str = _GENESIS) -> st
     )
 
 
-# Of the accounts $1 up to the slot $2: those that have a filter of their own, or of which a write
-# was dropped.
+# Of the accounts $1 up to the slot $2: those that have a filter of their own, or lost a
+# write to one.
 _FILTERED = """
 SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
 UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
@@ -156,7 +156,7 @@ def disprove(first: int, last: int) -> None:
 
 
 def filtered_among(pubkeys: list[bytes], slot: int) -> set[bytes]:
-    """Those that have a filter of their own, or of which a write was dropped up to the slot."""
+    """Those that have a filter of their own, or lost a write to one up to the slot."""
     return {pubkey for (pubkey,) in fetch_all(_FILTERED, pubkeys, slot)}
 
 

@@ -78,7 +78,7 @@ def row_at(pubkey: Pubkey, place: Position) -> WholeWrite | None:
 
 
 def coarse_among(slots: Iterable[int]) -> set[int]:
-    """Those of the slots of which the archive may have each account's last write alone."""
+    """Those of the slots where the archive may have only each account's last write."""
     found = ArchivedSlot.objects.filter(slot__in=set(slots), granularity=Granularity.SLOT)
     return set(found.values_list("slot", flat=True))
 

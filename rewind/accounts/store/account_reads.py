@@ -41,7 +41,7 @@ _STATE = _LOOKUP_COLUMNS + 1
 _LAST_SLOT = _STATE + State._fields.index("kept") - 1
 _FILTERS = _LAST_SLOT - 3
 _SNAPSHOT = _LAST_SLOT + 1
-# Accounts of which a process remembers where their rows were: some 20 MB.
+# Accounts whose rows' places a process remembers: some 20 MB.
 _MOST_HINTS = 100_000
 
 

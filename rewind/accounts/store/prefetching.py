@@ -39,7 +39,7 @@ _LOOKUP_COLUMNS = len(SlotLookup._fields)
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """States by account and position, of those that were found; and the builds of the slot on the
-    shelf that concern the accounts of which it was `asked`.
+    shelf that concern the accounts it was `asked` for.
     """
 
     slot: int
@@ -95,7 +95,7 @@ def read(
 def newest(
     pubkeys: Collection[bytes], position: Position, layout: int, ahead: Ahead | None
 ) -> dict[bytes, State]:
-    """What newest_states gives, of which only the accounts are read that were not read ahead."""
+    """What newest_states gives; only accounts that were not read ahead are read."""
     if ahead is None:
         return newest_states(list(pubkeys), position, layout)
     known = ahead.states

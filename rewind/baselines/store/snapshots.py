@@ -1,5 +1,5 @@
-"""Staging of a snapshot's accounts: all of them in a table of their own, of which PostgreSQL
-picks each account's newest state.
+"""Staging of a snapshot's accounts: all of them in a table of their own, from which
+PostgreSQL picks each account's newest state.
 
 Staged rows keep the owner's pubkey, for to number it here would keep every other writer of a new
 owner waiting until the whole snapshot is in.

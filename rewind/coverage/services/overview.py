@@ -13,7 +13,7 @@ _LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOverview:
-    """`coarse` are archived slots of which perhaps not every write is there. `newest_gaps` are the
+    """`coarse` are archived slots that perhaps lack some writes. `newest_gaps` are the
     open ones with the highest slots, of `open_gaps` in all.
     """
 

@@ -25,7 +25,7 @@ def proven_in(start_slot: int, head: int) -> tuple[int, Basis] | None:
 
 
 def given_in(start_slot: int, head: int, roots: Roots) -> tuple[int, Basis] | None:
-    """The highest slot of the chain of which the operator gave the state, by a snapshot that it
+    """The highest slot of the chain whose state the operator gave, by a snapshot that it
     begins with, or by its bank's hash.
     """
     for slot in sorted(roots, reverse=True):

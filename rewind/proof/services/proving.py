@@ -75,7 +75,7 @@ class _Following:
         settled = head
         if pending:
             # Of a chain that no vote settled yet, the states that it began with; from genesis on
-            # the newest, of which the proof keeps filtered accounts.
+            # the newest, whose filtered accounts the proof keeps.
             is_settled = pending[0].slot != self.start_slot
             settled = pending[0].parent_slot if is_settled else self.start_slot or head
         given = [

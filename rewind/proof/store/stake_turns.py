@@ -70,7 +70,7 @@ def end(turn: StakeTurn, outcome: Outcome, reason: str = "") -> None:
 
 
 def epochs_from(epoch: int) -> set[int]:
-    """Those of which there is a count, at or above the epoch."""
+    """Those with a count, at or above the epoch."""
     found = StakeTurn.objects.filter(epoch__gte=epoch)
     return set(found.values_list("epoch", flat=True))
 

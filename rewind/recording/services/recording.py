@@ -61,7 +61,7 @@ def record_slots(
 ) -> Recorded:
     """All of the slots, or none when one of them cannot be recorded: raises BadSlot, SlotConflict.
 
-    A slot that is there stays as it is; one of which only each account's last write came is
+    A slot that is there stays as it is; one with only each account's last write is
     completed by a record that has every write. Gaps follow (rewind/coverage/services/gaps.py).
     With `recheck`, what such a record says of a slot that has every write is held against its rows:
     missing rows are added, wrong ones corrected.
@@ -139,7 +139,7 @@ def _blockhash(record: SlotRecord) -> bytes:
 
 
 def _reopened(fresh: Sequence[SlotRecord]) -> frozenset[Slot]:
-    """New slots that were archived before, and of which sealed changes are left."""
+    """New slots that were archived before and have sealed changes left."""
     if not fresh:
         return frozenset()
     parts = gaps.damaged_among(fresh[0].slot, fresh[-1].slot)

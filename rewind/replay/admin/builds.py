@@ -19,7 +19,7 @@ class ProgramBuildAdmin(ReadOnlyAdmin):
     list_display = ("shown", "slots", "loader", "length", "source", "recorded")
     fields = ("shown", "slots", "loader", "length", "sha256", "source", "recorded")
     why_nothing = (
-        "Builds of programs for slots of which the archive has none."
+        "Builds of programs, for slots where the archive has none."
         " On the server: manage.py import_program FILE --program ID --from-slot N"
     )
 

@@ -25,7 +25,7 @@ class MissingRuleEntry(Result, frozen=True, kw_only=True):
 
 
 def entries(missing: Collection[MissingRule]) -> list[MissingRuleEntry] | UnsetType:
-    """The member of a context: omitted if nothing is missing."""
+    """The member of a context: absent if nothing is missing."""
     if not missing:
         return UNSET
     return [

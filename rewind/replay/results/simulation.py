@@ -73,7 +73,7 @@ class SimulatedTransaction(Result, frozen=True, kw_only=True):
         empty has 0 lamports, one that does not exist is null; null for each if it failed; null
         instead of the list unless requested
     units_consumed: compute units that it took
-    return_data: what a program returned last; null if none did
+    return_data: what a program returned last; null without such data
     inner_instructions: calls of programs; null unless requested
     rewind_slot: the slot that it ran in
     rewind_load_slot: the slot of the accounts that it found
@@ -116,11 +116,11 @@ class SimulationContext(Result, frozen=True, kw_only=True):
     api_version: the version of the archive's interface
     slot: the slot that it ran in
     gap: the newest run of missing slots between the state and the position: an account may have
-        been written there; omitted if there is none
+        been written there; absent without such a run
     completeness: whether the whole history would give the same answer
     proof: whether the cluster voted for what the archive has at the end of the slot of the
-        accounts; omitted unless requested
-    missing_rules: rules of the chain that the engine does not support; omitted if there are none
+        accounts; absent unless requested
+    missing_rules: rules of the chain that the engine does not support; absent without any
     """
 
     api_version: str

@@ -90,7 +90,7 @@ def require_build(code: bytes) -> None:
 def shelved(
     keys: Collection[Pubkey], resolved: ResolvedPosition, balances: Mapping[Pubkey, int]
 ) -> dict[Pubkey, Account]:
-    """Those of the accounts that are programs, or their code, of which the archive has no build of
+    """Those of the accounts that are programs, or their code, for which the archive has no build of
     the time and the shelf has one. `balances` are lamports that are known of the moment.
     """
     position = resolved.position

@@ -56,8 +56,8 @@ class Active(NamedTuple):
 class _Archived(NamedTuple):
     """The features that the archive has, ascending by activation slot: up to a latest slot and
     an epoch. Of mainnet's only those that the engine's own table does not know. The `assumed` ones
-    are mainnet's, where it is not known whether this chain has them (`are_known` if there is none
-    of which that is not known). The engine does not know the `foreign` ones.
+    are mainnet's, where it is not known whether this chain has them (`are_known` if that is known
+    of all). The engine does not know the `foreign` ones.
     """
 
     slots: list[int]
@@ -109,7 +109,7 @@ def _missing_at(slot: int, archived: _Archived) -> tuple[MissingRule, ...]:
 
 
 def unheard_of() -> Set[Pubkey]:
-    """Accounts that may be of features of which neither the engine nor this build has heard: the
+    """Accounts that may be of features that neither the engine nor this build knows: the
     archive met them as accounts of the runtime.
     """
     met = {Pubkey(key) for key in runtime_accounts.known()}

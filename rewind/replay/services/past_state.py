@@ -36,7 +36,7 @@ class Past:
     of a program of that time, the operator's shelf has the word (rewind/replay/services/builds.py).
     `findings` say what is not known of all that was read, but for mints, which only show in token
     balances. `missing` are features that were on in the slot and that the engine does not have.
-    Unless `features_are_known`, mainnet's stand in for those of which nothing is recorded.
+    Unless `features_are_known`, mainnet's stand in for those without a record.
     """
 
     slot: Slot
@@ -56,7 +56,7 @@ class Past:
     balances: Mapping[Pubkey, int] = field(default_factory=dict)
 
     def fresh(self, **changes: Any) -> "Past":
-        """The same with some parts changed, of which nothing but the sysvars was read yet."""
+        """The same with some parts changed; only its sysvars were read yet."""
         return replace(
             self,
             findings=self.found_of_sysvars.copy(),

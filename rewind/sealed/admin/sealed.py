@@ -98,9 +98,7 @@ class SealedSegmentAdmin(SealedAdmin):
         if not segment.replaced_bytes:
             return "-"
         share = 100 * segment.stored_bytes / segment.replaced_bytes
-        return format_html(
-            "{}, of which {}% are left", bytes_of(segment.replaced_bytes), f"{share:.1f}"
-        )
+        return format_html("{}, {}% of them left", bytes_of(segment.replaced_bytes), f"{share:.1f}")
 
     cold_place = column("folder", lambda row: row.cold_name or "none")
     cold_size = column("bytes", lambda row: bytes_of(row.cold_bytes))

@@ -112,7 +112,7 @@ class Piece(NamedTuple):
     batch: Batch
     begin: int
     end: int
-    # Those of which the block has the whole state; data of others is not held.
+    # Those whose whole state the block has; data of others is not held.
     wholes: list[Change]
     last: tuple[bytes, int, int]
 

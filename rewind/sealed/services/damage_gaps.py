@@ -126,7 +126,7 @@ def _goes_on(before: BlockRow, row: BlockRow) -> bool:
 def _missing_slots(
     segment: SealedSegment, lost: Sequence[BlockRow], *, whole: bool
 ) -> dict[int, int]:
-    """The archived slots of which writes cannot be read any more, and how many each."""
+    """The archived slots with writes that cannot be read any more, and how many each."""
     first, last = segment.first_slot, segment.last_slot
     tables = [
         each.table for each in partitions.existing() if each.first <= last and each.last >= first

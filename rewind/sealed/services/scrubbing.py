@@ -16,7 +16,7 @@ from sealed.life import Scrubbed
 
 # Of a step: some tens of milliseconds.
 _BLOCKS = 100
-# Of a step that reads them from the object store, of which there is one in a run: 2.4 MB.
+# Of a step that reads them from the object store, one in a run: 2.4 MB.
 _COLD_BLOCKS = 500
 # Where a block is damaged so many others are tried: if none can be read, the dictionary is damaged.
 _OTHERS = 8

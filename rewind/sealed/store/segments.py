@@ -206,7 +206,7 @@ def slice_done(segment: int, slices: int) -> None:
 
 
 def forget_below(segment: int, number: int) -> None:
-    """Deletes the slice's rows of which all segments are below that one."""
+    """Deletes the slice's rows whose segments are all below that one."""
     low, high = slice_bounds(number)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -104,7 +104,7 @@ _TEXTS = (
 
 
 def text(prefix: str) -> Field:
-    """Text after its length, of which `prefix` is the struct format; and lengths that lie."""
+    """Text after its length, whose struct format is `prefix`; and lengths that lie."""
     longest = 2 ** (8 * struct.calcsize(prefix)) - 1
     return (
         *(struct.pack(prefix, len(each)) + each for each in _TEXTS),

@@ -165,7 +165,7 @@ def _kinds() -> Iterator[Account]:
 
 
 def _extended(kind: int, fields: Fields) -> Iterator[Account]:
-    """One extension on a mint and on an account, of which one is wrong."""
+    """One extension on a mint and on an account; one of them is wrong."""
     for body in one_off(fields):
         yield Account(TOKEN_2022, mint(entry(kind, body)))
         yield Account(TOKEN_2022, holder(entry(kind, body)), mint=MINT)

@@ -11,7 +11,7 @@ class AccountChange(Record):
     """One write: the account as it left it."""
 
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | None = None
-    """a pair of text and encoding; omitted unless `includeData` is true"""
+    """a pair of text and encoding; absent unless `includeData` is true"""
     data_changed: bool
     """whether the state before had other data"""
     data_hash: str
@@ -68,7 +68,7 @@ class AddressSignature(Record):
     err: str | dict[str, Any] | None
     """what it failed by; null when it succeeded"""
     memo: str | None
-    """the text of its memo, with its length before it; null if it has none"""
+    """the text of its memo, with its length before it; null without one"""
     signature: str
     """its signature"""
     slot: int
@@ -144,15 +144,15 @@ class BaselineEntry(Record):
     """A snapshot that was imported: what every account was at the end of its slot."""
 
     bank_hash: str | None = None
-    """the hash of the slot's bank; omitted if the file has none"""
+    """the hash of the slot's bank; absent if the file lacks it"""
     base_slot: int | None = None
-    """the slot of the full snapshot that it builds on; omitted for a full one"""
+    """the slot of the full snapshot that it builds on; absent for a full one"""
     proven: bool
     """whether its accounts make the lattice hash that it declares, and with it the bank's hash"""
     slot: int
     """the slot at whose end this was the state"""
     why_unproven: str | None = None
-    """why that is not known; omitted for a proven one"""
+    """why that is not known; absent for a proven one"""
 
 
 class BlockConfig(Record):
@@ -545,9 +545,9 @@ class Failure(Record):
     """Why the transaction failed."""
 
     error: ErrorName | None
-    """the program's own error by name; null if it is none, or not known"""
+    """the program's own error by name; null if it is another error, or unknown"""
     instruction: str | None
-    """the number of the instruction that failed first; null if none did"""
+    """the number of the instruction that failed first; null if all succeeded"""
     program_id: str | None
     """its program"""
     sentence: str
@@ -732,7 +732,7 @@ class Job(Record):
     """How far a job is. Times are Unix seconds."""
 
     client_reference: str | None
-    """your own name for it; null if it has none"""
+    """your own name for it; null without one"""
     done: int
     """how many of them have an answer"""
     expires_at: int | None
@@ -867,9 +867,9 @@ class BundleContext(Record):
     api_version: str
     """the version of the node that its state came from, or of the archive's interface"""
     completeness: Completeness | None = None
-    """in the past: whether the whole history would give the same answer; omitted for the newest state of a node"""
+    """in the past: whether the whole history would give the same answer; absent for the newest state of a node"""
     missing_rules: list[MissingRuleEntry] | None = None
-    """rules of the chain that the engine does not support; omitted if there are none"""
+    """rules of the chain that the engine does not support; absent without any"""
     slot: int
     """the slot of that state"""
 
@@ -969,7 +969,7 @@ class Fate(Record):
     accepted_slot: int | None
     """the chain's slot then; null if that was not known"""
     attempts: list[FateAttempt] | None = None
-    """each of them, the oldest first; omitted if many fates are asked for"""
+    """each of them, the oldest first; absent if many fates are asked for"""
     bundle_id: str | None
     """the bundle that it belongs to; null if it came alone"""
     commitment: str | None
@@ -987,7 +987,7 @@ class Fate(Record):
     max_retries: int | None
     """how often to send it again; null means until it lands or never can"""
     nonce_account: str | None
-    """the nonce account that it uses; null if it uses none, and before it is stored"""
+    """the nonce account that it uses; null without one, and before it is stored"""
     only_upstreams: list[str]
     """the only upstreams to send it to; empty means all"""
     queue_milliseconds: int | None
@@ -1098,9 +1098,9 @@ class AccountPair(Record):
     """The account at both positions."""
 
     a: AccountSnapshot | None
-    """at the first position; null if there was none"""
+    """at the first position; null without a state there"""
     b: AccountSnapshot | None
-    """at the second position; null if there was none"""
+    """at the second position; null without a state there"""
     diff: Diff | None
     """what differs; null when a side is"""
 
@@ -1111,7 +1111,7 @@ class FlatAccount(Record):
     data: str | ParsedData
     """its data as text in the requested encoding; an object if it was parsed"""
     data_omitted: int | None = None
-    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted"""
+    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else absent"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1157,13 +1157,13 @@ class ProofRange(Record):
     from_slot: int
     """the first of them"""
     reason: str | None = None
-    """why they are `unproven` or `refuted`; omitted if they are neither"""
+    """why they are `unproven` or `refuted`; absent if they are neither"""
     rests_on: (
         Literal["snapshot", "operator", "node", "stream", "accounts", "unchecked"] | str | None
     ) = None
-    """where stakes and voters are from: `snapshot`, `operator` (a bank hash in the settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a number of vote accounts, whatever their stake) or `unchecked` (settled by an older version, which did not check signatures); omitted if they are neither `proven` nor `consistent`"""
+    """where stakes and voters are from: `snapshot`, `operator` (a bank hash in the settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a number of vote accounts, whatever their stake) or `unchecked` (settled by an older version, which did not check signatures); absent if they are neither `proven` nor `consistent`"""
     rests_on_slot: int | None = None
-    """the slot of that snapshot or bank; omitted if it has none"""
+    """the slot of that snapshot or bank; absent without one"""
     state: Literal["proven", "consistent", "refuted", "unproven"] | str
     """`proven`: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; `consistent`: the same by stakes or voters that no one vouches for; `refuted`: they signed something else; `unproven`: none of it, or not yet"""
     to_slot: int
@@ -1193,13 +1193,13 @@ class ProvenSlot(Record):
     accounts_lattice_checksum: str
     """of the sum of all accounts at its end; a snapshot of that slot has it in its name"""
     accounts_lattice_hash: Optional[str] = None
-    """that sum, 2,048 bytes in base64; omitted unless requested"""
+    """that sum, 2,048 bytes in base64; absent unless requested"""
     bank_hash: str
     """its bank's hash, as it follows from the archive"""
     blockhash: str
     """the block's"""
     chain: Optional[list["ProvenSlot"]] = None
-    """the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; omitted unless requested"""
+    """the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; absent unless requested"""
     epoch: int
     """the slot's"""
     parent_bank_hash: str
@@ -1213,7 +1213,7 @@ class ProvenSlot(Record):
     )
     """where stakes and voters are from, as in getRewindCoverage; null if it is neither `proven` nor `consistent`"""
     rests_on_slot: int | None
-    """the slot of that snapshot or bank; null if it has none"""
+    """the slot of that snapshot or bank; null without one"""
     signature_count: int
     """signatures of the block's transactions, votes too"""
     slot: int
@@ -1319,7 +1319,7 @@ class RewindCoverage(Record):
     cannot_be_had_slot_count: int
     """how many of the missing ones were given up because no source has them any more"""
     consistent_through: int | None
-    """the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null if there is none"""
+    """the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null without such a slot"""
     earliest_slot: int | None
     """the archive's lowest slot; null while nothing is archived"""
     filtered_owners: list[str]
@@ -1341,7 +1341,7 @@ class RewindCoverage(Record):
     proof: list[ProofRange]
     """runs of the window's slots by state, lowest first, at most 1,000; slots that are in none are not computed yet"""
     proven_through: int | None
-    """the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null if none is"""
+    """the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null without such a slot"""
     skipped_slot_count: int
     """how many of them are known to hold no block"""
     slot_range: int | None
@@ -1377,7 +1377,7 @@ class ShownAccount(Record):
     data: tuple[str, Literal["base64", "base64+zstd", "base58"] | str] | ParsedData
     """a pair of text and encoding; an object if it was parsed"""
     data_omitted: int | None = None
-    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted"""
+    """how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else absent"""
     executable: bool
     """whether it is a program"""
     lamports: int
@@ -1441,7 +1441,7 @@ class SimulatedBundle(Record):
     pre_execution_accounts: list[FlatAccount | None]
     """accounts before each transaction, in their order; null for one that was not there. By default those that the transactions may write"""
     return_data: FlatReturnData | None
-    """what a program returned last; null if none did"""
+    """what a program returned last; null without such data"""
     units_consumed: int
     """compute units of all transactions together"""
 
@@ -1640,25 +1640,25 @@ class Standing(Record):
     """Whether the cluster voted for what the archive has at the end of the position's slot."""
 
     bank_hash: str | None = None
-    """that bank's hash, as the archive makes it; omitted if none is computed"""
+    """that bank's hash, as the archive computes it; absent until it does"""
     reason: str | None = None
-    """why it is `unproven` or `refuted`; omitted if it is neither"""
+    """why it is `unproven` or `refuted`; absent if it is neither"""
     rests_on: (
         Literal["snapshot", "operator", "node", "stream", "accounts", "unchecked"] | str | None
     ) = None
-    """where stakes and voters are from, as in getRewindCoverage; omitted if it is neither `proven` nor `consistent`"""
+    """where stakes and voters are from, as in getRewindCoverage; absent if it is neither `proven` nor `consistent`"""
     rests_on_slot: int | None = None
-    """the slot of that snapshot or bank; omitted if it has none"""
+    """the slot of that snapshot or bank; absent without one"""
     share: float | None = None
-    """which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; omitted if stakes are not known"""
+    """which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; absent if stakes are not known"""
     slot: int | None = None
-    """the slot with a block at or below the position, whose bank it is; omitted if none is computed"""
+    """the slot with a block at or below the position, whose bank it is; absent until it is computed"""
     state: Literal["proven", "consistent", "refuted", "unproven"] | str
     """`proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage"""
     voted_through: int | None = None
-    """the slot whose votes settled it, its own or one above; omitted while none did"""
+    """the slot whose votes settled it, its own or one above; absent until votes did"""
     voters: int | None = None
-    """how many vote accounts these votes are of; omitted if there are none"""
+    """how many vote accounts these votes are of; absent without any"""
 
 
 class DiffProof(Record):
@@ -1678,11 +1678,11 @@ class DiffContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: DiffGap | None = None
-    """runs of missing slots; omitted if there are none"""
+    """runs of missing slots; absent without any"""
     proof: DiffProof | None = None
-    """whether the cluster voted for what the archive has; omitted unless requested"""
+    """whether the cluster voted for what the archive has; absent unless requested"""
     reason: DiffReason | None = None
-    """why a side is null, or a note on it; omitted if there is none"""
+    """why a side is null, or a note on it; absent without either"""
 
 
 class AccountDiff(Record):
@@ -1702,11 +1702,11 @@ class RewindContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none"""
+    """the newest run of missing slots between the state and the position: the account may have been written there; absent without such a run"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested"""
     reason: str | None = None
-    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted"""
+    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else absent"""
     slot: int
     """the position's slot"""
 
@@ -1728,11 +1728,11 @@ class SimulationContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: an account may have been written there; omitted if there is none"""
+    """the newest run of missing slots between the state and the position: an account may have been written there; absent without such a run"""
     missing_rules: list[MissingRuleEntry] | None = None
-    """rules of the chain that the engine does not support; omitted if there are none"""
+    """rules of the chain that the engine does not support; absent without any"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the slot of the accounts; omitted unless requested"""
+    """whether the cluster voted for what the archive has at the end of the slot of the accounts; absent unless requested"""
     slot: int
     """the slot that it ran in"""
 
@@ -1771,7 +1771,7 @@ class Coverage(Record):
     missing_slot_count: int
     """how many slots of the window, as far as it lies between these, are not stored, and are not known to be skipped"""
     remote: RemoteHistory | None
-    """the history below it; null if there is none"""
+    """the history below it; null without one"""
     storage: list[StorageBand]
     """how the window's other slots are stored, lowest first; if truncated, up to the last gap that may be listed"""
     truncated: bool
@@ -1976,9 +1976,9 @@ class BundleTransaction(Record):
     pre_token_balances: list[TokenBalance]
     """token accounts before it"""
     replacement_blockhash: ReplacementBlockhash | None
-    """the blockhash that replaced its own; null if none did"""
+    """the blockhash that replaced its own; null if its own was used"""
     return_data: ReturnData | None
-    """what a program returned last; null if none did"""
+    """what a program returned last; null without such data"""
     units_consumed: int
     """compute units that it took"""
 
@@ -2133,7 +2133,7 @@ class SimulatedTransaction(Record):
     own_place: OwnPlace | None
     """if `fidelity` is not applicable, what it is in the transaction's own place; null if the ledger does not have it"""
     return_data: ReturnData | None
-    """what a program returned last; null if none did"""
+    """what a program returned last; null without such data"""
     rewind_load_slot: int
     """the slot of the accounts that it found"""
     rewind_overridden_accounts: list[str]
@@ -2233,13 +2233,13 @@ class BlockTransaction(Record):
     """A transaction of a block."""
 
     meta: TransactionMeta | None
-    """what it did; null if the source had none"""
+    """what it did; null if the source lacks it"""
     transaction: (
         TransactionJson | TransactionAccounts | tuple[str, Literal["base64", "base58"] | str] | str
     )
     """the transaction itself, an object, or a pair of text and encoding"""
     version: Literal["legacy"] | str | int | None = None
-    """its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
+    """its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
 
 
 class Block(Record):
@@ -2258,7 +2258,7 @@ class Block(Record):
     previous_blockhash: str
     """the hash of the block before it"""
     rewards: list[Reward] | None = None
-    """what accounts were given outside transactions; omitted if `rewards` is false"""
+    """what accounts were given outside transactions; absent if `rewards` is false"""
     signatures: list[str] | None = None
     """with `transactionDetails` `signatures`, in their order"""
     transactions: list[BlockTransaction] | None = None
@@ -2271,7 +2271,7 @@ class TransactionEntry(Record):
     block_time: int | None
     """when its block was made, in Unix seconds; null if that was not recorded"""
     meta: TransactionMeta | None
-    """what it did; null if the source had none"""
+    """what it did; null if the source lacks it"""
     slot: int
     """its slot"""
     transaction: (
@@ -2281,7 +2281,7 @@ class TransactionEntry(Record):
     transaction_index: int
     """its place in the block, from 0"""
     version: Literal["legacy"] | str | int | None = None
-    """its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
+    """its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null"""
 
 
 class AddressTransactions(Record):
@@ -2364,13 +2364,13 @@ class AccountContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none"""
+    """the newest run of missing slots between the state and the position: the account may have been written there; absent without such a run"""
     idl: IdlData | None = None
-    """what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested"""
+    """what an IDL of the account's owner says of its data; null if none reads it; absent unless requested"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested"""
     reason: str | None = None
-    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted"""
+    """why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else absent"""
     slot: int
     """the position's slot"""
 
@@ -2381,7 +2381,7 @@ class AccountInfo(Record):
     context: AccountContext
     """what the answer is based on"""
     value: AccountSnapshot | None
-    """the account; null if there was none, and `context.reason` says why"""
+    """the account; null without a state there, and `context.reason` says why"""
 
 
 class SeveralContext(Record):
@@ -2392,11 +2392,11 @@ class SeveralContext(Record):
     completeness: Completeness
     """whether the whole history would give the same answer"""
     gap: GapEntry | None = None
-    """the newest run of missing slots below the position: it concerns the values that are older than it; omitted if there is none"""
+    """the newest run of missing slots below the position: it concerns the values that are older than it; absent without such a run"""
     idl: list[IdlData | None] | None = None
-    """for each value what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested"""
+    """for each value what an IDL of the account's owner says of its data; null if none reads it; absent unless requested"""
     proof: Standing | None = None
-    """whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested"""
+    """whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested"""
     reason: list[str | None]
     """for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null if there is nothing to say"""
     slot: int

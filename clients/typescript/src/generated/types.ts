@@ -31,7 +31,7 @@ export interface components {
          * @description One write: the account as it left it.
          */
         AccountChange: {
-            /** @description a pair of text and encoding; omitted unless `includeData` is true */
+            /** @description a pair of text and encoding; absent unless `includeData` is true */
             data?: [
                 string,
                 "base64" | "base64+zstd" | "base58"
@@ -109,13 +109,13 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none */
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; absent without such a run */
             gap?: components["schemas"]["GapEntry"];
-            /** @description what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested */
+            /** @description what an IDL of the account's owner says of its data; null if none reads it; absent unless requested */
             idl?: components["schemas"]["IdlData"] | null;
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested */
             proof?: components["schemas"]["Standing"];
-            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted */
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else absent */
             reason?: string;
             /** @description the position's slot */
             slot: bigint;
@@ -137,7 +137,7 @@ export interface components {
         AccountInfo: {
             /** @description what the answer is based on */
             context: components["schemas"]["AccountContext"];
-            /** @description the account; null if there was none, and `context.reason` says why */
+            /** @description the account; null without a state there, and `context.reason` says why */
             value: components["schemas"]["AccountSnapshot"] | null;
         };
         /**
@@ -145,9 +145,9 @@ export interface components {
          * @description The account at both positions.
          */
         AccountPair: {
-            /** @description at the first position; null if there was none */
+            /** @description at the first position; null without a state there */
             a: components["schemas"]["AccountSnapshot"] | null;
-            /** @description at the second position; null if there was none */
+            /** @description at the second position; null without a state there */
             b: components["schemas"]["AccountSnapshot"] | null;
             /** @description what differs; null when a side is */
             diff: components["schemas"]["Diff"] | null;
@@ -232,7 +232,7 @@ export interface components {
             err: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description the text of its memo, with its length before it; null if it has none */
+            /** @description the text of its memo, with its length before it; null without one */
             memo: string | null;
             /**
              * Signature
@@ -359,15 +359,15 @@ export interface components {
          * @description A snapshot that was imported: what every account was at the end of its slot.
          */
         BaselineEntry: {
-            /** @description the hash of the slot's bank; omitted if the file has none */
+            /** @description the hash of the slot's bank; absent if the file lacks it */
             bankHash?: string;
-            /** @description the slot of the full snapshot that it builds on; omitted for a full one */
+            /** @description the slot of the full snapshot that it builds on; absent for a full one */
             baseSlot?: bigint;
             /** @description whether its accounts make the lattice hash that it declares, and with it the bank's hash */
             proven: boolean;
             /** @description the slot at whose end this was the state */
             slot: bigint;
-            /** @description why that is not known; omitted for a proven one */
+            /** @description why that is not known; absent for a proven one */
             whyUnproven?: string;
         };
         /**
@@ -393,7 +393,7 @@ export interface components {
              * @description the hash of the block before it
              */
             previousBlockhash: string;
-            /** @description what accounts were given outside transactions; omitted if `rewards` is false */
+            /** @description what accounts were given outside transactions; absent if `rewards` is false */
             rewards?: components["schemas"]["Reward"][];
             /** @description with `transactionDetails` `signatures`, in their order */
             signatures?: string[];
@@ -437,14 +437,14 @@ export interface components {
          * @description A transaction of a block.
          */
         BlockTransaction: {
-            /** @description what it did; null if the source had none */
+            /** @description what it did; null if the source lacks it */
             meta: components["schemas"]["TransactionMeta"] | null;
             /** @description the transaction itself, an object, or a pair of text and encoding */
             transaction: components["schemas"]["TransactionJson"] | components["schemas"]["TransactionAccounts"] | [
                 string,
                 "base64" | "base58"
             ] | string;
-            /** @description its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
+            /** @description its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
         };
         /**
@@ -520,9 +520,9 @@ export interface components {
         BundleContext: {
             /** @description the version of the node that its state came from, or of the archive's interface */
             apiVersion: string;
-            /** @description in the past: whether the whole history would give the same answer; omitted for the newest state of a node */
+            /** @description in the past: whether the whole history would give the same answer; absent for the newest state of a node */
             completeness?: components["schemas"]["Completeness"];
-            /** @description rules of the chain that the engine does not support; omitted if there are none */
+            /** @description rules of the chain that the engine does not support; absent without any */
             missingRules?: components["schemas"]["MissingRuleEntry"][];
             /** @description the slot of that state */
             slot: bigint;
@@ -607,9 +607,9 @@ export interface components {
             preExecutionAccounts: components["schemas"]["ShownAccount"][];
             /** @description token accounts before it */
             preTokenBalances: components["schemas"]["TokenBalance"][];
-            /** @description the blockhash that replaced its own; null if none did */
+            /** @description the blockhash that replaced its own; null if its own was used */
             replacementBlockhash: components["schemas"]["ReplacementBlockhash"] | null;
-            /** @description what a program returned last; null if none did */
+            /** @description what a program returned last; null without such data */
             returnData: components["schemas"]["ReturnData"] | null;
             /** @description compute units that it took */
             unitsConsumed: bigint;
@@ -782,7 +782,7 @@ export interface components {
             lastSlot: (bigint) | null;
             /** @description how many slots of the window, as far as it lies between these, are not stored, and are not known to be skipped */
             missingSlotCount: bigint;
-            /** @description the history below it; null if there is none */
+            /** @description the history below it; null without one */
             remote: components["schemas"]["RemoteHistory"] | null;
             /** @description how the window's other slots are stored, lowest first; if truncated, up to the last gap that may be listed */
             storage: components["schemas"]["StorageBand"][];
@@ -876,11 +876,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description runs of missing slots; omitted if there are none */
+            /** @description runs of missing slots; absent without any */
             gap?: components["schemas"]["DiffGap"];
-            /** @description whether the cluster voted for what the archive has; omitted unless requested */
+            /** @description whether the cluster voted for what the archive has; absent unless requested */
             proof?: components["schemas"]["DiffProof"];
-            /** @description why a side is null, or a note on it; omitted if there is none */
+            /** @description why a side is null, or a note on it; absent without either */
             reason?: components["schemas"]["DiffReason"];
         };
         /**
@@ -1104,9 +1104,9 @@ export interface components {
          * @description Why the transaction failed.
          */
         Failure: {
-            /** @description the program's own error by name; null if it is none, or not known */
+            /** @description the program's own error by name; null if it is another error, or unknown */
             error: components["schemas"]["ErrorName"] | null;
-            /** @description the number of the instruction that failed first; null if none did */
+            /** @description the number of the instruction that failed first; null if all succeeded */
             instruction: string | null;
             /** @description its program */
             programId: string | null;
@@ -1124,7 +1124,7 @@ export interface components {
             acceptedAt: number;
             /** @description the chain's slot then; null if that was not known */
             acceptedSlot: (bigint) | null;
-            /** @description each of them, the oldest first; omitted if many fates are asked for */
+            /** @description each of them, the oldest first; absent if many fates are asked for */
             attempts?: components["schemas"]["FateAttempt"][];
             /** @description the bundle that it belongs to; null if it came alone */
             bundleId: string | null;
@@ -1144,7 +1144,7 @@ export interface components {
             lastValidBlockHeight: (bigint) | null;
             /** @description how often to send it again; null means until it lands or never can */
             maxRetries: (bigint) | null;
-            /** @description the nonce account that it uses; null if it uses none, and before it is stored */
+            /** @description the nonce account that it uses; null without one, and before it is stored */
             nonceAccount: string | null;
             /** @description the only upstreams to send it to; empty means all */
             onlyUpstreams: string[];
@@ -1233,7 +1233,7 @@ export interface components {
         FlatAccount: {
             /** @description its data as text in the requested encoding; an object if it was parsed */
             data: string | components["schemas"]["ParsedData"];
-            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted */
+            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else absent */
             dataOmitted?: bigint;
             /** @description whether it is a program */
             executable: boolean;
@@ -1391,7 +1391,7 @@ export interface components {
          * @description How far a job is. Times are Unix seconds.
          */
         Job: {
-            /** @description your own name for it; null if it has none */
+            /** @description your own name for it; null without one */
             clientReference: string | null;
             /** @description how many of them have an answer */
             done: bigint;
@@ -1793,14 +1793,14 @@ export interface components {
         ProofRange: {
             /** @description the first of them */
             fromSlot: bigint;
-            /** @description why they are `unproven` or `refuted`; omitted if they are neither */
+            /** @description why they are `unproven` or `refuted`; absent if they are neither */
             reason?: string;
             /**
-             * @description where stakes and voters are from: `snapshot`, `operator` (a bank hash in the settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a number of vote accounts, whatever their stake) or `unchecked` (settled by an older version, which did not check signatures); omitted if they are neither `proven` nor `consistent`
+             * @description where stakes and voters are from: `snapshot`, `operator` (a bank hash in the settings), `node`, `stream` (vote accounts as the stream began with them), `accounts` (a number of vote accounts, whatever their stake) or `unchecked` (settled by an older version, which did not check signatures); absent if they are neither `proven` nor `consistent`
              * @enum {string}
              */
             restsOn?: "snapshot" | "operator" | "node" | "stream" | "accounts" | "unchecked";
-            /** @description the slot of that snapshot or bank; omitted if it has none */
+            /** @description the slot of that snapshot or bank; absent without one */
             restsOnSlot?: bigint;
             /**
              * @description `proven`: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; `consistent`: the same by stakes or voters that no one vouches for; `refuted`: they signed something else; `unproven`: none of it, or not yet
@@ -1844,7 +1844,7 @@ export interface components {
              * @description of the sum of all accounts at its end; a snapshot of that slot has it in its name
              */
             accountsLatticeChecksum: string;
-            /** @description that sum, 2,048 bytes in base64; omitted unless requested */
+            /** @description that sum, 2,048 bytes in base64; absent unless requested */
             accountsLatticeHash?: string;
             /**
              * Hash
@@ -1856,7 +1856,7 @@ export interface components {
              * @description the block's
              */
             blockhash: string;
-            /** @description the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; omitted unless requested */
+            /** @description the slots with a block above it up to `votedThrough`, oldest first, at most 128; only the last of them has votes; absent unless requested */
             chain?: components["schemas"]["ProvenSlot"][];
             /** @description the slot's */
             epoch: bigint;
@@ -1871,7 +1871,7 @@ export interface components {
             reason: string | null;
             /** @description where stakes and voters are from, as in getRewindCoverage; null if it is neither `proven` nor `consistent` */
             restsOn: ("snapshot" | "operator" | "node" | "stream" | "accounts" | "unchecked") | null;
-            /** @description the slot of that snapshot or bank; null if it has none */
+            /** @description the slot of that snapshot or bank; null without one */
             restsOnSlot: (bigint) | null;
             /** @description signatures of the block's transactions, votes too */
             signatureCount: bigint;
@@ -1988,11 +1988,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: the account may have been written there; omitted if there is none */
+            /** @description the newest run of missing slots between the state and the position: the account may have been written there; absent without such a run */
             gap?: components["schemas"]["GapEntry"];
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested */
             proof?: components["schemas"]["Standing"];
-            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else omitted */
+            /** @description why the value is null (`closed`, `never_existed`, `before_first_record`, `filtered`), or `filtered` if the archive does not, or did not, follow the account; else absent */
             reason?: string;
             /** @description the position's slot */
             slot: bigint;
@@ -2006,7 +2006,7 @@ export interface components {
             baselines: components["schemas"]["BaselineEntry"][];
             /** @description how many of the missing ones were given up because no source has them any more */
             cannotBeHadSlotCount: bigint;
-            /** @description the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null if there is none */
+            /** @description the highest slot of the window that is proven or consistent: if it is only consistent, no one vouches for its stakes or voters; null without such a slot */
             consistentThrough: (bigint) | null;
             /** @description the archive's lowest slot; null while nothing is archived */
             earliestSlot: (bigint) | null;
@@ -2028,7 +2028,7 @@ export interface components {
             note: string;
             /** @description runs of the window's slots by state, lowest first, at most 1,000; slots that are in none are not computed yet */
             proof: components["schemas"]["ProofRange"][];
-            /** @description the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null if none is */
+            /** @description the highest slot of the window that is proven: more than two thirds of the stake signed what the archive has, by stakes and voters that the operator gave, or that follow from it; null without such a slot */
             provenThrough: (bigint) | null;
             /** @description how many of them are known to hold no block */
             skippedSlotCount: bigint;
@@ -2089,11 +2089,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots below the position: it concerns the values that are older than it; omitted if there is none */
+            /** @description the newest run of missing slots below the position: it concerns the values that are older than it; absent without such a run */
             gap?: components["schemas"]["GapEntry"];
-            /** @description for each value what an IDL of the account's owner says of its data; null if none reads it; omitted unless requested */
+            /** @description for each value what an IDL of the account's owner says of its data; null if none reads it; absent unless requested */
             idl?: (components["schemas"]["IdlData"] | null)[];
-            /** @description whether the cluster voted for what the archive has at the end of the position's slot; omitted unless requested */
+            /** @description whether the cluster voted for what the archive has at the end of the position's slot; absent unless requested */
             proof?: components["schemas"]["Standing"];
             /** @description for each value why it is null (`closed`, `never_existed`, `before_first_record`, `filtered`, `truncated`); null if there is nothing to say */
             reason: (string | null)[];
@@ -2110,7 +2110,7 @@ export interface components {
                 string,
                 "base64" | "base64+zstd" | "base58"
             ] | components["schemas"]["ParsedData"];
-            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else omitted */
+            /** @description how many bytes of data it has, where `data` is empty because the account was not asked for and the answer has no room for it; else absent */
             dataOmitted?: bigint;
             /** @description whether it is a program */
             executable: boolean;
@@ -2190,7 +2190,7 @@ export interface components {
             postExecutionAccounts: (components["schemas"]["FlatAccount"] | null)[];
             /** @description accounts before each transaction, in their order; null for one that was not there. By default those that the transactions may write */
             preExecutionAccounts: (components["schemas"]["FlatAccount"] | null)[];
-            /** @description what a program returned last; null if none did */
+            /** @description what a program returned last; null without such data */
             returnData: components["schemas"]["FlatReturnData"] | null;
             /** @description compute units of all transactions together */
             unitsConsumed: bigint;
@@ -2223,7 +2223,7 @@ export interface components {
             logs: string[];
             /** @description if `fidelity` is not applicable, what it is in the transaction's own place; null if the ledger does not have it */
             ownPlace: components["schemas"]["OwnPlace"] | null;
-            /** @description what a program returned last; null if none did */
+            /** @description what a program returned last; null without such data */
             returnData: components["schemas"]["ReturnData"] | null;
             /** @description the slot of the accounts that it found */
             rewindLoadSlot: bigint;
@@ -2311,11 +2311,11 @@ export interface components {
             apiVersion: string;
             /** @description whether the whole history would give the same answer */
             completeness: components["schemas"]["Completeness"];
-            /** @description the newest run of missing slots between the state and the position: an account may have been written there; omitted if there is none */
+            /** @description the newest run of missing slots between the state and the position: an account may have been written there; absent without such a run */
             gap?: components["schemas"]["GapEntry"];
-            /** @description rules of the chain that the engine does not support; omitted if there are none */
+            /** @description rules of the chain that the engine does not support; absent without any */
             missingRules?: components["schemas"]["MissingRuleEntry"][];
-            /** @description whether the cluster voted for what the archive has at the end of the slot of the accounts; omitted unless requested */
+            /** @description whether the cluster voted for what the archive has at the end of the slot of the accounts; absent unless requested */
             proof?: components["schemas"]["Standing"];
             /** @description the slot that it ran in */
             slot: bigint;
@@ -2396,30 +2396,30 @@ export interface components {
         Standing: {
             /**
              * Hash
-             * @description that bank's hash, as the archive makes it; omitted if none is computed
+             * @description that bank's hash, as the archive computes it; absent until it does
              */
             bankHash?: string;
-            /** @description why it is `unproven` or `refuted`; omitted if it is neither */
+            /** @description why it is `unproven` or `refuted`; absent if it is neither */
             reason?: string;
             /**
-             * @description where stakes and voters are from, as in getRewindCoverage; omitted if it is neither `proven` nor `consistent`
+             * @description where stakes and voters are from, as in getRewindCoverage; absent if it is neither `proven` nor `consistent`
              * @enum {string}
              */
             restsOn?: "snapshot" | "operator" | "node" | "stream" | "accounts" | "unchecked";
-            /** @description the slot of that snapshot or bank; omitted if it has none */
+            /** @description the slot of that snapshot or bank; absent without one */
             restsOnSlot?: bigint;
-            /** @description which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; omitted if stakes are not known */
+            /** @description which part of all stake the checked votes have, 0 to 1: no more are checked than are needed; absent if stakes are not known */
             share?: number;
-            /** @description the slot with a block at or below the position, whose bank it is; omitted if none is computed */
+            /** @description the slot with a block at or below the position, whose bank it is; absent until it is computed */
             slot?: bigint;
             /**
              * @description `proven`, `consistent`, `refuted` or `unproven`, as in getRewindCoverage
              * @enum {string}
              */
             state: "proven" | "consistent" | "refuted" | "unproven";
-            /** @description the slot whose votes settled it, its own or one above; omitted while none did */
+            /** @description the slot whose votes settled it, its own or one above; absent until votes did */
             votedThrough?: bigint;
-            /** @description how many vote accounts these votes are of; omitted if there are none */
+            /** @description how many vote accounts these votes are of; absent without any */
             voters?: bigint;
         };
         /**
@@ -2604,7 +2604,7 @@ export interface components {
         TransactionEntry: {
             /** @description when its block was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
-            /** @description what it did; null if the source had none */
+            /** @description what it did; null if the source lacks it */
             meta: components["schemas"]["TransactionMeta"] | null;
             /** @description its slot */
             slot: bigint;
@@ -2615,7 +2615,7 @@ export interface components {
             ] | string;
             /** @description its place in the block, from 0 */
             transactionIndex: bigint;
-            /** @description its version; omitted unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
+            /** @description its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
         };
         /**

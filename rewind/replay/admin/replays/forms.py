@@ -1,4 +1,4 @@
-"""The form of a replay: where to run, and what of which accounts and programs is another."""
+"""The form of a replay: where to run, and what to change of accounts and programs."""
 
 import binascii
 import re
