@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from access import finished_calls
+from access import usage
 from access.callers import Caller
 from gateway import answers, call_log
 from gateway.answers import Answered
@@ -129,7 +129,7 @@ def count_call(
     was not ok is kept for the page of its key, with the path and the HTTP status.
     """
     outcome = "ok" if error is None else error.reason
-    finished_calls.count(
+    usage.count_finished(
         key_id,
         name,
         outcome,
