@@ -173,8 +173,9 @@ async def answer_calls(
         if accepted:
             chunks, encoding = await acompress(chunks, accepted)
         sent = budget.kept_until_sent()
-    finally:
-        budget.close()
+    except BaseException:
+        budget.close()  # none of it is sent
+        raise
     return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
 
 
