@@ -100,7 +100,8 @@ class Observer:
         `unknown`, so that counters stay few, and calls refused before their method was read as
         `none`.
         """
-        if not self.methods.knows(method) and method != "batch":
+        # Only a method that is known is answered without an error.
+        if error is not None and method != "batch" and not self.methods.knows(method):
             method = "unknown" if method else "none"
         count_call(
             self.key_id,
