@@ -124,9 +124,10 @@ def document() -> bytes:
     from solders.instruction import AccountMeta, Instruction
     from solders.transaction import Transaction
 
+    from chain.addresses import VOTE
     from chain.encodings import b64encode
     from chain.lattice import LatticeHash, bank_hash
-    from localnet.votes import VOTE_PROGRAM, Tower, tower_sync
+    from localnet.votes import Tower, tower_sync
 
     lattice, parent, blockhash = bytes(2_048), bytes(32), bytes([7]) * 32
     own = bank_hash(parent, _VOTES, blockhash, lattice)
@@ -138,7 +139,7 @@ def document() -> bytes:
         account = Pubkey.from_bytes(hashlib.sha256(number.to_bytes(8)).digest())
         metas = [AccountMeta(account, False, True), AccountMeta(voter.pubkey(), True, False)]
         signed = Transaction.new_signed_with_payer(
-            [Instruction(VOTE_PROGRAM, data, metas)], voter.pubkey(), [voter], Hash(blockhash)
+            [Instruction(VOTE, data, metas)], voter.pubkey(), [voter], Hash(blockhash)
         )
         votes.append(
             {

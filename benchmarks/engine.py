@@ -13,8 +13,9 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Slot
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.client import engine_processes, simulate
 from simulator.engine import Engine
 from simulator.features import mainnet_features

@@ -15,27 +15,14 @@ from typing import Any
 
 from benchmarks import load
 from benchmarks.service import FIXTURES, database, new_key, rpc_request, served
+from tests.emptying import LEDGER_TABLES
 
 FILES = (
     "mainnet-254170887.base64.json.gz",
     "mainnet-332254855.confirmedblock.pb.zst",
     "mainnet-55065000-55065099.dbin.zst",
 )
-_TABLES = ", ".join(
-    f"historical_{name}"
-    for name in (
-        "block",
-        "transaction",
-        "addressentries",
-        "blocktally",
-        "sealedrange",
-        "sealedblock",
-        "packedtexts",
-        "indexrun",
-        "packedindex",
-        "sealversion",
-    )
-)
+_TABLES = ", ".join(LEDGER_TABLES)
 _EPOCH = 432_000
 _MADE_BLOCKS = 60
 _SAMPLE = 2_000
@@ -238,10 +225,9 @@ def _stored() -> int:
     """Bytes on disk of all tables, after they were rewritten and counted."""
     from django.db import connection
 
-    names = _TABLES.split(", ")
     with connection.cursor() as cursor:
         cursor.execute(f"VACUUM (FULL, ANALYZE) {_TABLES}")
-        sizes = " + ".join(f"pg_total_relation_size('{name}')" for name in names)
+        sizes = " + ".join(f"pg_total_relation_size('{name}')" for name in LEDGER_TABLES)
         cursor.execute(f"SELECT {sizes}")
         return int(next(chain.from_iterable(cursor.fetchall())))
 

@@ -185,15 +185,16 @@ def _vote(voter: Any, slot: int, parent: bytes) -> bytes:
     from solders.pubkey import Pubkey
     from solders.transaction import Transaction
 
+    from chain.addresses import VOTE
     from chain.units import UnixTimestamp
-    from localnet.votes import VOTE_PROGRAM, Tower, tower_sync
+    from localnet.votes import Tower, tower_sync
 
     below = slot - 1
     tower = Tower([[max(below - each, 0), each + 1] for each in range(min(30, below), -1, -1)], 0)
     data = tower_sync(tower, parent, UnixTimestamp(slot))
     account = Pubkey.from_bytes(hashlib.sha256(b"vote" + bytes(voter.pubkey())).digest())
     metas = [AccountMeta(account, False, True), AccountMeta(voter.pubkey(), True, False)]
-    instruction = Instruction(VOTE_PROGRAM, data, metas)
+    instruction = Instruction(VOTE, data, metas)
     signed = Transaction.new_signed_with_payer(
         [instruction], voter.pubkey(), [voter], Hash(slot.to_bytes(32))
     )

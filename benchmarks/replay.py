@@ -19,10 +19,10 @@ from solders.transaction import VersionedTransaction
 
 from benchmarks import load
 from benchmarks.service import database, new_key, rpc_request, served
+from chain import addresses
 from chain.blocks import SlotRecord
 from chain.encodings import b64encode
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Slot, UnixTimestamp
-from simulator import addresses
 
 BLOCKS, TRANSFERS = 20, 50
 _BEGAN = UnixTimestamp(1_790_000_000)

@@ -75,22 +75,6 @@ sys.dont_write_bytecode = False
 # Most objects of a test process live until its end: the collector looks at them seldom.
 gc.set_threshold(50_000)
 
-# The ledger's blocks, sealed or not, with all that leads to them.
-LEDGER_TABLES = [
-    f"historical_{name}"
-    for name in (
-        "block",
-        "transaction",
-        "addressentries",
-        "blocktally",
-        "sealedrange",
-        "sealedblock",
-        "packedtexts",
-        "indexrun",
-        "packedindex",
-        "sealversion",
-    )
-]
 SOAK = Path(__file__).parent / "soak"
 STACKS = Path(__file__).parent / "clients" / "stacks"
 REAL = Path(__file__).parent / "real"
@@ -268,7 +252,7 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
     from columns import generations
     from tests import emptying
 
-    if emptying.truncate_filled(LEDGER_TABLES):
+    if emptying.truncate_filled(emptying.LEDGER_TABLES):
         generations.move_all()
 
 
@@ -324,7 +308,7 @@ def empty_ledger(db: None) -> None:
     """No blocks of other tests, whose slots may be ours: within the test's own transaction."""
     from tests import emptying
 
-    emptying.truncate_filled(LEDGER_TABLES)
+    emptying.truncate_filled(emptying.LEDGER_TABLES)
 
 
 @pytest.fixture

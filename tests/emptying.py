@@ -11,6 +11,22 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connection
 
+# The ledger's blocks, sealed or not, with all that leads to them.
+LEDGER_TABLES = [
+    f"historical_{name}"
+    for name in (
+        "block",
+        "transaction",
+        "addressentries",
+        "blocktally",
+        "sealedrange",
+        "sealedblock",
+        "packedtexts",
+        "indexrun",
+        "packedindex",
+        "sealversion",
+    )
+]
 # What a migration fills at its end (`post_migrate`), the same each time.
 _MADE_BY_MIGRATION = (
     "django_content_type",

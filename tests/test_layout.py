@@ -67,7 +67,6 @@ ROOMS = {
 # Pure values and functions of one area: they know no store and no service.
 NOUNS = {
     "positions",
-    "class_choice",
     "submissions",
     "chain_events",
     "addresses",

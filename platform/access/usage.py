@@ -12,6 +12,7 @@ from collections.abc import Callable
 import redis
 
 from access import refused_calls
+from jsonrpc.errors import RpcError
 from shared_state.counters import CALL_MICROSECONDS, CALL_TIMES, CALLS, field_of
 from shared_state.counters import KEY as COUNTERS_KEY
 from shared_state.redis_client import NAMESPACE, client
@@ -77,6 +78,39 @@ def count(
             _used[key_id] = (int(seconds), address)
     if _thread is None:
         _start()
+
+
+def count_finished(
+    key_id: int | None,
+    method: str,
+    outcome: str,
+    *,
+    path: str,
+    address: str,
+    error: RpcError | None = None,
+    microseconds: int = 0,
+    status: int = 0,
+    request_id: str = "",
+) -> None:
+    """Counts one call, of whatever protocol, that ended now; one that was not `ok` is kept for the
+    page of its key. `path` is that of the URL or the protocol's name, `status` that of the HTTP
+    response (0: not by HTTP).
+    """
+    now = time.time()
+    count(key_id, method, outcome, seconds=now, microseconds=microseconds, address=address)
+    if outcome != "ok" and key_id is not None:
+        refused_calls.note(
+            key_id,
+            seconds=now,
+            method=method,
+            path=path,
+            status=status,
+            code=None if error is None else error.code,
+            reason=outcome,
+            message="" if error is None else error.message,
+            request_id=request_id,
+            address=address,
+        )
 
 
 def flush() -> bool:

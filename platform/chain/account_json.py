@@ -9,6 +9,7 @@ import zstandard
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.addresses import WRAPPED_SOL
 from chain.encodings import b58encode, b64encode
 from chain.parsed.amounts import ui_amount
 from chain.parsed_accounts.accounts import parse_account
@@ -21,7 +22,6 @@ from eventloop.of_thread import OfThread
 LONGEST_BASE58 = 128
 _CLOCK = Pubkey.from_string(CLOCK)
 # Wrapped SOL: known to every node, so that its accounts are shown without its mint.
-_NATIVE_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
 _NATIVE_DECIMALS = 9
 _compressor = OfThread(lambda: zstandard.ZstdCompressor(level=3))
 
@@ -81,7 +81,7 @@ def amounts_of(mint: Pubkey, load: Loader) -> Shown | None:
     """How raw amounts of a mint's tokens are shown; None if its account is not a mint's. As in the
     node, any program may own it.
     """
-    if mint == _NATIVE_MINT:
+    if mint == WRAPPED_SOL:
         return partial(ui_amount, decimals=_NATIVE_DECIMALS)
     account = load(mint)
     if account is None or not is_mint(account.data):

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from solders.pubkey import Pubkey
-
+from chain import addresses
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.transactions import Wire
 from chain.units import U64_MAX
 
-VOTE_PROGRAM = bytes(Pubkey.from_string("Vote111111111111111111111111111111111111111"))
+VOTE_PROGRAM = bytes(addresses.VOTE)
 
 
 class BankVote(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from solders.message import MessageV0, MessageV1, VersionedMessage
 
-from chain.encodings import b58decode
+from chain import addresses
 from chain.transactions import Version, Wire
 from chain.units import U64_MAX
 
-COMPUTE_BUDGET = b58decode("ComputeBudget111111111111111111111111111111")
+COMPUTE_BUDGET = bytes(addresses.COMPUTE_BUDGET)
 MOST_UNITS = 1_400_000
 MOST_LOADED_BYTES = 64 * 1024 * 1024
 LEAST_HEAP = 32 * 1024
@@ -25,30 +25,17 @@ _MICRO_LAMPORTS = 1_000_000
 _UNITS_OF_BUILTIN = 3_000
 _UNITS_OF_PROGRAM = 200_000
 _BUILTINS = frozenset(
-    {
-        b58decode("11111111111111111111111111111111"),
-        b58decode("Vote111111111111111111111111111111111111111"),
-        COMPUTE_BUDGET,
-        b58decode("BPFLoader1111111111111111111111111111111111"),
-        b58decode("BPFLoader2111111111111111111111111111111111"),
-        b58decode("BPFLoaderUpgradeab1e11111111111111111111111"),
-        b58decode("LoaderV411111111111111111111111111111111111"),
-        b58decode("KeccakSecp256k11111111111111111111111111111"),
-        b58decode("Ed25519SigVerify111111111111111111111111111"),
-    }
+    map(
+        bytes,
+        addresses.BUILTINS - {addresses.ZK_PROOFS, addresses.SECP256R1} | {addresses.LOADER_4},
+    )
 )
 _HEAP, _UNITS, _PRICE, _LOADED_BYTES = 1, 2, 3, 4
 _SIZES = {_HEAP: 4, _UNITS: 4, _PRICE: 8, _LOADED_BYTES: 4}
 
-_ZK_PROOFS = b58decode("ZkE1Gama1Proof11111111111111111111111111111")
+_ZK_PROOFS = bytes(addresses.ZK_PROOFS)
 # They use no units.
-_PRECOMPILES = frozenset(
-    {
-        b58decode("KeccakSecp256k11111111111111111111111111111"),
-        b58decode("Ed25519SigVerify111111111111111111111111111"),
-        b58decode("Secp256r1SigVerify1111111111111111111111111"),
-    }
-)
+_PRECOMPILES = frozenset(map(bytes, addresses.PRECOMPILES))
 
 # A program and an instruction's data.
 ProgramCall: TypeAlias = tuple[bytes, bytes]

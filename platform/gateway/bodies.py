@@ -10,6 +10,7 @@ from gateway.endpoint_policy import EndpointPolicy
 from gateway.refusals import BodyTooLarge, BodyUnreadable, ContentTypeUnsupported
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
+from webserver.requests import Request
 
 
 def may_send_large(caller: Caller, policy: EndpointPolicy) -> bool:
@@ -66,6 +67,14 @@ def read_calls(body: bytes) -> rpc.Requests | RpcError:
         return rpc.read(body, max_batch=settings.MAX_BATCH)
     except RpcError as error:
         return error
+
+
+def calls_of(request: Request) -> rpc.Requests | RpcError:
+    """The calls of the request's body, which is read once."""
+    found: rpc.Requests | RpcError | None = request.read
+    if found is None:
+        found = request.read = read_calls(request.body)
+    return found
 
 
 def is_plain_json(meta: dict[str, Any]) -> bool:

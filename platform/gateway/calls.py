@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from access import finished_calls
+from access import usage
 from access.callers import Caller
 from gateway import answers, call_log
 from gateway.answers import Answered
@@ -101,7 +101,8 @@ class Observer:
         `unknown`, so that counters stay few, and calls refused before their method was read as
         `none`.
         """
-        if not self.methods.knows(method) and method != "batch":
+        # Only a method that is known is answered without an error.
+        if error is not None and method != "batch" and not self.methods.knows(method):
             method = "unknown" if method else "none"
         count_call(
             self.key_id,
@@ -130,7 +131,7 @@ def count_call(
     was not ok is kept for the page of its key, with the path and the HTTP status.
     """
     outcome = "ok" if error is None else error.reason
-    finished_calls.count(
+    usage.count_finished(
         key_id,
         name,
         outcome,
@@ -177,8 +178,9 @@ async def answer_calls(
         if accepted:
             chunks, encoding = await acompress(chunks, accepted)
         sent = budget.kept_until_sent()
-    finally:
-        budget.close()
+    except BaseException:
+        budget.close()  # none of it is sent
+        raise
     return Answered(chunks, encoding=encoding, headers=headers, sent=sent)
 
 

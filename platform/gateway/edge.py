@@ -20,7 +20,7 @@ from eventloop import faces
 from gateway.addresses import client_address
 from gateway.admission import FREE, Entry, admit, sender_of
 from gateway.answers import Answer, refused
-from gateway.bodies import larger_of, may_send_large, read_calls
+from gateway.bodies import calls_of, larger_of, may_send_large
 from gateway.health_views import CORS
 from gateway.permissions import right_missing
 from gateway.refusals import (
@@ -213,14 +213,6 @@ class Lanes:
         if forwards or any(each.asks_node for each in found):
             return self.node
         return self.expensive if any(each.is_expensive for each in found) else self.quick
-
-
-def calls_of(request: Request) -> rpc.Requests | RpcError:
-    """The calls of the body, which is read once."""
-    found: rpc.Requests | RpcError | None = request.read
-    if found is None:
-        found = request.read = read_calls(request.body)
-    return found
 
 
 @contextlib.contextmanager

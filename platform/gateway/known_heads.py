@@ -17,10 +17,10 @@ from access.callers import Caller
 from eventloop.faces import outcome_of, started
 from gateway.admission import Costs, Entry, Sender, aadmit, sender_of
 from gateway.answers import Answered
-from gateway.bodies import is_plain_json
+from gateway.bodies import calls_of, is_plain_json
 from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls, refused
-from gateway.edge import Lanes, calls_of, holder_of, usable_database
+from gateway.edge import Lanes, holder_of, usable_database
 from gateway.endpoint import RpcEndpoint
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of

@@ -8,9 +8,9 @@ import msgspec
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.encodings import b64decode
 from chain.units import U64_MAX
-from localnet import sysvars
 
 
 class BadAccountFile(ValueError):
@@ -68,7 +68,7 @@ def account_in(path: Path) -> tuple[Pubkey, Account]:
             raise BadAccountFile(path, "lamports: expected a u64")
         if found.account.rent_epoch > U64_MAX:
             raise BadAccountFile(path, "rentEpoch: expected a u64")
-        if found.account.owner == str(sysvars.OWNER):
+        if found.account.owner == str(addresses.SYSVAR_OWNER):
             raise BadAccountFile(path, "a sysvar: localnet keeps its own")
         return (
             Pubkey.from_string(found.pubkey),

@@ -9,6 +9,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.lattice import LatticeHash, account_lattice, bank_hash
@@ -243,7 +244,7 @@ class Bank:
 
     def begin(self) -> list[AccountWrite]:
         """The sysvars that change with a slot's begin, in the order in which a validator writes."""
-        clock = self._sysvar(sysvars.CLOCK)
+        clock = self._sysvar(addresses.CLOCK)
         started_at = sysvars.epoch_started_at(clock)
         parent_epoch = self.schedule.epoch_of(self.parent_slot)
         if self.epoch != parent_epoch:
@@ -252,15 +253,15 @@ class Bank:
             self.slot, self.epoch, epoch_started_at=started_at, now=self.block_time
         )
         hashes = sysvars.slot_hashes(
-            self._sysvar(sysvars.SLOT_HASHES), self.parent_slot, self.bank_hash
+            self._sysvar(addresses.SLOT_HASHES), self.parent_slot, self.bank_hash
         )
-        writes = [self.write(sysvars.SLOT_HASHES, sysvars.sysvar(hashes))]
+        writes = [self.write(addresses.SLOT_HASHES, sysvars.sysvar(hashes))]
         if self.epoch != parent_epoch:
             stakes = sysvars.stake_history(
-                self._sysvar(sysvars.STAKE_HISTORY), parent_epoch, self._ground.staked
+                self._sysvar(addresses.STAKE_HISTORY), parent_epoch, self._ground.staked
             )
-            writes.append(self.write(sysvars.STAKE_HISTORY, sysvars.sysvar(stakes)))
-        writes.append(self.write(sysvars.CLOCK, sysvars.sysvar(clock)))
+            writes.append(self.write(addresses.STAKE_HISTORY, sysvars.sysvar(stakes)))
+        writes.append(self.write(addresses.CLOCK, sysvars.sysvar(clock)))
         return writes
 
     def run(self, engine: Engine, submitted: Submitted) -> Outcome | Ran:
@@ -306,13 +307,13 @@ class Bank:
         hash_count, last_hash = self.entries.tick(self.slot - self.parent_slot)
         self.blockhash = Hash(last_hash)
         recent = sysvars.recent_blockhashes(
-            self._sysvar(sysvars.RECENT_BLOCKHASHES), self.blockhash
+            self._sysvar(addresses.RECENT_BLOCKHASHES), self.blockhash
         )
-        writes = [self.write(sysvars.RECENT_BLOCKHASHES, sysvars.sysvar(recent))]
+        writes = [self.write(addresses.RECENT_BLOCKHASHES, sysvars.sysvar(recent))]
         if self._leader_fees:
             writes.append(self._pay_leader())
-        history = sysvars.slot_history(self._sysvar(sysvars.SLOT_HISTORY), self.slot)
-        writes.append(self.write(sysvars.SLOT_HISTORY, sysvars.sysvar(history)))
+        history = sysvars.slot_history(self._sysvar(addresses.SLOT_HISTORY), self.slot)
+        writes.append(self.write(addresses.SLOT_HISTORY, sysvars.sysvar(history)))
         self.accounts_lattice = self._lattice_after()
         self.bank_hash = bank_hash(
             self.bank_hash, self.signature_count, last_hash, self.accounts_lattice

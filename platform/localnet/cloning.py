@@ -7,8 +7,8 @@ import msgspec
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.encodings import b64decode
-from localnet import sysvars
 from localnet.program_files import is_upgradeable, programdata_of
 from upstream.node import Node, NodeError
 
@@ -73,7 +73,7 @@ def _fetched(node: Node, keys: Sequence[Pubkey]) -> Iterator[tuple[Pubkey, Accou
             for key, each in zip(part, shown, strict=True):
                 if each is None:
                     raise CloneFailed(f"{key}: no such account at {node.name}")
-                if each.owner == str(sysvars.OWNER):
+                if each.owner == str(addresses.SYSVAR_OWNER):
                     raise CloneFailed(f"{key}: a sysvar: localnet keeps its own")
                 owner, data = Pubkey.from_string(each.owner), b64decode(each.data[0])
                 yield key, Account(each.lamports, data, owner, each.executable, each.rent_epoch)

@@ -1,21 +1,14 @@
 """Fees of a transaction, and who receives them."""
 
 from solders.message import VersionedMessage
-from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from chain.addresses import PRECOMPILES
 from localnet.sysvars import LAMPORTS_PER_SIGNATURE
 from simulator.budget import read_budget
 from simulator.errors import Refused
 from simulator.parts import take_apart
-
-# Programs whose instructions carry signatures of their own, as many as their first byte says.
-_PRECOMPILES = {
-    Pubkey.from_string("Ed25519SigVerify111111111111111111111111111"),
-    Pubkey.from_string("KeccakSecp256k11111111111111111111111111111"),
-    Pubkey.from_string("Secp256r1SigVerify1111111111111111111111111"),
-}
 
 
 def signature_count(message: VersionedMessage) -> int:
@@ -23,7 +16,7 @@ def signature_count(message: VersionedMessage) -> int:
     count: int = message.header.num_required_signatures
     for instruction in message.instructions:
         index = instruction.program_id_index
-        if index < len(message.account_keys) and message.account_keys[index] in _PRECOMPILES:
+        if index < len(message.account_keys) and message.account_keys[index] in PRECOMPILES:
             count += instruction.data[0] if instruction.data else 0
     return count
 

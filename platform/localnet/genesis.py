@@ -7,6 +7,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.rent import rent_exempt
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot, UnixTimestamp
 from localnet import sysvars
@@ -20,11 +21,7 @@ STAKE_LAMPORTS = 100_000 * LAMPORTS_PER_SOL
 LOCKED_LAMPORTS = 1_000 * LAMPORTS_PER_SOL
 
 _SYSTEM = Pubkey.default()
-_VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
-_STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 # Of no use since the stake program keeps its own; validators' genesis still has it.
-_STAKE_CONFIG = Pubkey.from_string("StakeConfig11111111111111111111111111111111")
-_CONFIG = Pubkey.from_string("Config1111111111111111111111111111111111111")
 _STAKE_CONFIG_DATA = bytes(1) + struct.pack("<dB", 0.25, 12)
 _VOTE_SIZE = 3_762
 _STAKE_SIZE = 200
@@ -47,7 +44,7 @@ def genesis_accounts(
     accounts.update(native_mints(token_2022=token_2022_mint))
     accounts.update(stake_config())
     accounts[FAUCET.pubkey()] = _wallet(FAUCET_LAMPORTS)
-    accounts[LOCKED_STAKE] = _owned(_locked_stake(), _STAKE, LOCKED_LAMPORTS)
+    accounts[LOCKED_STAKE] = _owned(_locked_stake(), addresses.STAKE, LOCKED_LAMPORTS)
     for tip_account in TIP_ACCOUNTS:
         # Rent-exempt from the start: the smallest tip alone could not open the account.
         accounts[tip_account] = _wallet(rent_exempt(0))
@@ -55,17 +52,21 @@ def genesis_accounts(
         accounts[validator.identity.pubkey()] = _wallet(IDENTITY_LAMPORTS)
         # As much as is staked, as in solana-test-validator's genesis.
         accounts[validator.vote] = _owned(
-            _vote_state(validator).ljust(_VOTE_SIZE, b"\0"), _VOTE, STAKE_LAMPORTS
+            _vote_state(validator).ljust(_VOTE_SIZE, b"\0"), addresses.VOTE, STAKE_LAMPORTS
         )
         accounts[validator.stake] = _owned(
-            _stake_state(validator).ljust(_STAKE_SIZE, b"\0"), _STAKE, STAKE_LAMPORTS
+            _stake_state(validator).ljust(_STAKE_SIZE, b"\0"), addresses.STAKE, STAKE_LAMPORTS
         )
     return accounts
 
 
 def stake_config() -> dict[Pubkey, Account]:
     """The one account whose place no given account takes, as in a validator's genesis."""
-    return {_STAKE_CONFIG: Account(rent_exempt(10), _STAKE_CONFIG_DATA, _CONFIG, False, 0)}
+    return {
+        addresses.STAKE_CONFIG: Account(
+            rent_exempt(10), _STAKE_CONFIG_DATA, addresses.CONFIG, False, 0
+        )
+    }
 
 
 def _wallet(lamports: int) -> Account:
@@ -79,15 +80,15 @@ def _owned(data: bytes, owner: Pubkey, lamports: int = 0) -> Account:
 def _sysvars(epoch_slots: int, genesis_hash: Hash, now: UnixTimestamp) -> dict[Pubkey, Account]:
     clock = sysvars.clock(Slot(0), Epoch(0), epoch_started_at=now, now=now)
     data = {
-        sysvars.CLOCK: clock,
-        sysvars.EPOCH_SCHEDULE: sysvars.epoch_schedule(epoch_slots),
-        sysvars.RENT: sysvars.rent(),
-        sysvars.SLOT_HASHES: bytes(20_488),
+        addresses.CLOCK: clock,
+        addresses.EPOCH_SCHEDULE: sysvars.epoch_schedule(epoch_slots),
+        addresses.RENT: sysvars.rent(),
+        addresses.SLOT_HASHES: bytes(20_488),
         # The genesis hash is slot 0's blockhash, which transactions of the next block may name.
-        sysvars.RECENT_BLOCKHASHES: sysvars.recent_blockhashes(bytes(6_008), genesis_hash),
-        sysvars.STAKE_HISTORY: bytes(16_392),
-        sysvars.SLOT_HISTORY: sysvars.slot_history(sysvars.no_slot_history(), Slot(0)),
-        sysvars.LAST_RESTART_SLOT: bytes(8),
+        addresses.RECENT_BLOCKHASHES: sysvars.recent_blockhashes(bytes(6_008), genesis_hash),
+        addresses.STAKE_HISTORY: bytes(16_392),
+        addresses.SLOT_HISTORY: sysvars.slot_history(sysvars.no_slot_history(), Slot(0)),
+        addresses.LAST_RESTART_SLOT: bytes(8),
     }
     return {key: sysvars.sysvar(each) for key, each in data.items()}
 

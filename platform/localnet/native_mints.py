@@ -3,11 +3,8 @@
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import LAMPORTS_PER_SOL
-from simulator import addresses
-
-TOKEN_MINT = Pubkey.from_string("So11111111111111111111111111111111111111112")
-TOKEN_2022_MINT = Pubkey.from_string("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP")
 
 _DECIMALS = 9
 # As a validator writes them into genesis.
@@ -23,8 +20,8 @@ def native_mints(*, token_2022: bool = True) -> dict[Pubkey, Account]:
     return {
         mint: Account(LAMPORTS_PER_SOL, _DATA, program, False, _RENT_EPOCH)
         for mint, program in (
-            (TOKEN_MINT, addresses.TOKEN),
-            (TOKEN_2022_MINT, addresses.TOKEN_2022),
+            (addresses.WRAPPED_SOL, addresses.TOKEN),
+            (addresses.WRAPPED_SOL_2022, addresses.TOKEN_2022),
         )
-        if token_2022 or mint != TOKEN_2022_MINT
+        if token_2022 or mint != addresses.WRAPPED_SOL_2022
     }

@@ -7,9 +7,9 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from chain.addresses import LOADER_3
 from chain.rent import rent_exempt
 from chain.units import U64_MAX
-from simulator.addresses import LOADER_3
 from simulator.code_check import load_fault
 
 _PROGRAM = (2).to_bytes(4, "little")

@@ -14,6 +14,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import U64_MAX, Slot
 from localnet import sysvars
 from localnet.bank import BLOCKHASH_AGE, Bank
@@ -88,7 +89,7 @@ def _bank(
 
 def _parent(bank: Bank) -> tuple[Slot, bytes]:
     """The parent's slot and hash: the newest of SlotHashes. The genesis bank is its own."""
-    account = bank.load(sysvars.SLOT_HASHES)
+    account = bank.load(addresses.SLOT_HASHES)
     data = b"" if account is None else bytes(account.data)
     if not data or not int.from_bytes(data[:8], "little"):
         return bank.slot, bytes(32)
@@ -144,7 +145,7 @@ def _account(account: Account) -> bytes:
 
 
 def _stake_history(bank: Bank) -> bytes:
-    account = bank.load(sysvars.STAKE_HISTORY)
+    account = bank.load(addresses.STAKE_HISTORY)
     data = b"" if account is None else bytes(account.data)
     return data[: 8 + 32 * int.from_bytes(data[:8], "little")] if data else _u64(0)
 

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from solders.pubkey import Pubkey
 
+from chain.addresses import STAKE
 from chain.parsed.cursor import UnreadableError
 from chain.parsed_accounts.raw import RawAccount
 from chain.parsed_accounts.stake import parse_stake_account
 from localnet.bank import Bank
-
-_STAKE_PROGRAM = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 
 
 def non_circulating(bank: Bank) -> dict[Pubkey, int]:
@@ -18,7 +17,7 @@ def non_circulating(bank: Bank) -> dict[Pubkey, int]:
 
 
 def _locked(bank: Bank) -> Iterator[tuple[Pubkey, int]]:
-    for key, account in bank.owned_by(_STAKE_PROGRAM):
+    for key, account in bank.owned_by(STAKE):
         try:
             parsed = parse_stake_account(RawAccount(str(key), account.data, lambda mint: None))
         except UnreadableError:

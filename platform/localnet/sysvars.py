@@ -4,20 +4,11 @@ import struct
 
 from solders.account import Account
 from solders.hash import Hash
-from solders.pubkey import Pubkey
 
+from chain.addresses import SYSVAR_OWNER
 from chain.rent import LAMPORTS_PER_BYTE, rent_exempt
 from chain.units import Epoch, Slot, UnixTimestamp
 
-CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
-EPOCH_SCHEDULE = Pubkey.from_string("SysvarEpochSchedu1e111111111111111111111111")
-LAST_RESTART_SLOT = Pubkey.from_string("SysvarLastRestartS1ot1111111111111111111111")
-RECENT_BLOCKHASHES = Pubkey.from_string("SysvarRecentB1ockHashes11111111111111111111")
-RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
-SLOT_HASHES = Pubkey.from_string("SysvarS1otHashes111111111111111111111111111")
-SLOT_HISTORY = Pubkey.from_string("SysvarS1otHistory11111111111111111111111111")
-STAKE_HISTORY = Pubkey.from_string("SysvarStakeHistory1111111111111111111111111")
-OWNER = Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
 # A sysvar keeps the rent epoch with which a bank first made it (Agave's INITIAL_RENT_EPOCH).
 _RENT_EPOCH = 0
 
@@ -34,7 +25,7 @@ _NO_HISTORY = b"\x01" + struct.pack("<Q", _HISTORY_BITS // 64)
 
 def sysvar(data: bytes) -> Account:
     """A sysvar account with these bytes."""
-    return Account(rent_exempt(len(data)), data, OWNER, False, _RENT_EPOCH)
+    return Account(rent_exempt(len(data)), data, SYSVAR_OWNER, False, _RENT_EPOCH)
 
 
 def clock(

@@ -12,6 +12,7 @@ from solders.message import VersionedMessage
 from solders.pubkey import Pubkey
 from solders.transaction import Transaction
 
+from chain.addresses import VOTE
 from chain.parsed.cursor import UnreadableError
 from chain.parsed_accounts.raw import RawAccount
 from chain.parsed_accounts.vote import parse_vote_account
@@ -20,7 +21,6 @@ from localnet.bank import Bank
 from localnet.identities import Validator
 from localnet.submissions import Submitted, read_transaction
 
-VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 _TOWER_SYNC = 14
 # Votes that a tower holds; the one that a further vote pushes out becomes its root.
 _TOWER_HEIGHT = 31
@@ -52,7 +52,7 @@ class Tower:
 def vote_account(bank: Bank, key: Pubkey) -> dict[str, Any] | None:
     """The vote account in the node's parsed form; None where there is none that can be read."""
     account = bank.load(key)
-    if account is None or account.owner != VOTE_PROGRAM:
+    if account is None or account.owner != VOTE:
         return None
     try:
         parsed = parse_vote_account(RawAccount(str(key), account.data, lambda mint: None))
@@ -67,7 +67,7 @@ def is_vote(message: VersionedMessage) -> bool:
     if len(message.instructions) != 1:
         return False
     program = message.instructions[0].program_id_index
-    return program < len(message.account_keys) and message.account_keys[program] == VOTE_PROGRAM
+    return program < len(message.account_keys) and message.account_keys[program] == VOTE
 
 
 def votes_in(bank: Bank, *, forged: int = 0) -> list[Submitted]:
@@ -97,7 +97,7 @@ def _vote_in(bank: Bank, validator: Validator, *, is_forged: bool) -> Submitted 
     if voter is None:  # the authority is another key now
         return None
     instruction = Instruction(
-        VOTE_PROGRAM,
+        VOTE,
         tower_sync(tower, bank.bank_hash, bank.block_time),
         [AccountMeta(validator.vote, False, True), AccountMeta(voter.pubkey(), True, False)],
     )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from rest_framework.decorators import action
 from rest_framework.serializers import Serializer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +36,17 @@ def shape(**values: Any) -> Callable[[F], F]:
     def declare(handler: F) -> F:
         handler.shape = Shape(**values)  # type: ignore[attr-defined]
         return handler
+
+    return declare
+
+
+def order(path: str = "", **values: Any) -> Callable[[F], F]:
+    """Declares a handler of a POST to one row, at `path` (the handler's name), and its Shape."""
+
+    def declare(handler: F) -> F:
+        at = action(detail=True, methods=["post"], url_path=path or handler.__name__)
+        found: F = at(shape(**values)(handler))
+        return found
 
     return declare
 

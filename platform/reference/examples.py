@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from chain.addresses import TOKEN
 from jsonrpc.methods import Method
 from jsonrpc.wire import to_camel
 
@@ -88,7 +89,7 @@ EXAMPLES: dict[tuple[str, str], list[Any]] = {
     ("/rewind", "cancelSimulationJob"): ["{job_id}"],
 }
 
-_TOKENS = {"programId": "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"}
+_TOKENS = {"programId": str(TOKEN)}
 _PARSED = {"encoding": "jsonParsed"}
 # Of the standard node's methods that are passed on, those with params; they are not recorded.
 NODE_EXAMPLES: dict[str, list[Any]] = {

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from solders.message import MessageV1
 
+from chain.addresses import ED25519, SECP256K1, SECP256R1
 from chain.transaction_settings import BadSettings, settings_of
 from chain.units import U64_MAX
-from simulator.addresses import ED25519, SECP256K1, SECP256R1
 from simulator.errors import Refused
 from simulator.parts import Parts
 

@@ -6,9 +6,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import SanitizeError
 
-from chain.nonces import NONCE_SIZE
-from chain.transaction_limits import limits_of
-from simulator.addresses import (
+from chain.addresses import (
     INSTRUCTIONS,
     LOADER_1,
     LOADER_2,
@@ -16,6 +14,8 @@ from simulator.addresses import (
     NATIVE_LOADER,
     SYSTEM,
 )
+from chain.nonces import NONCE_SIZE
+from chain.transaction_limits import limits_of
 from simulator.budget import Budget
 from simulator.errors import Refused
 from simulator.features import Rules

@@ -2,7 +2,7 @@
 
 from solders.pubkey import Pubkey
 
-from simulator.addresses import LOADER_2
+from chain.addresses import LOADER_2
 from simulator.features import mainnet_features
 from simulator.machine import bare_vm
 

@@ -1,6 +1,6 @@
 """A transaction's cost in the units of the block cost model."""
 
-from simulator.addresses import ED25519, SECP256K1, SECP256R1
+from chain.addresses import ED25519, SECP256K1, SECP256R1
 from simulator.parts import Parts
 
 _SIGNATURE = 720

@@ -6,8 +6,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.solders import LiteSVM
 
-from chain.units import U64_MAX
-from simulator.addresses import (
+from chain.addresses import (
     FEATURE,
     LOADER_1,
     LOADER_2,
@@ -15,6 +14,7 @@ from simulator.addresses import (
     NATIVE_LOADER,
     SYSVAR_OWNER,
 )
+from chain.units import U64_MAX
 
 _PROGRAMDATA = (3).to_bytes(4, "little")
 

@@ -12,8 +12,8 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
 from chain.units import Slot
-from simulator.addresses import BUILTINS, INSTRUCTIONS, SYSVARS
 from simulator.engine import Engine
 from simulator.errors import AccountsMissing
 from simulator.jobs import (

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.addresses import LOOKUP_TABLE, SLOT_HASHES
 from chain.units import U64_MAX
-from simulator.addresses import LOOKUP_TABLE, SLOT_HASHES
 from simulator.errors import Refused
 from simulator.parts import Parts
 

@@ -10,8 +10,8 @@ from solders.solders import LiteSVM
 from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata, SimulatedTransactionInfo
 
+from chain import addresses
 from chain.units import SLOTS_PER_EPOCH
-from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
 from simulator.features import Rules
 from simulator.programs import LoadedPrograms, not_executable

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from simulator import addresses
+from chain import addresses
 from simulator.features import activation_slots, known_features
 from simulator.newer_features import NEWER_FEATURES, NewerFeature
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from solders.account import Account
 from solders.hash import Hash
 
+from chain.addresses import SYSTEM
 from chain.nonces import NONCE_SIZE, NonceData, read_nonce
-from simulator.addresses import SYSTEM
 from simulator.budget import LAMPORTS_PER_SIGNATURE
 from simulator.parts import Parts
 

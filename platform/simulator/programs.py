@@ -8,7 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.solders import LiteSVM
 
-from simulator.addresses import LOADER_1, LOADER_2, LOADER_3, SYSTEM
+from chain.addresses import LOADER_1, LOADER_2, LOADER_3, SYSTEM
 
 _GONE = Account(0, b"", SYSTEM, False, 0)
 _PROGRAM = (2).to_bytes(4, "little")

@@ -7,7 +7,7 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from simulator.addresses import BUILTINS, INSTRUCTIONS, LOADER_3, LOOKUP_TABLE, SYSVARS
+from chain.addresses import BUILTINS, INSTRUCTIONS, LOADER_3, LOOKUP_TABLE, SYSVARS
 from simulator.lookups import listed_keys
 from simulator.programs import code_key
 from simulator.token_balances import held_mint

@@ -13,8 +13,8 @@ from solders.transaction_metadata import (
     TransactionMetadata,
 )
 
+from chain import addresses
 from chain.units import U64_MAX
-from simulator import addresses
 from simulator.budget import Budget, read_budget
 from simulator.checks import (
     LoadFailed,

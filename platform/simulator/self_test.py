@@ -9,8 +9,9 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Slot
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.engine import Engine
 from simulator.errors import SelfTestFailed
 from simulator.features import activation_slots, known_features

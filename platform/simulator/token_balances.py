@@ -7,8 +7,8 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.addresses import TOKEN, TOKEN_2022, WRAPPED_SOL
 from chain.parsed.amounts import ui_amount
-from simulator.addresses import TOKEN, TOKEN_2022, WRAPPED_SOL
 
 TOKEN_PROGRAMS = {TOKEN: str(TOKEN), TOKEN_2022: str(TOKEN_2022)}
 _ACCOUNT_SIZE, _MINT_SIZE, _MULTISIG_SIZE = 165, 82, 355

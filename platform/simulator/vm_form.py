@@ -20,8 +20,8 @@ from solders.message import Message, MessageHeader, MessageV0, MessageV1
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.addresses import COMPUTE_BUDGET, ED25519, SECP256K1, SECP256R1, SYSTEM
 from chain.transaction_limits import limits_of
-from simulator.addresses import COMPUTE_BUDGET, ED25519, SECP256K1, SECP256R1, SYSTEM
 from simulator.errors import EngineFault
 from simulator.machine import LOG_BYTES
 from simulator.parts import AnyMessage, Parts

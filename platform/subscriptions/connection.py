@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from websockets.frames import CloseCode
 
-from access import finished_calls
+from access import usage
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
 from jsonrpc import dispatch
@@ -228,7 +228,7 @@ class Connection(WebSocket):
         self._hub.close(subscription)
 
     def _count(self, method: str, status: str, error: RpcError | None = None) -> None:
-        finished_calls.count(
+        usage.count_finished(
             self.member.key_id,
             method,
             status,

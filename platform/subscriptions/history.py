@@ -8,6 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from chain.addresses import CLOCK
 from chain.commitment import BlockOptions
 from historical.blocks.services import blocks
 from historical.blocks.store import blocks as ledger
@@ -23,7 +24,6 @@ from rewind.recording.services import slots as archive
 from subscriptions import stored_blocks
 from subscriptions.content import Content, Written, account_of
 from subscriptions.kinds import (
-    CLOCK_KEY,
     AccountSubscription,
     BlockSubscription,
     ProgramSubscription,
@@ -192,7 +192,7 @@ def _of_program(
 def _needed(subscription: Subscription, content: Content) -> dict[Pubkey, Account]:
     """The mints and the clock that show the content's accounts as they were."""
     mints = list(dict.fromkeys(subscription.mints(content)))
-    return accounts_after([*mints, CLOCK_KEY], content.slot) if mints else {}
+    return accounts_after([*mints, CLOCK], content.slot) if mints else {}
 
 
 def _written(pubkey: bytes, each: StoredWrite) -> Written:

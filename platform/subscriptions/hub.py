@@ -11,6 +11,7 @@ from django.conf import settings
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.addresses import CLOCK
 from chain.transaction_errors import transaction_error_json
 from livefeed.messages import (
     Answer,
@@ -28,7 +29,7 @@ from rewind.accounts.services.newest import newest_accounts
 from shared_state.outages import AWAY
 from subscriptions.content import Content, content_of
 from subscriptions.fed_process import FedProcess
-from subscriptions.kinds import CLOCK_KEY, Subscription, is_mint
+from subscriptions.kinds import Subscription, is_mint
 from subscriptions.link import Ready
 from subscriptions.signature_kind import SignatureSubscription
 from subscriptions.slot_kinds import SlotSubscription, SlotsUpdatesSubscription
@@ -242,11 +243,11 @@ class Hub(FedProcess):
         self, subscription: Subscription, content: Content
     ) -> list[tuple[bytes, int | None]]:
         """The subscription's notifications of the content. For any thread."""
-        key = bytes(CLOCK_KEY)
+        key = bytes(CLOCK)
         clock = next((each.account for each in content.accounts if each.pubkey == key), None)
 
         def load(pubkey: Pubkey) -> Account | None:
-            return clock if pubkey == CLOCK_KEY else self._mints.get(pubkey)
+            return clock if pubkey == CLOCK else self._mints.get(pubkey)
 
         return list(subscription.results(content, load))
 

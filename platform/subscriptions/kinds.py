@@ -10,8 +10,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
+from chain.addresses import CLOCK, TOKEN_PROGRAMS
 from chain.commitment import TransactionDetails, TransactionEncoding
-from chain.parsed_accounts.sysvars import CLOCK
 from chain.record_json import UnsupportedVersion, block_text
 from livefeed.filters import AccountFilter, allowed
 from livefeed.messages import Kind, Level, Missed, Want
@@ -138,7 +138,7 @@ class ProgramSubscription(Subscription):
 
     def needs(self) -> list[Want]:
         is_parsed = self.encoding is AccountEncoding.JSON_PARSED
-        return _to_parse(self.level) if is_parsed and self.program in _TOKEN_PROGRAMS else []
+        return _to_parse(self.level) if is_parsed and self.program in TOKEN_PROGRAMS else []
 
     def has_missed(self, accounts: Collection[bytes]) -> bool:
         return bool(accounts)  # whose they are, only their writes say
@@ -305,36 +305,25 @@ def _shown(
         return {**shown, "data": [text, "base58"] if is_pair else text}
 
 
-_TOKEN_PROGRAMS = frozenset(
-    map(
-        Pubkey.from_string,
-        (
-            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-            "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
-        ),
-    )
-)
-
-CLOCK_KEY = Pubkey.from_string(CLOCK)
 _MINT_BYTES = 82
 # Those with extensions say what they are behind as many bytes as a token account has.
 _MINT_FILTERS = AccountFilter(size=_MINT_BYTES), AccountFilter(offset=165, part=b"\x01")
 # The mints of both programs as soon as they are written: the archive has them when they are final.
 _MINTS = [
     Want(Kind.PROGRAM, Level.PROCESSED, bytes(program), (each,))
-    for program in sorted(_TOKEN_PROGRAMS, key=bytes)
+    for program in sorted(TOKEN_PROGRAMS, key=bytes)
     for each in _MINT_FILTERS
 ]
 
 
 def _to_parse(level: Level) -> list[Want]:
     """Mints, and the clock of the very slot: some mints' tokens bear interest."""
-    return [*_MINTS, Want(Kind.ACCOUNT, level, bytes(CLOCK_KEY))]
+    return [*_MINTS, Want(Kind.ACCOUNT, level, bytes(CLOCK))]
 
 
 def is_mint(account: Account) -> bool:
     """Whether _MINTS want it."""
-    return account.owner in _TOKEN_PROGRAMS and any(
+    return account.owner in TOKEN_PROGRAMS and any(
         each.allows(account.data) for each in _MINT_FILTERS
     )
 
@@ -344,5 +333,5 @@ def _mints(encoding: AccountEncoding, accounts: Iterable[Written]) -> Iterator[P
     if encoding is AccountEncoding.JSON_PARSED:
         for written in accounts:
             account = written.account
-            if account.owner in _TOKEN_PROGRAMS and len(account.data) >= 165:
+            if account.owner in TOKEN_PROGRAMS and len(account.data) >= 165:
                 yield Pubkey(account.data[:32])

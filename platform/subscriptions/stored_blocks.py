@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from chain.addresses import VOTE
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.encodings import b58decode, b58encode
 from chain.transaction_json import wire_from_json
@@ -16,7 +17,7 @@ from historical.blocks.store.blocks import BlockRow
 from subscriptions.content import Ran
 
 _decode = msgspec.json.Decoder().decode
-_VOTE_PROGRAM = "Vote111111111111111111111111111111111111111"
+_VOTE_PROGRAM = str(VOTE)
 
 
 def row_of(slot: int) -> BlockRow:

@@ -188,8 +188,7 @@ class Connection(Reader):
         request = self._reading
         status, headers, body = self._worker.refuse(why, request)
         response = Response(status, headers, [body])
-        head = head_of(response, None, keeps=False, chunked=False)
-        write(self.transport, head, response, request)
+        write(self.transport, response, request, keeps=False)
         self._linger()
 
     def _linger(self) -> None:
@@ -221,8 +220,7 @@ class Connection(Reader):
         if response.proceed is not None:
             self._begin_stream(request, response, keeps=keeps)
             return
-        head = head_of(response, request, keeps=keeps, chunked=False)
-        write(self.transport, head, response, request)
+        write(self.transport, response, request, keeps=keeps)
         if response.sent is not None:
             # Large answers not at the next sweep: a client that takes them fast would be refused
             # for the many that it has taken meanwhile.

@@ -154,9 +154,10 @@ def has_body(response: Response, request: Request | None) -> bool:
 
 
 def write(
-    transport: asyncio.WriteTransport, head: bytes, response: Response, request: Request | None
+    transport: asyncio.WriteTransport, response: Response, request: Request | None, *, keeps: bool
 ) -> None:
     """Hands the response to the transport; without its body where the request wants none."""
+    head = head_of(response, request, keeps=keeps, chunked=False)
     chunks = response.chunks if has_body(response, request) else []
     if response.size < _JOINED:
         transport.write(b"".join([head, *chunks]))

@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from access import finished_calls
+from access import usage
 from access.callers import Caller
 from eventloop.faces import complete
 from gateway import admission
@@ -61,7 +61,7 @@ def count(
     refusal: RpcError | None = None,
 ) -> None:
     """Counts a call in the usage; one that was not ok is kept for the page of its key."""
-    finished_calls.count(
+    usage.count_finished(
         key_id,
         _PREFIX + name,
         status,

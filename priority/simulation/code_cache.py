@@ -7,7 +7,7 @@ from typing import NamedTuple
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from simulator.addresses import LOADER_2, LOADER_3
+from chain.addresses import LOADER_2, LOADER_3
 from simulator.programs import code_key
 
 # An upgradeable program's code begins with its kind, the slot it was deployed in and who may

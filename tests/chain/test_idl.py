@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
+from chain.addresses import METADATA
 from chain.encodings import b64encode
-from chain.idl.on_chain import METADATA_PROGRAM, idl_accounts, idl_text
+from chain.idl.on_chain import idl_accounts, idl_text
 from chain.idl.reading import MOST_BYTES, Idl, IdlError, read_idl
 from chain.idl.types import BadIdl
 from tests.chain.borsh import DEFINED, packed, typed_values
@@ -508,9 +509,9 @@ def test_the_accounts_are_where_the_programs_derive_them() -> None:
     pump = Pubkey.from_string("6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P")
     base, _ = Pubkey.find_program_address([], pump)
     assert idl_accounts(pump)["anchor"] == Pubkey.create_with_seed(base, "anchor:idl", pump)
-    found = idl_accounts(METADATA_PROGRAM)["programMetadata"]
-    seeds = [bytes(METADATA_PROGRAM), b"idl" + bytes(13)]
-    assert found == Pubkey.find_program_address(seeds, METADATA_PROGRAM)[0]
+    found = idl_accounts(METADATA)["programMetadata"]
+    seeds = [bytes(METADATA), b"idl" + bytes(13)]
+    assert found == Pubkey.find_program_address(seeds, METADATA)[0]
     assert not found.is_on_curve() and [*idl_accounts(pump)] == ["programMetadata", "anchor"]
 
 
@@ -519,9 +520,9 @@ def test_the_accounts_are_where_the_programs_derive_them() -> None:
     [
         ("anchor", PROGRAM, anchor_account(TEXT)),
         ("anchor", PROGRAM, anchor_account(TEXT) + bytes(500)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(gzip.compress(TEXT), 1)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(zlib.compress(TEXT), 2)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0)),
+        ("programMetadata", METADATA, metadata_account(gzip.compress(TEXT), 1)),
+        ("programMetadata", METADATA, metadata_account(zlib.compress(TEXT), 2)),
     ],
 )
 def test_an_account_holds_an_idl(kind: Any, owner: Pubkey, data: bytes) -> None:
@@ -531,18 +532,18 @@ def test_an_account_holds_an_idl(kind: Any, owner: Pubkey, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("kind", "owner", "data"),
     [
-        ("anchor", METADATA_PROGRAM, anchor_account(TEXT)),
+        ("anchor", METADATA, anchor_account(TEXT)),
         ("anchor", PROGRAM, bytes(8) + anchor_account(TEXT)[8:]),
         ("anchor", PROGRAM, anchor_account(TEXT)[:60] + bytes(40)),
         ("anchor", PROGRAM, b""),
         ("programMetadata", PROGRAM, metadata_account(TEXT, 0)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0, _0=1)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0, _1=7)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0, _83=3)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0, _85=2)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(b"https://example.com", 0, _86=1)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 1)),
-        ("programMetadata", METADATA_PROGRAM, metadata_account(TEXT, 0)[:95]),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0, _0=1)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0, _1=7)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0, _83=3)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0, _85=2)),
+        ("programMetadata", METADATA, metadata_account(b"https://example.com", 0, _86=1)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 1)),
+        ("programMetadata", METADATA, metadata_account(TEXT, 0)[:95]),
     ],
 )
 def test_an_account_that_holds_none_is_refused(kind: Any, owner: Pubkey, data: bytes) -> None:
@@ -560,7 +561,7 @@ def test_a_compressed_text_is_not_unpacked_beyond_the_most_bytes() -> None:
 def test_any_account_is_read_or_refused(kind: Any, data: bytes, more: Any) -> None:
     made = anchor_account(TEXT) if kind == "anchor" else metadata_account(TEXT, 2)
     at = more.draw(st.integers(0, len(made)))
-    owner = PROGRAM if kind == "anchor" else METADATA_PROGRAM
+    owner = PROGRAM if kind == "anchor" else METADATA
     for tried in (data, made[:at] + data, made[:at] + data + made[at + len(data) :]):
         try:
             read_idl(idl_text(kind, PROGRAM, owner, tried))

@@ -16,7 +16,8 @@ from historical.models import SealedBlock
 from historical.recording.services.recording import record_blocks
 from historical.recording.services.removal import remove_blocks
 from historical.sealed.services import index_merging, index_packing, sealing
-from tests.conftest import LEDGER_TABLES, Rpc
+from tests.conftest import Rpc
+from tests.emptying import LEDGER_TABLES
 from tests.examples import examples
 
 from .made_blocks import ACCOUNTS, made_block

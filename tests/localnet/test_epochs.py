@@ -4,7 +4,7 @@ import base64
 
 from solders.stake_history import StakeHistory
 
-from localnet import sysvars
+from chain import addresses
 from tests.localnet_process import running_localnet
 
 
@@ -16,10 +16,12 @@ def test_an_epoch_ends() -> None:
         assert info["slotIndex"] == info["absoluteSlot"] % 32
         first = next(slot for slot in range(32, newest) if localnet.call("getBlocks", slot, slot))
         written = {each["pubkey"] for each in localnet.call("getAccountWrites", first)}
-        assert str(sysvars.STAKE_HISTORY) in written
+        assert str(addresses.STAKE_HISTORY) in written
         later = {each["pubkey"] for each in localnet.call("getAccountWrites", first + 1)}
-        assert str(sysvars.STAKE_HISTORY) not in later
-        shown = localnet.call("getAccountInfo", str(sysvars.STAKE_HISTORY), {"encoding": "base64"})
+        assert str(addresses.STAKE_HISTORY) not in later
+        shown = localnet.call(
+            "getAccountInfo", str(addresses.STAKE_HISTORY), {"encoding": "base64"}
+        )
         history = StakeHistory.from_bytes(base64.b64decode(shown["value"]["data"][0]))
         activated = localnet.call("getVoteAccounts")["current"]
         assert history.get(1).effective == sum(each["activatedStake"] for each in activated)

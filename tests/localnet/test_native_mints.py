@@ -12,7 +12,8 @@ from spl.token import instructions as token
 from spl.token.constants import TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID, WRAPPED_SOL_MINT
 from spl.token.models import CloseAccountParams, SyncNativeParams
 
-from localnet.native_mints import TOKEN_2022_MINT, native_mints
+from chain.addresses import WRAPPED_SOL_2022
+from localnet.native_mints import native_mints
 from localnet.opening import open_chain
 from localnet.storage import Storage
 from tests.localnet.test_genesis import NOW
@@ -25,7 +26,7 @@ CONFIRMED = {"commitment": "confirmed"}
 
 @pytest.mark.parametrize(
     ("program", "mint"),
-    [(TOKEN_PROGRAM_ID, WRAPPED_SOL_MINT), (TOKEN_2022_PROGRAM_ID, TOKEN_2022_MINT)],
+    [(TOKEN_PROGRAM_ID, WRAPPED_SOL_MINT), (TOKEN_2022_PROGRAM_ID, WRAPPED_SOL_2022)],
 )
 def test_sol_is_wrapped_and_unwrapped(localnet: Localnet, program: Pubkey, mint: Pubkey) -> None:
     owner = wallet(localnet)
@@ -81,20 +82,20 @@ def test_token_2022s_may_be_left_out_and_made_by_a_transaction() -> None:
 
     with running_localnet(LOCALNET_TOKEN_2022_MINT="false", LOCALNET_SLOT_MS=20) as localnet:
         assert shown(localnet, WRAPPED_SOL_MINT)["value"] is not None
-        assert shown(localnet, TOKEN_2022_MINT)["value"] is None
+        assert shown(localnet, WRAPPED_SOL_2022)["value"] is None
         payer = wallet(localnet)
         accounts = [
             AccountMeta(payer.pubkey(), is_signer=True, is_writable=True),
-            AccountMeta(TOKEN_2022_MINT, is_signer=False, is_writable=True),
+            AccountMeta(WRAPPED_SOL_2022, is_signer=False, is_writable=True),
             AccountMeta(Pubkey.default(), is_signer=False, is_writable=False),
         ]
         done(localnet, [Instruction(TOKEN_2022_PROGRAM_ID, bytes([31]), accounts)], payer)
-        made = shown(localnet, TOKEN_2022_MINT)["value"]
+        made = shown(localnet, WRAPPED_SOL_2022)["value"]
         assert made["owner"] == str(TOKEN_2022_PROGRAM_ID)
         landed(localnet, localnet.call("requestAirdrop", str(payer.pubkey()), SOL), "finalized")
         localnet.stop()
         localnet.start()
-        assert shown(localnet, TOKEN_2022_MINT)["value"] == made, "a restart leaves it as it is"
+        assert shown(localnet, WRAPPED_SOL_2022)["value"] == made, "a restart leaves it as it is"
 
 
 def test_the_minimum_of_stakes_is_the_programs(localnet: Localnet) -> None:

@@ -14,9 +14,10 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import Transaction
 
+from chain import addresses
 from chain.units import UnixTimestamp
 from localnet.identities import FAUCET, LOCKED_STAKE, VALIDATORS
-from localnet.votes import VOTE_PROGRAM, Tower, tower_sync
+from localnet.votes import Tower, tower_sync
 from tests.localnet.wallets import SOL, landed, latest_blockhash, pay, signed, wallet
 from tests.localnet_process import Localnet, new_localnet
 
@@ -132,7 +133,7 @@ def vote(chain: Localnet) -> Transaction:
     data = tower_sync(tower, bank_hash, UnixTimestamp(chain.call("getClock")["unixTimestamp"]))
     accounts = [AccountMeta(ONE.vote, False, True), AccountMeta(ONE.vote, True, False)]
     return Transaction.new_signed_with_payer(
-        [Instruction(VOTE_PROGRAM, data, accounts)],
+        [Instruction(addresses.VOTE, data, accounts)],
         ONE.identity.pubkey(),
         [ONE.identity, ONE.voter],
         Hash.from_string(latest_blockhash(chain)),

@@ -10,10 +10,10 @@ from solders.pubkey import Pubkey
 from solders.slot_history import SlotHistory, SlotHistoryCheck
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from chain.units import Slot
-from localnet import sysvars
 from localnet.storage import Storage
 from rewind.positions import END_OF_SLOT, START_OF_SLOT, first_signatures, placed
 from simulator.engine import Engine
@@ -108,7 +108,7 @@ def test_every_transaction_comes_to_the_same_on_the_states_before_it(
         written = dict(states(record))
         now.update(written.pop(START_OF_SLOT))
         for index, entry in enumerate(record.transactions):
-            recent = blockhashes_in(now[sysvars.RECENT_BLOCKHASHES])
+            recent = blockhashes_in(now[addresses.RECENT_BLOCKHASHES])
             assert str(recent[0]) == record.previous_blockhash
             moment = Moment(record.slot, recent[0], frozenset(recent))
             transaction = VersionedTransaction.from_bytes(entry.wire)
@@ -124,8 +124,8 @@ def test_every_transaction_comes_to_the_same_on_the_states_before_it(
 
 
 def test_sysvars_stand_where_transactions_saw_them(records: list[SlotRecord]) -> None:
-    clock_and_hashes = {sysvars.CLOCK, sysvars.SLOT_HASHES}
-    at_the_end = {sysvars.RECENT_BLOCKHASHES, sysvars.SLOT_HISTORY}
+    clock_and_hashes = {addresses.CLOCK, addresses.SLOT_HASHES}
+    at_the_end = {addresses.RECENT_BLOCKHASHES, addresses.SLOT_HISTORY}
     by_slot = {record.slot: record for record in records}
     with_transactions = [record for record in records[1:] if record.transactions]
     assert with_transactions
@@ -135,17 +135,17 @@ def test_sysvars_stand_where_transactions_saw_them(records: list[SlotRecord]) ->
         leader = {Pubkey.from_string(str((record.rewards or [])[0]["pubkey"]))}
         parent = by_slot[record.parent_slot]
         ends_epoch = record.slot // EPOCH_SLOTS != parent.slot // EPOCH_SLOTS
-        stakes = {sysvars.STAKE_HISTORY} if ends_epoch else set()
+        stakes = {addresses.STAKE_HISTORY} if ends_epoch else set()
         assert first.keys() == clock_and_hashes | stakes
         assert last.keys() == at_the_end | leader
-        clock = Clock.from_bytes(first[sysvars.CLOCK].data)
+        clock = Clock.from_bytes(first[addresses.CLOCK].data)
         assert (clock.slot, clock.unix_timestamp) == (record.slot, record.block_time)
         assert clock.epoch == record.slot // EPOCH_SLOTS
-        hashes = first[sysvars.SLOT_HASHES].data
+        hashes = first[addresses.SLOT_HASHES].data
         assert int.from_bytes(hashes[8:16], "little") == parent.slot
-        newest = blockhashes_in(last[sysvars.RECENT_BLOCKHASHES])
+        newest = blockhashes_in(last[addresses.RECENT_BLOCKHASHES])
         assert list(map(str, newest[:2])) == [record.blockhash, parent.blockhash]
-        history = SlotHistory.from_bytes(last[sysvars.SLOT_HISTORY].data)
+        history = SlotHistory.from_bytes(last[addresses.SLOT_HISTORY].data)
         assert history.next_slot == record.slot + 1
         for slot in range(record.slot + 1):
             found = history.check(slot) == SlotHistoryCheck.Found

@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import CreateAccountParams, create_account
 from solders.transaction import VersionedTransaction
 
-from simulator.addresses import TOKEN
+from chain.addresses import TOKEN
 from simulator.defaults import rent_minimum
 from tests.localnet.wallets import done
 from tests.localnet_process import Localnet

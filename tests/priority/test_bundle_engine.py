@@ -17,8 +17,8 @@ from solders.pubkey import Pubkey
 from solders.system_program import CreateAccountParams, create_account
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.encodings import b64decode
-from simulator import addresses
 from simulator.client import engine_processes
 from simulator.defaults import rent_minimum
 from tests.localnet.wallets import SOL, latest_blockhash, pay, signed, wallet

@@ -9,12 +9,12 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.encodings import b64encode
 from chain.rent import rent_exempt
 from priority.simulation import head_cache
 from priority.simulation.services import node_features
 from rewind.recording.store import runtime_accounts
-from simulator import addresses
 from simulator.newer_features import NEWER_FEATURES
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet, running_localnet

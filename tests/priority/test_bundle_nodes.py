@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
+from chain.addresses import CLOCK
 from priority.simulation import code_cache, head_cache
 from priority.simulation.services import node_features
-from simulator.addresses import CLOCK
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.bundling import Post, answer, asking, flat, new_mint

@@ -10,7 +10,7 @@ from solders.keypair import Keypair
 from solders.message import MessageHeader, MessageV1, TransactionConfig
 from solders.transaction import VersionedTransaction
 
-from simulator.addresses import COMPUTE_BUDGET
+from chain.addresses import COMPUTE_BUDGET
 from tests.priority.bundling import Answer, Post, answer, asking, flat
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.round_trips import counted

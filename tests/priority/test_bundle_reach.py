@@ -18,8 +18,8 @@ from solders.system_program import (
     create_nonce_account,
 )
 
+from chain.addresses import LOOKUP_TABLE, SYSTEM
 from priority.simulation.services import node_features
-from simulator.addresses import LOOKUP_TABLE, SYSTEM
 from simulator.defaults import rent_minimum
 from simulator.features import mainnet_features
 from tests.examples import examples

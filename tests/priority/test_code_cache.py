@@ -6,8 +6,8 @@ import pytest
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain.addresses import LOADER_2, LOADER_3, SYSTEM
 from priority.simulation import code_cache as memory
-from simulator.addresses import LOADER_2, LOADER_3, SYSTEM
 
 KEY, OTHER = Pubkey(bytes([1]) * 32), Pubkey(bytes([2]) * 32)
 

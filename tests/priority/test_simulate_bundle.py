@@ -10,8 +10,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain.addresses import TOKEN, TOKEN_2022
 from chain.node_version import NEWEST
-from simulator.addresses import TOKEN, TOKEN_2022
 from tests.localnet.wallets import SOL, done, latest_blockhash, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS

@@ -8,9 +8,10 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.encodings import b58decode
 from chain.units import U64_MAX
-from simulator import addresses, defaults
+from simulator import defaults
 from tests.simulator.test_lookups import table_data
 
 TOKEN = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")

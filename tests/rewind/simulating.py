@@ -81,7 +81,7 @@ def call(program: Pubkey, *accounts: Pubkey, data: bytes = b"") -> Instruction:
 
 def upgradeable(program: Pubkey, code: bytes, *, slot: int) -> dict[Pubkey, Account]:
     """The accounts of a program that was deployed in the slot: its own, and that of its code."""
-    from simulator import addresses
+    from chain import addresses
 
     at = code_of(program)
     header = (3).to_bytes(4, "little") + slot.to_bytes(8, "little") + b"\0" + bytes(32)
@@ -93,6 +93,6 @@ def upgradeable(program: Pubkey, code: bytes, *, slot: int) -> dict[Pubkey, Acco
 
 
 def code_of(program: Pubkey) -> Pubkey:
-    from simulator import addresses
+    from chain import addresses
 
     return Pubkey.find_program_address([bytes(program)], addresses.LOADER_3)[0]

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from solders.pubkey import Pubkey
 
+from chain.addresses import VOTE
 from chain.blocks import Granularity
 from gaps import life_cycle
 from gaps.due import GRACE, due_gaps
@@ -41,7 +42,7 @@ def test_an_empty_archive_says_what_fills_it(admin_client, empty_ledger):
 
 
 def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
-    filters.filter_owner(filters.VOTE_PROGRAM, filtered=True)
+    filters.filter_owner(VOTE, filtered=True)
     record(block(1_000), block(1_003, parent=1_000, granularity=Granularity.SLOT))
     record(block(1_500, parent=1_499))
     gaps.open_gap(1_100, 1_199, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
@@ -52,7 +53,7 @@ def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
     assert "Slots 1000 to 1500;" in text
     for told in ("stream lost", "not yet known", "tried by replay: too old", "snapshot-1000"):
         assert told in text
-    assert str(filters.VOTE_PROGRAM) in text
+    assert str(VOTE) in text
     assert "99.399% in gaps" in text  # 496 of the 499 slots that may have had a block
     assert "Epoch 0, archive: 3 archived, 2 skipped, 0 missing" not in text
     assert "Epoch 0, archive: 3 archived, 2 skipped, 1 missing, 495 unknown" in text
@@ -279,15 +280,15 @@ def test_an_owner_is_filtered_and_released(admin_client, record):
     record(block(5, writes=[write(1)]))
     program = Owner.objects.get().pubkey
     assert str(program) not in text_of(admin_client, f"{ADMIN}/owner/")
-    for text in (f" {program} ", str(filters.VOTE_PROGRAM)):
+    for text in (f" {program} ", str(VOTE)):
         told = {"key": text, "confirmed": "1"}
         answer = admin_client.post(f"{ADMIN}/owner/add/", told, follow=True)
         assert text.strip() in answer.content.decode()
-    assert set(filters.filtered_owners()) == {program, filters.VOTE_PROGRAM}
+    assert set(filters.filtered_owners()) == {program, VOTE}
     pk = Owner.objects.get(pubkey=program).pk
     assert str(program) in text_of(admin_client, f"{ADMIN}/owner/{pk}/change/")
     admin_client.post(f"{ADMIN}/owner/{pk}/delete/", {"post": "yes"})
-    assert filters.filtered_owners() == [filters.VOTE_PROGRAM]
+    assert filters.filtered_owners() == [VOTE]
     assert Owner.objects.filter(pk=pk).exists()
 
 

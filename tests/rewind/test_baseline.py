@@ -3,6 +3,7 @@
 import pytest
 from django.db import connection
 
+from chain.addresses import VOTE
 from chain.units import U64_MAX
 from rewind.baselines.models import Baseline
 from rewind.baselines.services.baseline import record_baseline, record_snapshot
@@ -77,8 +78,8 @@ def test_of_chosen_owners_only_the_accounts_they_still_own(db):
 
 
 def test_filtered_accounts_keep_their_baseline(record):
-    vote = bytes(filters.VOTE_PROGRAM)
-    filters.filter_owner(filters.VOTE_PROGRAM, filtered=True)
+    vote = bytes(VOTE)
+    filters.filter_owner(VOTE, filtered=True)
     baseline(write(1, owner=vote))
     record(block(101, writes=[write(1, owner=vote, lamports=7)]))
     assert [(row[1], row[3]) for row in rows()] == [(100, 1_000)]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
+from chain.addresses import VOTE
 from chain.blocks import Granularity
 from chain.slot_ranges import runs
 from gaps.coverage import Window
@@ -116,7 +117,7 @@ def test_neighbours_of_different_causes_are_one_run(rpc, record):
 
 
 def test_filters_and_coarse_slots_are_told(rpc, record):
-    filters.filter_owner(filters.VOTE_PROGRAM, filtered=True)
+    filters.filter_owner(VOTE, filtered=True)
     account = Pubkey.new_unique()
     filters.filter_account(account, filtered=True)
     record(block(10, granularity=Granularity.SLOT), block(11))

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.encodings import b64encode
 from rewind.accounts.services import seeding
 from rewind.accounts.services.position_lookup import resolve_position
 from rewind.positions import Asked
 from rewind.recording.services import filters
 from rewind.replay.services import features
-from simulator import addresses
 from simulator.features import activation_slots, known_features, mainnet_features
 from simulator.newer_features import NEWER_FEATURES
 from tests.priority.odd_nodes import odd_node

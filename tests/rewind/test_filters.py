@@ -1,5 +1,6 @@
 """Default filters: mainnet's votes and stakes, once, and then as staff want them."""
 
+from chain.addresses import STAKE, VOTE
 from rewind.recording.services import filters
 
 DEVNET = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG"
@@ -7,14 +8,14 @@ DEVNET = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG"
 
 def test_mainnet_begins_without_votes_and_stakes(db):
     assert filters.apply_defaults(filters.MAINNET_GENESIS_HASH)
-    assert filters.filtered_owners() == [filters.VOTE_PROGRAM, filters.STAKE_PROGRAM]
+    assert filters.filtered_owners() == [VOTE, STAKE]
 
 
 def test_what_staff_took_off_stays_off(db):
     filters.apply_defaults(filters.MAINNET_GENESIS_HASH)
-    filters.filter_owner(filters.STAKE_PROGRAM, filtered=False)
+    filters.filter_owner(STAKE, filtered=False)
     assert not filters.apply_defaults(filters.MAINNET_GENESIS_HASH)
-    assert filters.filtered_owners() == [filters.VOTE_PROGRAM]
+    assert filters.filtered_owners() == [VOTE]
 
 
 def test_other_chains_begin_with_everything(db):
@@ -24,7 +25,7 @@ def test_other_chains_begin_with_everything(db):
 
 def test_an_account_is_filtered_and_taken_back(db):
     for _ in range(2):
-        filters.filter_account(filters.VOTE_PROGRAM, filtered=True)
-    assert filters.filtered_pubkeys() == [filters.VOTE_PROGRAM]
-    filters.filter_account(filters.VOTE_PROGRAM, filtered=False)
+        filters.filter_account(VOTE, filtered=True)
+    assert filters.filtered_pubkeys() == [VOTE]
+    filters.filter_account(VOTE, filtered=False)
     assert filters.filtered_pubkeys() == []

@@ -12,9 +12,10 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from chain.idl.on_chain import METADATA_PROGRAM, idl_accounts
+from chain import addresses
+from chain.addresses import METADATA
+from chain.idl.on_chain import idl_accounts
 from rewind.models import ProgramIdl
-from simulator import addresses
 from staff.models import AuditEntry
 from tests.chain.test_idl import anchor_account, metadata_account
 from tests.conftest import Rpc
@@ -97,7 +98,7 @@ def test_the_metadata_programs_account_counts_first(chain: LittleChain, rpc: Rpc
     places = idl_accounts(FAILS)
     put(chain, 1, places["anchor"], FAILS, anchor_account(idl("anchors")))
     metadata = metadata_account(idl("canonical"), 0)
-    put(chain, 1, places["programMetadata"], METADATA_PROGRAM, metadata)
+    put(chain, 1, places["programMetadata"], METADATA, metadata)
     stored(chain.records)
     found = explained(rpc, chain.sent[0])
     assert [each["source"] for each in found["idls"]] == ["programMetadata"]

@@ -12,8 +12,8 @@ from django.conf import settings
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.encodings import b64encode
-from simulator import addresses
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import call, code_of, stored, upgradeable
 from tests.simulator.elf import CALL, EXIT, RETURN_0, elf, op

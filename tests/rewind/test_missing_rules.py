@@ -11,6 +11,7 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import U64_MAX
 from operations.readings.present import read
 from rewind.baselines.services import baseline
@@ -19,7 +20,6 @@ from rewind.recording.store import runtime_accounts
 from rewind.replay.models import Divergence
 from rewind.replay.services import audit, features
 from rewind.replay.services.replay import forget_verdicts
-from simulator import addresses
 from simulator.newer_features import NEWER_FEATURES
 from tests.conftest import Rpc
 from tests.operations.test_metrics import scrape

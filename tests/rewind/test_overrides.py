@@ -7,8 +7,8 @@ import pytest
 import zstandard
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.encodings import b58encode, b64decode, b64encode
-from simulator import addresses
 from tests.conftest import Rpc
 from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.simulating import (

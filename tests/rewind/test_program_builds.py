@@ -12,12 +12,12 @@ from django.core.management import CommandError, call_command
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.blocks import SlotRecord
 from historical.transactions.services.recorded_transactions import recorded
 from rewind.recording.services import filters
 from rewind.replay.models import ProgramBuild
 from rewind.replay.services.replay import replay
-from simulator import addresses
 from simulator.missing_rules import features_to_ask_for
 from staff.models import AuditEntry
 from tests.conftest import Rpc

@@ -17,6 +17,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.accounts import AccountWrite
 from chain.blocks import Granularity, SlotRecord
 from chain.encodings import b64encode
@@ -25,7 +26,7 @@ from historical.recording.services.recording import record_blocks
 from rewind.recording.services import filters
 from rewind.recording.services.recording import record_slots
 from rewind.recording.store import partitions
-from simulator import addresses, defaults
+from simulator import defaults
 from tests.conftest import Rpc
 from tests.program_builds import BEFORE_P_TOKEN, programs_of
 from tests.rewind.rebuilt import accounts_before

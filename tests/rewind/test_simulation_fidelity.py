@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
+from chain.addresses import FEES, NATIVE_LOADER, RENT, SLOT_HASHES, SYSTEM, SYSVAR_OWNER
 from chain.blocks import SlotRecord
 from historical.transactions.services.recorded_transactions import recorded
 from rewind.models import AccountChange
@@ -22,7 +23,6 @@ from rewind.replay.models import Divergence
 from rewind.replay.services import comparing, features
 from rewind.replay.services.audit import audit_next
 from rewind.replay.services.replay import forget_verdicts, replay
-from simulator.addresses import FEES, NATIVE_LOADER, RENT, SLOT_HASHES, SYSTEM, SYSVAR_OWNER
 from simulator.missing_rules import features_to_ask_for
 from tests.cluster import one_machine
 from tests.conftest import Rpc

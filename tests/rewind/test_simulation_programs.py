@@ -19,6 +19,7 @@ from solders.transaction import VersionedTransaction
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.instructions import get_associated_token_address
 
+from chain import addresses
 from chain.encodings import b58encode, b64encode
 from chain.units import U64_MAX
 from rewind.models import AccountChange
@@ -26,7 +27,6 @@ from rewind.positions import Asked
 from rewind.recording.services import filters
 from rewind.replay.services import features
 from rewind.replay.services.past_state import past
-from simulator import addresses
 from simulator.client import engine_processes
 from simulator.defaults import rent_minimum
 from simulator.features import (

@@ -10,6 +10,7 @@ from solders.pubkey import Pubkey
 from solders.sysvar import RENT, STAKE_HISTORY
 
 from chain.accounts import AccountWrite
+from chain.addresses import STAKE, VOTE
 from chain.epochs import EpochSchedule
 from chain.units import Slot
 from rewind.baselines.models import Baseline, StakeTurn
@@ -18,7 +19,7 @@ from rewind.coverage.services import epochs
 from rewind.proof.services import stake_turns
 from rewind.proof.store import epoch_stakes
 from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
-from rewind.recording.services.filters import STAKE_PROGRAM, VOTE_PROGRAM, filter_owner
+from rewind.recording.services.filters import filter_owner
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, write
 from tests.rewind.sealed_forms import seal
@@ -44,14 +45,14 @@ def vote_account(
     for epoch, voter in voters.items():
         data += struct.pack("<Q", epoch) + voter
     data = (data + struct.pack("<QQq", 0, 0, 0)).ljust(3_762, b"\0")
-    return write(VOTES[number], owner=bytes(VOTE_PROGRAM), data=data, lamports=lamports)
+    return write(VOTES[number], owner=bytes(VOTE), data=data, lamports=lamports)
 
 
 def stake(
     account: int, voter: int, amount: int, begins: int = NEVER, ceases: int = NEVER
 ) -> AccountWrite:
     data = struct.pack("<I120x32sQQQ", 2, VOTES[voter], amount, begins, ceases).ljust(200, b"\0")
-    return write(account, owner=bytes(STAKE_PROGRAM), data=data)
+    return write(account, owner=bytes(STAKE), data=data)
 
 
 def history(*rows: tuple[int, int, int, int]) -> AccountWrite:
@@ -164,8 +165,8 @@ def test_only_stakes_of_vote_accounts_count(chain: Chain) -> None:
     assert lamports(0) == {0: 700, 1: 300}
     closed = write(VOTES[0], lamports=0, owner=bytes(32))
     gone = write(3, lamports=0, owner=bytes(32))
-    blank = write(VOTES[1], owner=bytes(VOTE_PROGRAM), data=bytes(3_762))
-    other = write(VOTES[2], owner=bytes(VOTE_PROGRAM), data=b"\x03" + bytes(3_700))
+    blank = write(VOTES[1], owner=bytes(VOTE), data=bytes(3_762))
+    other = write(VOTES[2], owner=bytes(VOTE), data=b"\x03" + bytes(3_700))
     chain.end_epoch(closed, gone, blank, other, vote_account(3, {0: SIGNERS[7]}))
     chain.turn((0, 1_050, 0, 0))
     count()
@@ -213,7 +214,7 @@ def test_no_stakes_follow_where_the_clusters_history_is_another(
     assert count() == 0
 
 
-@pytest.mark.parametrize("program", [STAKE_PROGRAM, VOTE_PROGRAM])
+@pytest.mark.parametrize("program", [STAKE, VOTE])
 def test_none_follow_from_filtered_accounts(chain: Chain, program: Pubkey) -> None:
     chain.begin(*genesis())
     count()
@@ -227,9 +228,9 @@ def test_none_follow_from_filtered_accounts(chain: Chain, program: Pubkey) -> No
 
 def test_without_the_filters_they_follow_from_the_next_whole_snapshot(chain: Chain) -> None:
     chain.begin(*genesis())
-    filter_owner(STAKE_PROGRAM, filtered=True)
+    filter_owner(STAKE, filtered=True)
     chain.end_epoch(stake(5, 1, 60, begins=0))
-    filter_owner(STAKE_PROGRAM, filtered=False)
+    filter_owner(STAKE, filtered=False)
     chain.turn((0, 1_000, 460, 0))
     count()
     assert outcome(1)[0] == "refused"

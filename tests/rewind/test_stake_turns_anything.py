@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.accounts import AccountWrite
+from chain.addresses import STAKE, VOTE
 from chain.epoch_stakes import read_vote_account
 from chain.epochs import EpochSchedule
 from chain.stake_activation import Activation, Rules, activation, read_delegation
@@ -29,8 +30,6 @@ from tests.rewind.test_stake_turns import (
     NEVER,
     SIGNERS,
     SLOTS,
-    STAKE_PROGRAM,
-    VOTE_PROGRAM,
     VOTES,
     Chain,
     count,
@@ -42,7 +41,7 @@ from tests.rewind.test_stake_turns import (
 )
 
 # Of what is closed: the runtime's, or as it was.
-_OWNERS = (bytes(32), bytes(STAKE_PROGRAM))
+_OWNERS = (bytes(32), bytes(STAKE))
 _RULES = Rules(None, with_integers=False)
 Stakes = dict[bytes, tuple[int, bytes | None]]
 
@@ -112,7 +111,7 @@ class Made:
         # As the sysvar is read: down to an epoch without a block.
         run = run if not self.rows or self.rows[0][0] == ended - 1 else {}
         total = [0, 0, 0]
-        for account in self._owned(bytes(STAKE_PROGRAM)):
+        for account in self._owned(bytes(STAKE)):
             delegation = read_delegation(account.data)
             assert delegation is not None
             each = activation(delegation, ended, run, _RULES)
@@ -124,10 +123,10 @@ class Made:
     def _keep(self, begins: int, follows: tuple[int, ...], run: dict[int, Activation]) -> None:
         voting = {
             each.pubkey: read_vote_account(each.lamports, each.data)
-            for each in self._owned(bytes(VOTE_PROGRAM))
+            for each in self._owned(bytes(VOTE))
         }
         weights: dict[bytes, int] = {}
-        for account in self._owned(bytes(STAKE_PROGRAM)):
+        for account in self._owned(bytes(STAKE)):
             delegation = read_delegation(account.data)
             assert delegation is not None
             amount = activation(delegation, begins, run, _RULES).effective

@@ -8,7 +8,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from simulator.outcome import Outcome
 from simulator.required_accounts import needed_keys
 from tests.examples import examples

@@ -3,7 +3,7 @@
 from solders.account import Account
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from simulator.outcome import Outcome
 from tests.simulator import elf
 from tests.simulator.world import (

@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from simulator.outcome import Outcome
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.world import (

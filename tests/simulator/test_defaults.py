@@ -2,8 +2,9 @@
 
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import U64_MAX
-from simulator import addresses, defaults
+from simulator import defaults
 from tests.simulator.world import ATA_PROGRAM
 
 _STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")

@@ -7,8 +7,8 @@ from solders.account import Account
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import U64_MAX
-from simulator import addresses
 from tests.simulator.world import (
     ALICE,
     SOL,

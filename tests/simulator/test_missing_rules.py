@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import U64_MAX
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.features import activation_slots, known_features
 from simulator.missing_rules import (
     MissingRule,

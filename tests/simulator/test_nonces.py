@@ -17,8 +17,8 @@ from solders.system_program import (
 )
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import U64_MAX
-from simulator import addresses
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.world import (
     ALICE,

@@ -12,7 +12,7 @@ from solders.message import TransactionConfig
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from simulator.engine import Engine
 from simulator.outcome import Outcome
 from tests.simulator import elf

@@ -7,9 +7,9 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.encodings import b64decode
 from chain.units import U64_MAX, Slot
-from simulator import addresses
 from simulator.errors import BadSysvar, EngineFault
 from simulator.features import feature_set_at
 from simulator.moment import Moment

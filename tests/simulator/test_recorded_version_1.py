@@ -10,10 +10,10 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.units import U64_MAX
-from simulator import addresses
 from simulator.engine import Engine
 from simulator.features import feature_set_of, known_features
 from simulator.moment import Moment

@@ -12,9 +12,10 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.blocks import TransactionRecord
 from chain.units import Slot
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.engine import Engine
 from simulator.features import feature_set_at
 from simulator.moment import Moment

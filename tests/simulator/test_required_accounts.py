@@ -3,7 +3,7 @@
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from simulator import addresses
+from chain import addresses
 from simulator.required_accounts import needed_keys
 from tests.simulator.test_lookups import lookup_table
 from tests.simulator.world import (

@@ -6,7 +6,7 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from tests.simulator.world import (
     ALICE,
     ATA_PROGRAM,

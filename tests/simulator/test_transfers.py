@@ -6,10 +6,10 @@ from solders.account import Account
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.blocks import CURRENT_FORM, TransactionRecord
 from chain.units import U64_MAX
 from historical.transactions.texts import text_of
-from simulator import addresses
 from tests.examples import examples
 from tests.simulator.world import (
     ALICE,

@@ -19,7 +19,7 @@ from solders.message import MessageV1, TransactionConfig
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from simulator import addresses
+from chain import addresses
 from simulator.errors import EngineFault
 from simulator.features import feature_set_of, known_features
 from simulator.outcome import Outcome

@@ -14,8 +14,9 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import Slot
-from simulator import addresses, client
+from simulator import client
 from simulator.errors import AccountsMissing, BadSysvar, EngineFault, EngineTimeout
 from simulator.features import feature_set_at
 from simulator.jobs import Job, New, ValueCache, make_job

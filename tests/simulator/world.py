@@ -14,8 +14,9 @@ from solders.system_program import TransferParams
 from solders.system_program import transfer as transfer_instruction
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import U64_MAX, Slot
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.engine import Engine
 from simulator.moment import Moment
 from simulator.outcome import Outcome

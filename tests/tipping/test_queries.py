@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tipping.class_choice import smallest_fitting
 from tipping.errors import BadTipQuery
 from tipping.queries import FetchQuery, read_fetch_query
+from tipping.services.fetching import smallest_fitting
 
 NAMES = st.sampled_from(["ttl", "count", "api_key", "verbose", "TTL", "", "ttl "])
 VALUES = st.one_of(st.text(max_size=8), st.integers().map(str))

@@ -2,10 +2,10 @@
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tipping.class_choice import smallest_fitting
 from tipping.errors import BadTipQuery, CountOutOfRange, TipAddressesUnavailable, TtlTooLong
 from tipping.services import batches, edge_classes, expiries
 from tipping.store import addresses
@@ -59,6 +59,13 @@ def check_request(
     if count > max_count:
         raise CountOutOfRange(max_count)
     return FetchRequest(classes[index].ttl_seconds, wanted, count)
+
+
+def smallest_fitting(ttls: Sequence[int], ttl: int) -> int | None:
+    """The index of the smallest of the ascending TTLs that is at least `ttl`; None if all are
+    smaller.
+    """
+    return next((index for index, each in enumerate(ttls) if each >= ttl), None)
 
 
 def fetch(request: FetchRequest, *, edge: str, key_id: int | None, now: datetime) -> Issued:

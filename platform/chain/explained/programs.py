@@ -1,24 +1,23 @@
 """Programs and other accounts by name: data, so that a program is a line here."""
 
-SYSTEM = "11111111111111111111111111111111"
-TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-ASSOCIATED_TOKEN = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
-STAKE = "Stake11111111111111111111111111111111111111"
-VOTE = "Vote111111111111111111111111111111111111111"
-COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
-MEMOS = (
-    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
-    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
-    "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH",
-)
-CONFIG = "Config1111111111111111111111111111111111111"
-UPGRADEABLE_LOADER = "BPFLoaderUpgradeab1e11111111111111111111111"
-LOADER_V4 = "LoaderV411111111111111111111111111111111111"
-ZK_PROOFS = "ZkE1Gama1Proof11111111111111111111111111111"
-ED25519 = "Ed25519SigVerify111111111111111111111111111"
-SECP256K1 = "KeccakSecp256k11111111111111111111111111111"
-SECP256R1 = "Secp256r1SigVerify1111111111111111111111111"
+from chain import addresses
+
+SYSTEM = str(addresses.SYSTEM)
+TOKEN = str(addresses.TOKEN)
+TOKEN_2022 = str(addresses.TOKEN_2022)
+ASSOCIATED_TOKEN = str(addresses.ASSOCIATED_TOKEN)
+STAKE = str(addresses.STAKE)
+VOTE = str(addresses.VOTE)
+COMPUTE_BUDGET = str(addresses.COMPUTE_BUDGET)
+MEMOS = str(addresses.MEMO_1), str(addresses.MEMO_2), str(addresses.MEMO_3)
+CONFIG = str(addresses.CONFIG)
+UPGRADEABLE_LOADER = str(addresses.LOADER_3)
+LOADER_V4 = str(addresses.LOADER_4)
+ZK_PROOFS = str(addresses.ZK_PROOFS)
+ED25519 = str(addresses.ED25519)
+SECP256K1 = str(addresses.SECP256K1)
+SECP256R1 = str(addresses.SECP256R1)
+WRAPPED_SOL = str(addresses.WRAPPED_SOL)
 # They write no line into the log.
 PRECOMPILES = frozenset({ED25519, SECP256K1, SECP256R1})
 
@@ -31,9 +30,9 @@ NAMES = {
     VOTE: "Vote program",
     COMPUTE_BUDGET: "Compute budget program",
     **dict.fromkeys(MEMOS, "Memo program"),
-    "AddressLookupTab1e1111111111111111111111111": "Address lookup table program",
-    "BPFLoader1111111111111111111111111111111111": "BPF loader 1",
-    "BPFLoader2111111111111111111111111111111111": "BPF loader",
+    str(addresses.LOOKUP_TABLE): "Address lookup table program",
+    str(addresses.LOADER_1): "BPF loader 1",
+    str(addresses.LOADER_2): "BPF loader",
     UPGRADEABLE_LOADER: "Upgradeable BPF loader",
     LOADER_V4: "Loader v4",
     CONFIG: "Config program",
@@ -41,9 +40,9 @@ NAMES = {
     SECP256K1: "Secp256k1 precompile",
     SECP256R1: "Secp256r1 precompile",
     ZK_PROOFS: "ZK ElGamal proof program",
-    "Feature111111111111111111111111111111111111": "Feature program",
-    "NativeLoader1111111111111111111111111111111": "Native loader",
-    "ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S": "Program metadata program",
+    str(addresses.FEATURE): "Feature program",
+    str(addresses.NATIVE_LOADER): "Native loader",
+    str(addresses.METADATA): "Program metadata program",
     "metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s": "Metaplex token metadata",
     "T1pyyaTNZsKv2WcRAB8oVnk93mLJw2XzjtVYqCsaHqt": "Jito tip payment",
     "JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4": "Jupiter v6",
@@ -85,20 +84,20 @@ NAMES = {
 
 # Accounts of everybody that are no programs.
 KNOWN_ACCOUNTS = {
-    "SysvarC1ock11111111111111111111111111111111": "Clock sysvar",
-    "SysvarEpochRewards1111111111111111111111111": "Epoch rewards sysvar",
-    "SysvarEpochSchedu1e111111111111111111111111": "Epoch schedule sysvar",
-    "SysvarFees111111111111111111111111111111111": "Fees sysvar",
-    "Sysvar1nstructions1111111111111111111111111": "Instructions sysvar",
-    "SysvarLastRestartS1ot1111111111111111111111": "Last restart slot sysvar",
-    "SysvarRecentB1ockHashes11111111111111111111": "Recent blockhashes sysvar",
-    "SysvarRent111111111111111111111111111111111": "Rent sysvar",
-    "SysvarS1otHashes111111111111111111111111111": "Slot hashes sysvar",
-    "SysvarS1otHistory11111111111111111111111111": "Slot history sysvar",
-    "SysvarStakeHistory1111111111111111111111111": "Stake history sysvar",
-    "StakeConfig11111111111111111111111111111111": "Stake config",
+    str(addresses.CLOCK): "Clock sysvar",
+    str(addresses.EPOCH_REWARDS): "Epoch rewards sysvar",
+    str(addresses.EPOCH_SCHEDULE): "Epoch schedule sysvar",
+    str(addresses.FEES): "Fees sysvar",
+    str(addresses.INSTRUCTIONS): "Instructions sysvar",
+    str(addresses.LAST_RESTART_SLOT): "Last restart slot sysvar",
+    str(addresses.RECENT_BLOCKHASHES): "Recent blockhashes sysvar",
+    str(addresses.RENT): "Rent sysvar",
+    str(addresses.SLOT_HASHES): "Slot hashes sysvar",
+    str(addresses.SLOT_HISTORY): "Slot history sysvar",
+    str(addresses.STAKE_HISTORY): "Stake history sysvar",
+    str(addresses.STAKE_CONFIG): "Stake config",
     "1nc1nerator11111111111111111111111111111111": "Incinerator",
-    "So11111111111111111111111111111111111111112": "Wrapped SOL mint",
+    WRAPPED_SOL: "Wrapped SOL mint",
     "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": "USDC mint",
     "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB": "USDT mint",
 }
@@ -115,5 +114,3 @@ JITO_TIP_ACCOUNTS = frozenset(
         "HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe",
     }
 )
-
-WRAPPED_SOL = "So11111111111111111111111111111111111111112"

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 
 from solders.pubkey import Pubkey
 
+from chain.addresses import METADATA
 from chain.idl.reading import MOST_BYTES
 from chain.idl.types import BadIdl
 
-METADATA_PROGRAM = Pubkey.from_string("ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S")
 OnChain: TypeAlias = Literal["anchor", "programMetadata"]
 
 _ANCHOR_TAG = sha256(b"internal:IdlAccount").digest()[:8]
@@ -24,7 +24,7 @@ _SEED = b"idl".ljust(16, b"\0")
 def idl_accounts(program: Pubkey) -> dict[OnChain, Pubkey]:
     """The accounts that may hold the program's IDL, the one to prefer first."""
     base, _ = Pubkey.find_program_address([], program)
-    metadata, _ = Pubkey.find_program_address([bytes(program), _SEED], METADATA_PROGRAM)
+    metadata, _ = Pubkey.find_program_address([bytes(program), _SEED], METADATA)
     return {
         "programMetadata": metadata,
         "anchor": Pubkey.create_with_seed(base, "anchor:idl", program),
@@ -40,7 +40,7 @@ def idl_text(kind: OnChain, program: Pubkey, owner: Pubkey, data: bytes) -> byte
         return _inflated(data[_ANCHOR_HEADER : _ANCHOR_HEADER + size])
     encoding, compression, form, source = data[83:87] if len(data) >= _METADATA_HEADER else [0] * 4
     if (
-        owner != METADATA_PROGRAM
+        owner != METADATA
         or (encoding, form, source) != (_UTF8, _JSON, _DIRECT)
         or data[0] != _METADATA
         or data[1:33] != bytes(program)

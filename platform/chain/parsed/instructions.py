@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from chain import addresses
 from chain.parsed.associated_token import parse_associated_token
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.layouts import Typed
@@ -17,24 +18,18 @@ from chain.parsed.vote import parse_vote
 _MEMO = "spl-memo"
 
 _PROGRAMS: dict[str, tuple[str, Callable[[list[str], Cursor], Typed | str]]] = {
-    "11111111111111111111111111111111": ("system", parse_system),
-    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token),
-    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token", parse_token),
-    "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL": (
-        "spl-associated-token-account",
-        parse_associated_token,
-    ),
-    "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo": (_MEMO, parse_memo),
-    "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr": (_MEMO, parse_memo),
-    "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH": (_MEMO, parse_memo),
-    "Vote111111111111111111111111111111111111111": ("vote", parse_vote),
-    "Stake11111111111111111111111111111111111111": ("stake", parse_stake),
-    "BPFLoader2111111111111111111111111111111111": ("bpf-loader", parse_bpf_loader),
-    "BPFLoaderUpgradeab1e11111111111111111111111": (
-        "bpf-upgradeable-loader",
-        parse_bpf_upgradeable_loader,
-    ),
-    "AddressLookupTab1e1111111111111111111111111": ("address-lookup-table", parse_lookup_table),
+    str(addresses.SYSTEM): ("system", parse_system),
+    str(addresses.TOKEN): ("spl-token", parse_token),
+    str(addresses.TOKEN_2022): ("spl-token", parse_token),
+    str(addresses.ASSOCIATED_TOKEN): ("spl-associated-token-account", parse_associated_token),
+    str(addresses.MEMO_1): (_MEMO, parse_memo),
+    str(addresses.MEMO_2): (_MEMO, parse_memo),
+    str(addresses.MEMO_3): (_MEMO, parse_memo),
+    str(addresses.VOTE): ("vote", parse_vote),
+    str(addresses.STAKE): ("stake", parse_stake),
+    str(addresses.LOADER_2): ("bpf-loader", parse_bpf_loader),
+    str(addresses.LOADER_3): ("bpf-upgradeable-loader", parse_bpf_upgradeable_loader),
+    str(addresses.LOOKUP_TABLE): ("address-lookup-table", parse_lookup_table),
 }
 PARSED_PROGRAMS = frozenset(_PROGRAMS)
 

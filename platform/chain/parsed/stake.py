@@ -8,11 +8,12 @@ does this parser.
 from dataclasses import replace
 from typing import Any
 
+from chain import addresses
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.layouts import Info, Layout, Parser, Typed, at_least, variants
 
-_CLOCK = "SysvarC1ock11111111111111111111111111111111"
-_RENT = "SysvarRent111111111111111111111111111111111"
+_CLOCK = str(addresses.CLOCK)
+_RENT = str(addresses.RENT)
 
 
 def _authority_type(cursor: Cursor) -> str:

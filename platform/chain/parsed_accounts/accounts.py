@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from chain import addresses
 from chain.parsed.cursor import UnreadableError
 from chain.parsed_accounts.config import parse_config_account
 from chain.parsed_accounts.loader import parse_loader_account
@@ -15,21 +16,15 @@ from chain.parsed_accounts.token import parse_token_account
 from chain.parsed_accounts.vote import parse_vote_account
 
 _PROGRAMS: dict[str, tuple[str, Callable[[RawAccount], dict[str, Any]]]] = {
-    "11111111111111111111111111111111": ("nonce", parse_nonce_account),
-    "AddressLookupTab1e1111111111111111111111111": (
-        "address-lookup-table",
-        parse_lookup_table_account,
-    ),
-    "BPFLoaderUpgradeab1e11111111111111111111111": (
-        "bpf-upgradeable-loader",
-        parse_loader_account,
-    ),
-    "Config1111111111111111111111111111111111111": ("config", parse_config_account),
-    "Stake11111111111111111111111111111111111111": ("stake", parse_stake_account),
-    "Sysvar1111111111111111111111111111111111111": ("sysvar", parse_sysvar_account),
-    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA": ("spl-token", parse_token_account),
-    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb": ("spl-token-2022", parse_token_account),
-    "Vote111111111111111111111111111111111111111": ("vote", parse_vote_account),
+    str(addresses.SYSTEM): ("nonce", parse_nonce_account),
+    str(addresses.LOOKUP_TABLE): ("address-lookup-table", parse_lookup_table_account),
+    str(addresses.LOADER_3): ("bpf-upgradeable-loader", parse_loader_account),
+    str(addresses.CONFIG): ("config", parse_config_account),
+    str(addresses.STAKE): ("stake", parse_stake_account),
+    str(addresses.SYSVAR_OWNER): ("sysvar", parse_sysvar_account),
+    str(addresses.TOKEN): ("spl-token", parse_token_account),
+    str(addresses.TOKEN_2022): ("spl-token-2022", parse_token_account),
+    str(addresses.VOTE): ("vote", parse_vote_account),
 }
 
 

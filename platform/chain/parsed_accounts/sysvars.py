@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from chain import addresses
 from chain.parsed.cursor import Cursor, UnreadableError
 from chain.parsed.layouts import record
 from chain.parsed_accounts.raw import RawAccount, entries, finite
 
-CLOCK = "SysvarC1ock11111111111111111111111111111111"
+CLOCK = str(addresses.CLOCK)
 
 _SLOTS_IN_HISTORY = 1024 * 1024
 _BITS_OF_BLOCK = 64
@@ -84,20 +85,20 @@ _stake_of_epoch = record(("epoch", Cursor.u64), ("stakeHistory", _stake))
 
 _SYSVARS: dict[str | None, tuple[str, Callable[[Cursor], Any]]] = {
     CLOCK: ("clock", _clock),
-    "SysvarEpochRewards1111111111111111111111111": ("epochRewards", _epoch_rewards),
-    "SysvarEpochSchedu1e111111111111111111111111": ("epochSchedule", _epoch_schedule),
-    "SysvarFees111111111111111111111111111111111": ("fees", record(_CALCULATOR)),
-    "SysvarLastRestartS1ot1111111111111111111111": (
+    str(addresses.EPOCH_REWARDS): ("epochRewards", _epoch_rewards),
+    str(addresses.EPOCH_SCHEDULE): ("epochSchedule", _epoch_schedule),
+    str(addresses.FEES): ("fees", record(_CALCULATOR)),
+    str(addresses.LAST_RESTART_SLOT): (
         "lastRestartSlot",
         record(("lastRestartSlot", Cursor.u64)),
     ),
-    "SysvarRecentB1ockHashes11111111111111111111": (
+    str(addresses.RECENT_BLOCKHASHES): (
         "recentBlockhashes",
         _list_of(40, _recent_blockhash),
     ),
-    "SysvarRent111111111111111111111111111111111": ("rent", _rent),
-    "SysvarRewards111111111111111111111111111111": ("rewards", _rewards),
-    "SysvarS1otHashes111111111111111111111111111": ("slotHashes", _list_of(40, _slot_hash)),
-    "SysvarS1otHistory11111111111111111111111111": ("slotHistory", _slot_history),
-    "SysvarStakeHistory1111111111111111111111111": ("stakeHistory", _list_of(32, _stake_of_epoch)),
+    str(addresses.RENT): ("rent", _rent),
+    str(addresses.REWARDS): ("rewards", _rewards),
+    str(addresses.SLOT_HASHES): ("slotHashes", _list_of(40, _slot_hash)),
+    str(addresses.SLOT_HISTORY): ("slotHistory", _slot_history),
+    str(addresses.STAKE_HISTORY): ("stakeHistory", _list_of(32, _stake_of_epoch)),
 }

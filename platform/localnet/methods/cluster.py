@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from solders.pubkey import Pubkey
 
+from chain.addresses import VOTE
 from chain.commitment import Commitment
 from chain.node_version import NEWEST
 from chain.units import LAMPORTS_PER_SOL, U64_MAX, Epoch, Slot
@@ -27,7 +28,6 @@ from localnet.methods.table import (
 )
 from localnet.snapshots import newest_slots
 from localnet.supply import non_circulating
-from localnet.votes import VOTE_PROGRAM
 
 _SHRED_VERSION = 50_093
 # Clients cannot connect to a wildcard address: report the loopback address instead.
@@ -228,7 +228,7 @@ def get_recent_performance_samples(call: Node, limit: USIZE | None = None) -> li
     if limit == 0 or len(slots) < 2:
         return []
     transactions = ledger.storage.transaction_count(slots[-1], slots[0])
-    votes = ledger.storage.transactions_with(bytes(VOTE_PROGRAM), slots[-1], slots[0])
+    votes = ledger.storage.transactions_with(bytes(VOTE), slots[-1], slots[0])
     span = slots[0] - slots[-1]
     return [
         {

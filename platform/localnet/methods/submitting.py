@@ -14,6 +14,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import SanitizeError, Transaction
 
 from chain.account_json import AccountEncoding, account_json
+from chain.addresses import SYSTEM
 from chain.commitment import BINARY_ENCODINGS, Commitment, TransactionEncoding
 from chain.encodings import b58decode, b64decode
 from chain.transaction_error_text import transaction_error_text
@@ -33,7 +34,6 @@ from localnet.identities import FAUCET
 from localnet.ledger import QueueFull
 from localnet.methods.table import ContextConfig, Node, bank_for, in_context, methods
 from localnet.submissions import SignatureFailure, Submitted, Unsanitary, read_first
-from simulator.addresses import SYSTEM
 from simulator.moment import Moment
 from simulator.outcome import Outcome
 

@@ -11,6 +11,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, DataTooLong, account_json
+from chain.addresses import VOTE
 from chain.commitment import Commitment, TransactionDetails, TransactionEncoding
 from chain.record_json import UnsupportedVersion, block_text
 from chain.transactions import decode_wire
@@ -21,7 +22,7 @@ from localnet.errors import BadParams
 from localnet.methods.accounts import DataSlice, Filter, filter_test
 from localnet.methods.table import require_readable
 from localnet.notifications import Listener, Subscription, subscriptions
-from localnet.votes import VOTE_PROGRAM, shown_votes
+from localnet.votes import shown_votes
 from upstream.geyser.messages import is_simple_vote
 
 _LEVELS = (Commitment.PROCESSED, Commitment.CONFIRMED, Commitment.FINALIZED)
@@ -323,9 +324,7 @@ def _was_executed(ran: Ran) -> bool:
 
 
 def _is_vote(ran: Ran) -> bool:
-    return bytes(VOTE_PROGRAM) in ran.found_by.addresses and is_simple_vote(
-        decode_wire(ran.record.wire)
-    )
+    return bytes(VOTE) in ran.found_by.addresses and is_simple_vote(decode_wire(ran.record.wire))
 
 
 def _mentions(ran: Ran, address: bytes | None) -> bool:

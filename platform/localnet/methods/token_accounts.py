@@ -7,6 +7,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.account_json import amounts_of
+from chain.addresses import TOKEN_PROGRAMS
 from chain.parsed_accounts.raw import Shown
 from chain.parsed_accounts.token import is_account, is_mint
 from jsonrpc.params import Config
@@ -22,10 +23,6 @@ from localnet.methods.table import (
     methods,
 )
 
-TOKEN_PROGRAMS = (
-    Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
-    Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
-)
 _MINT = slice(0, 32)
 _OWNER = slice(32, 64)
 _AMOUNT = slice(64, 72)

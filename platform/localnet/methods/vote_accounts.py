@@ -4,12 +4,13 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
+from chain.addresses import VOTE
 from chain.commitment import Commitment
 from jsonrpc.params import U64, Config
 from localnet.bank import Bank
 from localnet.genesis import STAKE_LAMPORTS
 from localnet.methods.table import Node, methods
-from localnet.votes import VOTE_PROGRAM, vote_account
+from localnet.votes import vote_account
 
 _DELINQUENT_AFTER = 128
 _CREDITS_SHOWN = 5
@@ -38,7 +39,7 @@ def get_vote_accounts(
     oldest = bank.slot - (_DELINQUENT_AFTER if distance is None else distance)
     answer: dict[str, Any] = {"current": [], "delinquent": []}
     staked = [validator.vote for validator in call.ledger.schedule.validators]
-    others = (key for key, _ in bank.owned_by(VOTE_PROGRAM) if key not in staked)
+    others = (key for key, _ in bank.owned_by(VOTE) if key not in staked)
     for key in (*staked, *others):
         if config.vote_pubkey not in (None, key):
             continue

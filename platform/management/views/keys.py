@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.callers import ANONYMOUS, SCOPES
@@ -18,7 +17,7 @@ from access.services import key_edits, keys, overlaps
 from access.store import with_creator
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel, OfCustomer
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.services import key_actions, key_rights
 from portal.store import keys_of
@@ -251,8 +250,7 @@ class Keys(ResourceViewSet):
         self.record("changed", changed, changes=between(before, changed))
         return self.answer(self.get_object())
 
-    @action(detail=True, methods=["post"])
-    @shape(body=Overlap, answer=IssuedKeySerializer, status=201)
+    @order(body=Overlap, answer=IssuedKeySerializer, status=201)
     def rotate(self, request: Any, pk: int) -> Response:
         """Issues a successor with the same rights. The old key works for the overlap."""
         key, now = self.locked(pk), timezone.now()
@@ -266,14 +264,12 @@ class Keys(ResourceViewSet):
         self.record("issued", issued.key, text=f"by the management API, in place of {key}")
         return self._answer_issued(issued)
 
-    @action(detail=True, methods=["post"], url_path="overlap/end")
-    @shape()
+    @order("overlap/end")
     def end_overlap(self, request: Any, pk: int) -> Response:
         """Ends the overlap of a rotation: the old key stops working within two seconds."""
         return self._act("ended the overlap of", overlaps.end_overlap, key_actions.end_overlap)
 
-    @action(detail=True, methods=["post"], url_path="overlap/extend")
-    @shape(body=LongerOverlap)
+    @order("overlap/extend", body=LongerOverlap)
     def extend_overlap(self, request: Any, pk: int) -> Response:
         """Extends the overlap of a rotation."""
         now = timezone.now()
@@ -286,22 +282,19 @@ class Keys(ResourceViewSet):
             until=until,
         )
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def suspend(self, request: Any, pk: int) -> Response:
         """Suspends a key: calls with it are answered 403 within two seconds, until it is
         resumed.
         """
         return self._act("suspended", keys.suspend_key, key_actions.suspend)
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def resume(self, request: Any, pk: int) -> Response:
         """Resumes a suspended key."""
         return self._act("resumed", keys.resume_key, key_actions.resume)
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def revoke(self, request: Any, pk: int) -> Response:
         """Revokes a key: calls with it are answered 401 within two seconds, for good."""
         return self._act("revoked", keys.revoke_key, key_actions.revoke)

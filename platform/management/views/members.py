@@ -7,12 +7,11 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel, OfCustomer
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.errors import MayNot
 from portal.models import Member
@@ -109,8 +108,7 @@ class Members(ResourceViewSet):
         self.record("invited", member, text=f"by the management API, as {member.role}")
         return self._with_link(member, Purpose.INVITATION)
 
-    @action(detail=True, methods=["post"], url_path="invite")
-    @shape(answer=MemberWithLink)
+    @order("invite", answer=MemberWithLink)
     def invite_again(self, request: Any, pk: int) -> Response:
         """Invites a member without a password again; earlier links become invalid."""
         member = self.locked(pk)
@@ -119,8 +117,7 @@ class Members(ResourceViewSet):
         self.record("invited again", member)
         return self._with_link(member, Purpose.INVITATION)
 
-    @action(detail=True, methods=["post"], url_path="password-link")
-    @shape(answer=MemberWithLink)
+    @order("password-link", answer=MemberWithLink)
     def password_link(self, request: Any, pk: int) -> Response:
         """Makes a link to a new password for a member who has one. For root keys."""
         self._require_root("sends links to a new password: the sign-in page has it for everyone")
@@ -158,20 +155,17 @@ class Members(ResourceViewSet):
         own = self.actor.member
         return self.remove(pk, members.forget if own is None else lambda _: members.remove(own, pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def deactivate(self, request: Any, pk: int) -> Response:
         """Deactivates a member: sessions end, and sign-ins are refused. For root keys."""
         return self._set_active("deactivated", pk, active=False)
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def activate(self, request: Any, pk: int) -> Response:
         """Lets a deactivated member sign in again. For root keys."""
         return self._set_active("activated", pk, active=True)
 
-    @action(detail=True, methods=["post"], url_path="second-factor/reset")
-    @shape()
+    @order("second-factor/reset")
     def reset_second_factor(self, request: Any, pk: int) -> Response:
         """Removes a member's second factor, with its recovery codes. All sessions end. Verify first
         that the member asked for it. For root keys.
@@ -184,8 +178,7 @@ class Members(ResourceViewSet):
             "reset the second factor", pk, lambda: second_factor.remove(user, timezone.now())
         )
 
-    @action(detail=True, methods=["post"], url_path="provider/unbind")
-    @shape()
+    @order("provider/unbind")
     def unbind_provider(self, request: Any, pk: int) -> Response:
         """Unbinds a member from the account at the sign-in provider. All sessions end, and the next
         account with the member's verified e-mail address is bound instead. For root keys.
@@ -196,8 +189,7 @@ class Members(ResourceViewSet):
             raise ActionRefused("no account of the provider is bound")
         return self.act("unbound from the provider", pk, lambda: provider_accounts.unbind(user))
 
-    @action(detail=True, methods=["post"], url_path="sign-out")
-    @shape()
+    @order("sign-out")
     def sign_out(self, request: Any, pk: int) -> Response:
         """Ends all sessions of a member, who can sign in again. For root keys."""
         self._require_root("signs members out")

@@ -7,7 +7,6 @@ from django.db.models import Case, CharField, Exists, F, OuterRef, Q, Subquery, 
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.models import ApiKey
@@ -20,7 +19,7 @@ from historical.models import Gap as LedgerGap
 from jsonrpc.wire import encode
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ManagementViewSet, ResourceViewSet
 from operations.models import Alarm
 from operations.services import alarms
@@ -96,14 +95,12 @@ class _Gaps(ResourceViewSet):
     volatile = frozenset({"tries", "nextTryAt", "history"})
     gaps: ClassVar[AreaGaps[Any]]
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def retry(self, request: Any, pk: int) -> Response:
         """Makes an open gap due now, even if it was given up."""
         return self._order("ordered a try", self.gaps.retry_now)
 
-    @action(detail=True, methods=["post"], url_path="give-up")
-    @shape()
+    @order("give-up")
     def give_up(self, request: Any, pk: int) -> Response:
         """Stops attempts on an open gap. It is closed if its slots arrive after all."""
         return self._order("gave up", self.gaps.give_up)
@@ -204,8 +201,7 @@ class Alarms(ResourceViewSet):
     serializer_class = AlarmSerializer
     filterset_class = AlarmFilter
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def acknowledge(self, request: Any, pk: int) -> Response:
         """Acknowledges an open alarm."""
         alarm = self.locked(pk)

@@ -5,7 +5,6 @@ from typing import Any
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from alerts.conditions import FATES, MINUTES, PERIODS, TITLES
@@ -13,7 +12,7 @@ from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rules
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel, OfCustomer
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
 from staff.changes import between
@@ -189,20 +188,17 @@ class Rules(ResourceViewSet):
         """Deletes an event rule with its events and the record of their deliveries."""
         return self.remove(pk, lambda rule: rules.delete(rule.pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def enable(self, request: Any, pk: int) -> Response:
         """Enables an event rule, for what happens from now on."""
         return self.act("enabled", pk, lambda: rules.enable(pk, now=timezone.now()))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def disable(self, request: Any, pk: int) -> Response:
         """Disables an event rule; what it published is still delivered."""
         return self.act("disabled", pk, lambda: rules.disable(pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def test(self, request: Any, pk: int) -> Response:
         """Sends an example of an event rule's events to its recipients, with `test` set."""
         rule = self.locked(pk)
@@ -211,8 +207,7 @@ class Rules(ResourceViewSet):
         self.record("tested", rule)
         return self.answer(rule)
 
-    @action(detail=True, methods=["post"])
-    @shape(body=Replay, answer=Replayed)
+    @order(body=Replay, answer=Replayed)
     def replay(self, request: Any, pk: int) -> Response:
         """Sends deliveries of an event rule again, in order and with the same webhook-ids."""
         rule, given, now = self.locked(pk), self.given(), timezone.now()

@@ -6,12 +6,11 @@ from django.conf import settings
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from staff.errors import ActionRefused
 from tipping.models import TipBatch, TipEntry, TipSweep, TipSweepPart, TtlClass
@@ -64,15 +63,13 @@ class TtlClasses(ResourceViewSet):
         """Deletes a TTL class that has not issued any address."""
         return self.remove(pk, ttl_classes.delete_ttl_class)
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def rotate(self, request: Any, pk: int) -> Response:
         """Closes the open batch now and opens the next prepared one."""
         opened = batches.rotate(self.locked(pk).pk, now=timezone.now(), wait=True, force=True)
         return self._done("rotated", opened, "no batch is prepared that could be opened")
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def prepare(self, request: Any, pk: int) -> Response:
         """Prepares one more batch of addresses."""
         row = self.get_object()
@@ -85,8 +82,7 @@ class TtlClasses(ResourceViewSet):
         made = batches.prepare(pk, seed=seed, now=timezone.now(), keep=prepared + 1)
         return self._done("prepared a batch of", made, "another batch is being prepared: try again")
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def sweep(self, request: Any, pk: int) -> Response:
         """Orders sweeps of the expired batches to the treasury."""
         waiting = desk.batches_to_sweep(self.get_object(), now=timezone.now())
@@ -147,8 +143,7 @@ class TipBatches(ResourceViewSet):
     serializer_class = TipBatchSerializer
     filterset_class = TipBatchFilter
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def sweep(self, request: Any, pk: int) -> Response:
         """Orders a sweep of a closed batch: its balances are read and swept within seconds, or when
         its addresses have expired.

@@ -4,12 +4,11 @@ from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.models import Tier
 from management.serializers import Body, Camel
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from priority.upstreams.models import Upstream
 from priority.upstreams.services import actions, editing
@@ -96,26 +95,22 @@ class Upstreams(ResourceViewSet):
         """Deletes an upstream."""
         return self.remove(pk, lambda upstream: upstream.delete())
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def enable(self, request: Any, pk: int) -> Response:
         """Enables an upstream: it takes new submissions."""
         return self.act("enabled", pk, lambda: actions.enable(pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def drain(self, request: Any, pk: int) -> Response:
         """Drains an upstream: new submissions go elsewhere, earlier ones continue."""
         return self.act("drained", pk, lambda: actions.drain(pk, now=timezone.now()))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def disable(self, request: Any, pk: int) -> Response:
         """Disables an upstream: nothing more is sent to it."""
         return self.act("disabled", pk, lambda: actions.disable(pk))
 
-    @action(detail=True, methods=["post"], url_path="breaker/reset")
-    @shape()
+    @order("breaker/reset")
     def reset_breaker(self, request: Any, pk: int) -> Response:
         """Resets the circuit breaker: the upstream is tried again at once."""
         upstream = self.locked(pk)

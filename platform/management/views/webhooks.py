@@ -6,7 +6,6 @@ from django.db.models import Q
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
-from rest_framework.decorators import action
 from rest_framework.response import Response
 
 from access.models import Customer
@@ -16,7 +15,7 @@ from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from management.filters import Filters, IdFilter
 from management.serializers import Body, Camel
-from management.shapes import shape
+from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
 from staff.changes import between
@@ -124,20 +123,17 @@ class Webhooks(ResourceViewSet):
         """Deletes a webhook with the record of its deliveries."""
         return self.remove(pk, lambda webhook: webhooks.delete(webhook.pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def enable(self, request: Any, pk: int) -> Response:
         """Enables a webhook for new events, and clears its failures."""
         return self.act("enabled", pk, lambda: webhooks.enable(pk))
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def disable(self, request: Any, pk: int) -> Response:
         """Disables a webhook; waiting deliveries are given up."""
         return self.act("disabled", pk, lambda: webhooks.disable(pk))
 
-    @action(detail=True, methods=["post"])
-    @shape(answer=WebhookWithSecret)
+    @order(answer=WebhookWithSecret)
     def rotate(self, request: Any, pk: int) -> Response:
         """Makes a new secret; for a day requests are signed with the old one as well."""
         webhook = self.locked(pk)
@@ -145,8 +141,7 @@ class Webhooks(ResourceViewSet):
         self.record("rotated the secret of", webhook)
         return self.answer(self.get_object(), secret=secret)
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def test(self, request: Any, pk: int) -> Response:
         """Posts an event of the kind `test` within seconds."""
         webhook = self.locked(pk)
@@ -219,8 +214,7 @@ class Deliveries(ResourceViewSet):
     serializer_class = DeliverySerializer
     filterset_class = DeliveryFilter
 
-    @action(detail=True, methods=["post"])
-    @shape()
+    @order()
     def redeliver(self, request: Any, pk: int) -> Response:
         """Delivers an event again, with the same webhook-id."""
         delivery = self.locked(pk)

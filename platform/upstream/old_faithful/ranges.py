@@ -3,14 +3,12 @@
 import re
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from columns.byte_cache import ENTRY_BYTES, ByteCache
+from upstream.object_requests import request_terms
 from upstream.old_faithful.errors import Damaged, Unreachable
 
-# A refused or broken connection and a 5xx are tried again so often, within the time limit.
-_RETRIES = 2
 # An archive that let a request time out is not asked again for so long, or for the time limit if
 # that is less: those who wait behind that request would each wait as long.
 _AWAY_SECONDS = 5.0
@@ -36,9 +34,8 @@ class Archive:
         self.requests = 0
         self._away_until = 0.0
         self._failures = (BaseError, OSError, ValueError)
-        timeout = timedelta(seconds=timeout_seconds)
         # A folder on this machine takes neither time limits nor retries.
-        options: dict[str, Any] = {} if url.startswith("file:") else _remote_options(timeout)
+        options: dict[str, Any] = {} if url.startswith("file:") else request_terms(timeout_seconds)
         self._store = from_url(url, **options)
 
     def reading(self) -> "Reading":
@@ -139,25 +136,6 @@ class Reading:
     def _check_time(self, path: str) -> None:
         if time.monotonic() > self._deadline:
             raise Unreachable(path, f"not read within {self.archive.timeout_seconds} s")
-
-
-def _remote_options(timeout: timedelta) -> dict[str, Any]:
-    return {
-        "client_options": {
-            "timeout": timeout,
-            "connect_timeout": min(timeout, timedelta(seconds=5)),
-            "allow_http": True,
-        },
-        "retry_config": {
-            "max_retries": _RETRIES,
-            "retry_timeout": timeout,
-            "backoff": {
-                "init_backoff": timedelta(milliseconds=100),
-                "max_backoff": timedelta(seconds=1),
-                "base": 2,
-            },
-        },
-    }
 
 
 def _reason(error: Exception) -> str:

@@ -8,6 +8,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.commitment import Commitment
 from chain.units import Slot
 from priority.simulation.errors import HeadMoved
@@ -20,7 +21,6 @@ from rewind.replay.services.past_state import past
 from rewind.replay.services.prefetching import ReaderAhead
 from rewind.replay.services.replay import missing_rules
 from rewind.replay.services.running import engine_errors, run_in_order
-from simulator import addresses
 from simulator.client import simulate
 from simulator.errors import AccountsMissing
 from simulator.missing_rules import MissingRule, missing_accounts

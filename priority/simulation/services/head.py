@@ -12,6 +12,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.commitment import Commitment
 from chain.units import Slot
 from jsonrpc.wire import Encoded, encode
@@ -22,7 +23,6 @@ from priority.simulation.errors import HeadMoved
 from priority.simulation.head_cache import KnownSlot
 from priority.simulation.services.node_accounts import NodeLags, read_accounts
 from priority.simulation.services.node_features import features_of
-from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.missing_rules import MissingRule
 from simulator.moment import Moment

@@ -8,6 +8,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.account_json import AccountEncoding, Loader
+from chain.addresses import TOKEN_PROGRAMS
 from chain.parsed_accounts.token import is_account
 from chain.units import Slot
 from gaps.coverage import GapEntry
@@ -28,10 +29,7 @@ from rewind.errors import NoAccounts, TooManyAccounts, WritesIncomplete
 from rewind.explained.services.accounts import idl_reader
 from rewind.positions import END_OF_SLOT, Asked, Position
 
-_TOKEN_PROGRAMS = {
-    bytes(Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")),
-    bytes(Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")),
-}
+_TOKEN_PROGRAMS = set(map(bytes, TOKEN_PROGRAMS))
 # What stands around the entries of an answer, and around each of them.
 _AROUND, _AROUND_EACH = 512, 32
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.epochs import EpochSchedule
 from gaps.coverage import GapEntry
 from rewind.accounts.services.completeness import Findings
@@ -14,7 +15,6 @@ from rewind.accounts.services.position_lookup import ResolvedPosition
 from rewind.accounts.store import replaying as store
 from rewind.accounts.store.states import newest_state
 from rewind.coverage.services.epochs import epochs
-from simulator import addresses
 
 # Every block writes them. The others, and the builtins, change with the first block of an epoch.
 _OF_EVERY_BLOCK = frozenset(

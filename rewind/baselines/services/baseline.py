@@ -8,6 +8,7 @@ from django.db import transaction
 from solders.pubkey import Pubkey
 
 from chain.accounts import AccountWrite
+from chain.addresses import STAKE
 from chain.lattice import LatticeHash, lattice_of
 from chain.units import I64_MAX, U64_MAX, Slot
 from columns.timeouts import lift_timeouts
@@ -19,7 +20,6 @@ from rewind.baselines.store import baselines, snapshots
 from rewind.errors import BadBaseline
 from rewind.proof.store import epoch_stakes, proof_runs, stake_turns
 from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
-from rewind.recording.services.filters import STAKE_PROGRAM
 from rewind.recording.store import owners as owner_store
 from rewind.recording.store import partitions, runtime_accounts, writing
 from rewind.recording.store import slots as store
@@ -213,7 +213,7 @@ def _record(
         accounts, gone = staging.counts()
         new = staging.insert_bases(slot, gone_too=origin.base_slot is not None)
         runtime_accounts.keep(found.runtime_accounts)
-        staging.keep_stake_accounts(bytes(STAKE_PROGRAM))
+        staging.keep_stake_accounts(bytes(STAKE))
         if proof.is_proven and new < accounts - gone and _others_are_of(slot, proof):
             is_all = not found.owners and origin.base is None
             baseline_proof.require_same(staging, slot, proof.lattice if is_all else None)

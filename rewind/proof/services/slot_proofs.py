@@ -10,7 +10,8 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chain.bank_votes import VOTE_PROGRAM, BankVote, votes_in
+from chain.addresses import VOTE
+from chain.bank_votes import BankVote, votes_in
 from chain.encodings import b64encode
 from chain.lattice import LatticeHash
 from chain.signed import is_signed
@@ -34,7 +35,7 @@ _MOST_DRAWN = 10_000
 NO_BLOCK = "no_block"
 # Blocks above a slot that are read for votes for its bank: validators vote within a few.
 _MOST_BLOCKS = 8
-_VOTE_PROGRAM = str(Pubkey(VOTE_PROGRAM))
+_VOTE_PROGRAM = str(VOTE)
 
 
 def standing(slot: int) -> Standing:

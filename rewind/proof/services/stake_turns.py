@@ -18,6 +18,7 @@ from django.db import transaction
 from solders.pubkey import Pubkey
 from solders.sysvar import RENT, STAKE_HISTORY
 
+from chain import addresses
 from chain.epoch_stakes import (
     VOTE_SIZE,
     Admission,
@@ -46,13 +47,11 @@ from rewind.proof.stake_sums import StakeSums
 from rewind.proof.store import epoch_stakes, stake_turns
 from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
 from rewind.proof.store.stake_turns import Outcome
-from rewind.recording.services.filters import STAKE_PROGRAM, VOTE_PROGRAM
 from rewind.recording.store import slots
-from simulator import addresses
 
 log = logging.getLogger(__name__)
 
-STAKE, VOTE = bytes(STAKE_PROGRAM), bytes(VOTE_PROGRAM)
+STAKE, VOTE = bytes(addresses.STAKE), bytes(addresses.VOTE)
 # Stake accounts of one step; vote accounts that are read at once.
 _AT_ONCE = 2_000
 _VOTERS_AT_ONCE = 200

@@ -3,13 +3,11 @@
 from django.db import transaction
 from solders.pubkey import Pubkey
 
+from chain.addresses import STAKE, VOTE
 from rewind.models import Owner
 from rewind.recording.store import filters as store
 
 MAINNET_GENESIS_HASH = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-# Two thirds of mainnet's writes are votes, which are never asked for.
-VOTE_PROGRAM = Pubkey.from_string("Vote111111111111111111111111111111111111111")
-STAKE_PROGRAM = Pubkey.from_string("Stake11111111111111111111111111111111111111")
 
 
 @transaction.atomic
@@ -21,7 +19,8 @@ def apply_defaults(genesis_hash: str) -> bool:
     if state.filters_set_for:
         return False
     if genesis_hash == MAINNET_GENESIS_HASH:
-        for program in (VOTE_PROGRAM, STAKE_PROGRAM):
+        # Two thirds of mainnet's writes are votes, which are never asked for.
+        for program in (VOTE, STAKE):
             filter_owner(program, filtered=True)
     state.filters_set_for = genesis_hash
     state.save(update_fields=["filters_set_for"])

@@ -9,6 +9,7 @@ from django.db import transaction
 from solders.hash import Hash
 
 from chain.accounts import AccountWrite
+from chain.addresses import STAKE
 from chain.blocks import Granularity, SlotRecord
 from chain.transactions import BadTransaction
 from chain.units import Slot
@@ -19,7 +20,6 @@ from rewind.errors import BadSlot, SlotConflict
 from rewind.models import AccountChange, ArchivedSlot
 from rewind.proof.services import proof_records
 from rewind.proof.store import stake_turns
-from rewind.recording.services.filters import STAKE_PROGRAM
 from rewind.recording.store import (
     dropped_writes,
     gaps,
@@ -35,7 +35,7 @@ from rewind.sealed.store import segments, slot_owners, unsealing
 # A range with an end one above it must still fit a bigint.
 _HIGHEST_SLOT = 2**62
 _WRITE = AccountChange.Kind.WRITE.value
-_STAKE = bytes(STAKE_PROGRAM)
+_STAKE = bytes(STAKE)
 
 
 @dataclass(slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from django.db import connection
 
+from chain import addresses
 from columns.raw_queries import fetch_all
-from simulator import addresses
 
 FEATURE, NATIVE_LOADER = bytes(addresses.FEATURE), bytes(addresses.NATIVE_LOADER)
 OWNERS = frozenset({FEATURE, NATIVE_LOADER, bytes(addresses.SYSVAR_OWNER)})

@@ -14,6 +14,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.accounts import MOST_ACCOUNT_BYTES
 from chain.units import U64_MAX
 from rewind.accounts.services.position_lookup import ResolvedPosition
@@ -26,7 +27,6 @@ from rewind.positions import END_OF_SLOT, Position
 from rewind.replay.models import ProgramBuild
 from rewind.replay.store import builds as store
 from rewind.replay.store.builds import Build
-from simulator import addresses
 from simulator.code_check import load_fault
 from simulator.defaults import rent_minimum
 

@@ -12,6 +12,7 @@ from solders.account import Account
 from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import Slot
 from columns.kept import Kept
 from rewind.accounts.services.builtins_and_sysvars import recorded_natives
@@ -22,7 +23,6 @@ from rewind.accounts.store import replaying as store
 from rewind.positions import Position
 from rewind.recording.services.filters import MAINNET_GENESIS_HASH
 from rewind.recording.store import runtime_accounts
-from simulator import addresses
 from simulator.features import (
     activation_slots,
     feature_set_at,

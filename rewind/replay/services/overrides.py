@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import U64_MAX
 from rewind.accounts.services.loading import accounts_at
 from rewind.accounts.services.position_lookup import resolve_position
 from rewind.errors import OverrideWithoutEffect
 from rewind.positions import Asked
 from rewind.replay.services.past_state import Past
-from simulator import addresses
 from simulator.defaults import rent_minimum
 from simulator.machine import CACHED_SYSVARS
 

@@ -9,6 +9,7 @@ from solders.account import Account
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.units import SLOTS_PER_EPOCH, Slot
 from historical.transactions.services import recorded_transactions
 from rewind.accounts.services.builtins_and_sysvars import recorded_natives
@@ -20,7 +21,7 @@ from rewind.errors import FilteredAccountStale, PreStateTooNew, StateNotRecorded
 from rewind.positions import Asked, Position
 from rewind.replay.services import builds
 from rewind.replay.services.features import features_at
-from simulator import addresses, defaults
+from simulator import defaults
 from simulator.effects import with_lamports
 from simulator.machine import CACHED_SYSVARS
 from simulator.missing_rules import MissingRule

@@ -8,6 +8,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.units import Slot
 from historical.transactions.services.recorded_transactions import RecordedTransaction
 from rewind.accounts.services.position_lookup import Reader, position_of
@@ -15,7 +16,6 @@ from rewind.accounts.store import prefetching
 from rewind.accounts.store.slot_lookup import SlotLookup
 from rewind.positions import Position
 from rewind.replay.services import comparing
-from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.required_accounts import linked_key
 

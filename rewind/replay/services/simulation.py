@@ -8,6 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from chain import addresses
 from chain.account_json import AccountEncoding, Loader, account_json
 from chain.units import U64_MAX
 from gaps.coverage import GapEntry
@@ -37,7 +38,6 @@ from rewind.replay.services.replay import (
     verdict_of,
 )
 from rewind.replay.services.running import Accounts, engine_errors, run_on
-from simulator import addresses
 from simulator.missing_rules import MissingRule
 from simulator.outcome import Outcome
 from simulator.required_accounts import read_keys

@@ -8,14 +8,12 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-# A refused or broken connection and a 5xx are tried again so often, within the time limit.
-_RETRIES = 2
-_CONNECT_SECONDS = 5
+from upstream.object_requests import request_terms
+
 # A store that let a request time out is not asked again for so long, or for the time limit if that
 # is less: those who wait behind that request would each wait as long.
 _AWAY_SECONDS = 5.0
@@ -202,23 +200,10 @@ def _folder_of(url: str) -> Path | None:
 
 
 def _parameters(options: Options | None, timeout_seconds: int) -> dict[str, Any]:
-    timeout = timedelta(seconds=timeout_seconds)
+    client_options = options.for_client() if options else {}
     return {
         "config": options.for_store() if options else {},
-        "client_options": {
-            **(options.for_client() if options else {}),
-            "timeout": timeout,
-            "connect_timeout": min(timeout, timedelta(seconds=_CONNECT_SECONDS)),
-        },
-        "retry_config": {
-            "max_retries": _RETRIES,
-            "retry_timeout": timeout,
-            "backoff": {
-                "init_backoff": timedelta(milliseconds=100),
-                "max_backoff": timedelta(seconds=1),
-                "base": 2,
-            },
-        },
+        **request_terms(timeout_seconds, **client_options),
     }
 
 

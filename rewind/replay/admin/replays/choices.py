@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.explained.funding import RentShortfall, Shortfall
 from chain.explained.instructions import all_keys, program_name, sol
 from chain.explained.transactions import explain
@@ -12,7 +13,6 @@ from rewind.replay.services import comparing
 from rewind.replay.services.replays.requests import ProgramEdit
 from rewind.replay.services.replays.running import Subject
 from rewind.replay.store import replays as store
-from simulator import addresses
 from staff.formatting import size_of, utc
 
 # A form has four fields for each; Django reads a thousand.

@@ -6,13 +6,13 @@ import msgspec
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from chain import addresses
 from chain.accounts import MOST_ACCOUNT_BYTES
 from chain.encodings import b64decode
 from rewind.errors import BadOverride
 from rewind.positions import Asked
 from rewind.replay.services.overrides import Override, check_effects
 from rewind.replay.services.past_state import Past
-from simulator import addresses
 from simulator.machine import CACHED_SYSVARS
 from simulator.programs import code_key
 

@@ -1,4 +1,4 @@
-"""Addresses of the runtime's programs and sysvars."""
+"""Addresses of programs, sysvars and native mints: the only place where they are written."""
 
 from solders.pubkey import Pubkey
 
@@ -8,19 +8,31 @@ LOADER_1 = Pubkey.from_string("BPFLoader1111111111111111111111111111111111")
 LOADER_2 = Pubkey.from_string("BPFLoader2111111111111111111111111111111111")
 LOADER_3 = Pubkey.from_string("BPFLoaderUpgradeab1e11111111111111111111111")
 LOADER_4 = Pubkey.from_string("LoaderV411111111111111111111111111111111111")
+STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
+STAKE_CONFIG = Pubkey.from_string("StakeConfig11111111111111111111111111111111")
+CONFIG = Pubkey.from_string("Config1111111111111111111111111111111111111")
 VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
 LOOKUP_TABLE = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
+ZK_TOKEN_PROOFS = Pubkey.from_string("ZkTokenProof1111111111111111111111111111111")
 ZK_PROOFS = Pubkey.from_string("ZkE1Gama1Proof11111111111111111111111111111")
 FEATURE = Pubkey.from_string("Feature111111111111111111111111111111111111")
 
 SECP256K1 = Pubkey.from_string("KeccakSecp256k11111111111111111111111111111")
 ED25519 = Pubkey.from_string("Ed25519SigVerify111111111111111111111111111")
 SECP256R1 = Pubkey.from_string("Secp256r1SigVerify1111111111111111111111111")
+PRECOMPILES = frozenset({SECP256K1, ED25519, SECP256R1})
 
 TOKEN = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 TOKEN_2022 = Pubkey.from_string("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+TOKEN_PROGRAMS = TOKEN, TOKEN_2022
+ASSOCIATED_TOKEN = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 WRAPPED_SOL = Pubkey.from_string("So11111111111111111111111111111111111111112")
+WRAPPED_SOL_2022 = Pubkey.from_string("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP")
+MEMO_1 = Pubkey.from_string("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+MEMO_2 = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+MEMO_3 = Pubkey.from_string("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH")
+METADATA = Pubkey.from_string("ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S")
 
 SYSVAR_OWNER = Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
 CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
@@ -32,13 +44,13 @@ SLOT_HISTORY = Pubkey.from_string("SysvarS1otHistory11111111111111111111111111")
 STAKE_HISTORY = Pubkey.from_string("SysvarStakeHistory1111111111111111111111111")
 LAST_RESTART_SLOT = Pubkey.from_string("SysvarLastRestartS1ot1111111111111111111111")
 RECENT_BLOCKHASHES = Pubkey.from_string("SysvarRecentB1ockHashes11111111111111111111")
+REWARDS = Pubkey.from_string("SysvarRewards111111111111111111111111111111")
 FEES = Pubkey.from_string("SysvarFees111111111111111111111111111111111")
 INSTRUCTIONS = Pubkey.from_string("Sysvar1nstructions1111111111111111111111111")
 
 # Accounts that the engine has defaults of.
 BUILTINS = frozenset(
-    {SYSTEM, VOTE, COMPUTE_BUDGET, LOADER_1, LOADER_2, LOADER_3, ZK_PROOFS}
-    | {SECP256K1, ED25519, SECP256R1}
+    {SYSTEM, VOTE, COMPUTE_BUDGET, LOADER_1, LOADER_2, LOADER_3, ZK_PROOFS} | PRECOMPILES
 )
 SYSVARS = frozenset(
     {CLOCK, RENT, EPOCH_SCHEDULE, EPOCH_REWARDS, SLOT_HASHES, SLOT_HISTORY, STAKE_HISTORY}
