@@ -203,6 +203,13 @@ class Attempt(models.Model):
     latency_us = models.PositiveIntegerField("latency (µs)")
     outcome = models.CharField(max_length=10, choices=Outcome.choices)
     answer = models.CharField(max_length=300, blank=True)
+    # No foreign key: it is not looked up, and a deleted key changes nothing here.
+    made_for = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text="the id of the key whose submission it was made for, 0 for one without a key;"
+        " empty: that of the row",
+    )
 
     class Meta:
         ordering = ["id"]

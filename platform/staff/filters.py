@@ -58,13 +58,12 @@ def row_filter(
     parameter: str,
     model: type[Model],
     *,
-    field: str = "",
-    rows: Callable[[int], Any] = int,
+    condition: Callable[[int], Q] | None = None,
     missing: str = "no such {}",
     newest: bool = False,
 ) -> type[admin.SimpleListFilter]:
     """A filter by one row of another table, set by links from other pages: there are too many to
-    list. `field` is compared with `rows` of its id.
+    list. Rows match the `condition` on its id; by default, their `parameter` is that row.
     """
 
     class RowFilter(admin.SimpleListFilter):
@@ -84,7 +83,7 @@ def row_filter(
                 return queryset.none()
             if newest:
                 queryset = newest_of(queryset)
-            return queryset.filter(**{field or parameter: rows(pk)})
+            return queryset.filter(Q(**{parameter: pk}) if condition is None else condition(pk))
 
     RowFilter.title, RowFilter.parameter_name = title, parameter
     return RowFilter

@@ -74,6 +74,10 @@ REASONS = {
         "Look up the earlier submission by one of its signatures.",
     ),
     "never_sent": Explained("No upstream had it before it could no longer land.", OURS),
+    "not_accepted": Explained(
+        "No upstream accepted it before it could no longer land.",
+        "Simulate it: usually the fee payer has no lamports, or an account is missing.",
+    ),
     "no_upstream": Explained("No upstream was available.", OURS),
     "upstream_rests": Explained("The upstreams were in cooldown after failures.", OURS),
     "upstream_busy": Explained("The upstreams were at capacity.", OURS),
@@ -86,6 +90,26 @@ REASONS = {
     "no_blockhash": Explained("The newest blockhash was unknown.", OURS),
     "no_address": Explained("The addresses of the leaders were unknown.", OURS),
 }
+
+
+# These are about the transaction; all others are about one submission of it.
+OF_ALL_SUBMITTERS = (
+    "blockhash_expired",
+    "landed_in_part",
+    "never_sent",
+    "nonce_",
+    "patience_over",
+    "watch_ended",
+)
+
+
+def for_others(reason: str, *, refused: bool) -> str:
+    """The reason as another customer sees it that submitted the same: not how the first one's
+    submission was sent, nor what an upstream said to that.
+    """
+    if reason.startswith(OF_ALL_SUBMITTERS):
+        return reason
+    return "not_accepted" if refused else ""
 
 
 def name_of(reason: str) -> str:

@@ -23,7 +23,7 @@ from shared_state.outages import AWAY
 # A turn is renewed before each batch, whose requests end within _BATCH_SECONDS and the ten seconds
 # of the last one: a DNS lookup that takes longer leaves no time for a request. The turn of a killed
 # worker expires, and deliveries without a recorded attempt are posted again. Until then nothing is
-# posted to the webhook. It is not shorter: nobody renews it while a request waits for its response.
+# posted to the webhook. It is not shorter: no one renews it while a request waits for its response.
 TURN = timedelta(seconds=20)
 # Deliveries that are posted over one connection and recorded together, and for how long at most.
 _BATCH = 50

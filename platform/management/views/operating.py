@@ -332,14 +332,14 @@ class Submissions(ResourceViewSet):
         and as what it submitted each.
         """
         customer_id = self.actor.customer_id
-        shared = [] if customer_id is None else cosubmitters.rows_of(customer_id)
-        if not shared:
+        also = CoSubmitter.objects.filter(key__customer=customer_id)
+        if customer_id is None or not also.exists():
             rows = super().get_queryset()
             return rows.annotate(submitted_at=F("accepted_at"), submitted_as=F("kind"))
         own, of_own_bundle = Q(key__customer=customer_id), Q(bundle__key__customer=customer_id)
-        noted = CoSubmitter.objects.filter(name=OuterRef("signature"), key__customer=customer_id)
+        noted = also.filter(name=OuterRef("signature"))
         kinds = Submission.Kind
-        return self.queryset.filter(own | Q(pk__in=shared)).annotate(
+        return self.queryset.filter(own | Q(signature__in=also.values("name"))).annotate(
             submitted_at=Case(
                 When(own, then="accepted_at"),
                 default=Subquery(noted.order_by("pk").values("accepted_at")[:1]),

@@ -106,7 +106,11 @@ def _attempt(each: Attempt) -> Moment:
     took = milliseconds(each.latency_us / 1e3)
     outcome = badge(each.outcome, OUTCOME_HUES[Attempt.Outcome(each.outcome)])
     title = format_html("round {}: {} {} in {}", each.number, each.upstream, outcome, took)
-    detail = ": ".join(text for text in (each.target, each.answer) if text)
+    made_for = ""
+    if each.made_for is not None:
+        by = f"with key {each.made_for}" if each.made_for else "without a key"
+        made_for = f"for the submission {by}"
+    detail = ": ".join(text for text in (made_for, each.target, each.answer) if text)
     return Moment(each.started_at, OUTCOME_HUES[Attempt.Outcome(each.outcome)], title, detail)
 
 

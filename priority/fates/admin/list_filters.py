@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from access.models import ApiKey, Customer, Tier
-from priority.models import Attempt, Submission
+from priority.models import Attempt, CoSubmitter, Submission
 from priority.submissions import State
 from priority.upstreams.models import Upstream
 from staff.filters import choice_filter, row_filter, value_filter
@@ -19,8 +19,12 @@ from staff.filters import choice_filter, row_filter, value_filter
 _NEWEST_TRIED = 20_000
 
 
-def _keys_of(customer: int) -> list[int]:
-    return list(ApiKey.objects.filter(customer=customer).values_list("pk", flat=True))
+def _by(keys: QuerySet[ApiKey]) -> Q:
+    """Submitted with one of the keys, also after another one."""
+    own = Q(key__in=list(keys.values_list("pk", flat=True)))
+    also = CoSubmitter.objects.filter(key__in=keys)
+    # Rare, and no index finds both.
+    return own | Q(signature__in=also.values("name")) if also.exists() else own
 
 
 def _accepted_within(span: timedelta) -> Callable[[], Q]:
@@ -47,9 +51,19 @@ SinceFilter = choice_filter(
     },
 )
 # The pages of keys and customers lead here.
-KeyFilter = row_filter("key", "key", ApiKey, missing="deleted {}")
+KeyFilter = row_filter(
+    "key",
+    "key",
+    ApiKey,
+    condition=lambda pk: _by(ApiKey.objects.filter(pk=pk)),
+    missing="deleted {}",
+)
 CustomerFilter = row_filter(
-    "customer", "customer", Customer, field="key__in", rows=_keys_of, newest=True
+    "customer",
+    "customer",
+    Customer,
+    condition=lambda pk: _by(ApiKey.objects.filter(customer=pk)),
+    newest=True,
 )
 
 

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from access.admin.key_names import key_link, with_key_names
@@ -26,7 +26,7 @@ from priority.fates.admin.list_filters import (
     UpstreamFilter,
 )
 from priority.fates.admin.lookup import fate_page
-from priority.models import Submission
+from priority.models import CoSubmitter, Submission
 from priority.reports.admin.comparing import compare_page
 from priority.reports.admin.landing import landing_page
 from staff.columns import column
@@ -83,7 +83,18 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
         (None, {"fields": ("whole_name", "error", "sending", "known_to_fail")}),
         (
             "Sender and options",
-            {"fields": ("by_key", "tier", "what", "chosen", "retries", "edge", "request_number")},
+            {
+                "fields": (
+                    "by_key",
+                    "also_by",
+                    "tier",
+                    "what",
+                    "chosen",
+                    "retries",
+                    "edge",
+                    "request_number",
+                )
+            },
         ),
         ("Tip", {"fields": ("tip", "tip_goes_to", "tip_stands_in")}),
         ("Times", {"fields": ("accepted", "sent", "seen", "settled", "good_until", "hash")}),
@@ -112,6 +123,12 @@ class SubmissionAdmin(PagesAdmin, LongListAdmin):
         "error", lambda row: "none" if row.err is None else in_full(escaped(json.dumps(row.err)))
     )
     by_key = column("key", key_link)
+
+    @admin.display(description="also submitted by")
+    def also_by(self, row: Submission) -> SafeString | str:
+        others = CoSubmitter.objects.filter(name=bytes(row.signature)).exclude(key=row.key_id)
+        links = [(key_link(each),) for each in with_key_names(others).order_by("pk")]
+        return format_html_join(", ", "{}", links) or "-"
 
     @admin.display(description="kind")
     def what(self, row: Submission) -> SafeString | str:

@@ -16,6 +16,7 @@ from priority.fates.errors import (
     FatesUnavailable,
     SignatureUnknown,
 )
+from priority.fates.reasons import for_others
 from priority.fates.results import BundleFate, Fate, FateAttempt, FateEvent, PaidTip
 from priority.fates.services import backlog
 from priority.fates.store import cosubmitters
@@ -50,7 +51,7 @@ def fate(signature: Signature, *, key_id: int | None, kept_days: int) -> Fate:
         row = row or store.submission_with_attempts(raw, key_id)
     if row is not None:
         return as_fate(row, attempts=attempts_of(row))
-    shared = _shared([raw], key_id, attempts=[]).get(raw)
+    shared = _shared([raw], key_id, with_attempts=True).get(raw)
     if shared is None:
         raise SignatureUnknown(signature, kept_days)
     return shared
@@ -330,18 +331,23 @@ def _waiting_bundle(
 
 
 def _shared(
-    signatures: Sequence[bytes], key_id: int | None, *, attempts: list[FateAttempt] | None = None
+    signatures: Sequence[bytes], key_id: int | None, *, with_attempts: bool = False
 ) -> dict[bytes, Fate]:
-    """Those that the key's customer submitted after another one: only public chain data, nothing
-    about how the other customer had it sent.
+    """Those that the key's customer submitted after another one: public chain data and what was
+    done for this customer, nothing about how the other one had it sent.
     """
     since = cosubmitters.since(signatures, key_id) if key_id is not None and signatures else {}
     found = {
-        raw: _received(raw, Pending(accepted_at.timestamp(), key_id), attempts=attempts)
+        raw: _received(
+            raw,
+            Pending(accepted_at.timestamp(), key_id),
+            attempts=[] if with_attempts else None,
+        )
         for raw, accepted_at in since.items()
     }
     for customer in store.customers_of([key_id]).values() if key_id and since else ():
         for row in cosubmitters.submissions(list(since), customer):
+            attempts = attempts_of(row) if with_attempts else None
             found[bytes(row.signature)] = as_fate(row, attempts=attempts)
     return found
 
@@ -353,12 +359,15 @@ def _shared_bundle(asked: NamedBundle, key_id: int | None) -> BundleFate | None:
         return None
     row = cosubmitters.bundle(asked.bundle_id)
     signatures = asked.signatures or cosubmitters.signatures_of(asked.bundle_id)
-    fates = _shared(signatures, key_id, attempts=[])
+    fates = _shared(signatures, key_id, with_attempts=True)
+    reason = ""
+    if row is not None:
+        reason = for_others(row.reason, refused=row.state == State.REFUSED)
     return BundleFate(
         bundle_id=asked.bundle_id,
         state=State.RECEIVED if row is None else row.state,
         final=row is not None and row.settled_at is not None,
-        reason=None if row is None else row.reason or None,
+        reason=reason or None,
         slot=None if row is None else row.slot,
         engine_ids={},
         accepted_at=since[name].timestamp(),

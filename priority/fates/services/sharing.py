@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from priority.fates.reasons import for_others
 from priority.fates.services.announcing import FateChange
 from priority.fates.store import cosubmitters
+from priority.submissions import State
 
 
 class Shared(NamedTuple):
@@ -23,7 +25,13 @@ def shared(changes: Sequence[FateChange]) -> list[Shared]:
     found = cosubmitters.others([each.signature for each in changes])
     return [
         Shared(
-            each._replace(key_id=other.key_id, bundle_id=other.bundle_id, queue_ms=None),
+            each._replace(
+                key_id=other.key_id,
+                bundle_id=other.bundle_id,
+                queue_ms=None,
+                reason=for_others(each.reason, refused=each.state is State.REFUSED),
+                stopped=for_others(each.stopped, refused=False),
+            ),
             other.is_first,
         )
         for each in changes

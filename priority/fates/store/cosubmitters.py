@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from access.models import ApiKey
+from priority.fates.reasons import for_others
 from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
-from priority.models import Bundle, CoSubmitter, Submission
+from priority.models import Attempt, Bundle, CoSubmitter, Submission
 from priority.reports.store.counts import note_steps
+from priority.submissions import State
 
 # A key that was deleted meanwhile notes nothing.
 _NOTE = f"""
@@ -93,30 +95,29 @@ def to_address(customer: int, address: bytes, limit: int) -> list[Submission]:
     return _shared(customer, "s.tip_address = %s LIMIT %s", [address, limit])
 
 
-def rows_of(customer: int) -> list[int]:
-    """Likewise, the primary keys of all."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SHARED, [customer])
-        return [pk for pk, *_ in cursor.fetchall()]
-
-
 def seen_by(customer: int, rows: Iterable[Submission]) -> list[Submission]:
-    """The rows, each of which the customer submitted, as it sees them. Not to be saved."""
+    """The rows as the customer sees them, who submitted each. Not to be saved."""
     found = list(rows)
     shared = {row.pk: row for row in _shared(customer, "s.id = ANY(%s)", [[r.pk for r in found]])}
     return [shared.get(row.pk, row) for row in found]
 
 
-def as_shared(row: Submission, *, accepted_at: datetime, bundle: Bundle | None) -> Submission:
-    """The row as another submitter of the same sees it, who sent it then and in that bundle:
-    without how the customer of the row had it sent. Not to be saved.
+def as_shared(
+    row: Submission, *, accepted_at: datetime, bundle: Bundle | None, attempts: list[Attempt]
+) -> Submission:
+    """The row as another submitter of the same sees it, who sent it then and in that bundle, with
+    the attempts that were made for it: without how the customer of the row had it sent. Not to be
+    saved.
     """
     row.accepted_at, row.bundle = accepted_at, bundle
     row.kind = Submission.Kind.TRANSACTION if bundle is None else Submission.Kind.BUNDLE
     row.sent_at = row.sent_at and max(row.sent_at, accepted_at)
     row.accepted_slot = row.max_retries = None
     row.tier = row.edge = row.request_id = ""
-    row.only, row.tries, row.attempts_read = [], 0, []
+    row.reason = for_others(row.reason, refused=row.state == State.REFUSED)
+    row.stopped = for_others(row.stopped, refused=False)
+    row.only, row.attempts_read = [], attempts
+    row.tries = max((each.number for each in attempts), default=0)
     return row
 
 
@@ -124,12 +125,19 @@ def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submis
     with connection.cursor() as cursor:
         cursor.execute(f"{_SHARED} AND {condition}", [customer, *parameters])
         found = {pk: values for pk, *values in cursor.fetchall()}
-    rows = Submission.objects.filter(pk__in=found).select_related("bundle") if found else ()
+    if not found:
+        return []
+    keys = ApiKey.objects.filter(customer=customer)
+    own = Attempt.objects.filter(submission__in=found, made_for__in=keys.values("pk"))
+    attempts = defaultdict(list)
+    for each in own.order_by("pk"):
+        attempts[each.submission_id].append(each)
+    rows = list(Submission.objects.filter(pk__in=found).select_related("bundle"))
     for row in rows:
-        key_id, accepted_at, bundle_id = found[row.pk]
-        row.key_id = key_id
-        as_shared(row, accepted_at=accepted_at, bundle=row.bundle if bundle_id else None)
-    return list(rows)
+        row.key_id, accepted_at, bundle_id = found[row.pk]
+        bundle = row.bundle if bundle_id else None
+        as_shared(row, accepted_at=accepted_at, bundle=bundle, attempts=attempts[row.pk])
+    return rows
 
 
 def bundle(bundle_id: str) -> Bundle | None:

@@ -110,7 +110,8 @@ SELECT {
     AND (b.key_id IS NOT DISTINCT FROM s.key_id OR b.key_id IN ({_KEYS_OF_CUSTOMER}))),
   (SELECT json_agg(json_build_array(a.id, a.upstream, a.target, a.number,
      {_microseconds("a.started_at")}, a.latency_us, a.outcome, a.answer) ORDER BY a.id)::text
-   FROM priority_attempt a WHERE a.submission_id = s.id)
+   FROM priority_attempt a WHERE a.submission_id = s.id
+     AND (a.made_for IS NULL OR a.made_for IN ({_KEYS_OF_CUSTOMER})))
 FROM priority_submission s
 WHERE s.signature = $1 AND s.kind <> 'sweep' AND (s.key_id IS NULL OR s.key_id IN ({
     _KEYS_OF_CUSTOMER
@@ -217,14 +218,22 @@ def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     found = bundles.prefetch_related(Prefetch("submissions", rows)).first()
     if found is None:
         return None
-    # Another customer may have sent one of its transactions before.
-    seen = {None, found.key_id}
-    if any(row.key_id not in seen for row in found.submissions.all()) and key_id is not None:
+    # Another customer may have sent one of its transactions before, or since.
+    rows_of = {row: list(row.attempts.all()) for row in found.submissions.all()}
+    # Attempts for a submission without a key are those of key 0.
+    seen = {None, found.key_id or 0, found.key_id}
+    made_for = {each.made_for for attempts in rows_of.values() for each in attempts}
+    if key_id is not None and (made_for | {row.key_id for row in rows_of}) - seen:
         seen |= {*keys_of_the_customer(key_id)}
-    for row in found.submissions.all():
-        row.attempts_read = list(row.attempts.all())
-        if row.key_id not in seen:
-            cosubmitters.as_shared(row, accepted_at=found.accepted_at, bundle=found)
+    for row, attempts in rows_of.items():
+        own = row.key_id in seen
+        row.attempts_read = [
+            each for each in attempts if (own if each.made_for is None else each.made_for in seen)
+        ]
+        if not own:
+            cosubmitters.as_shared(
+                row, accepted_at=found.accepted_at, bundle=found, attempts=row.attempts_read
+            )
     return found
 
 

@@ -14,7 +14,7 @@ from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
 from priority.fates.store.shared import bundle_of
-from priority.models import Bundle, Submission
+from priority.models import Bundle, CoSubmitter, Submission
 from priority.reports.store.counts import note_steps
 
 # What the fate of a submission says whose nonce is not watched any more.
@@ -295,9 +295,14 @@ def locked_bundles(pks: Collection[int]) -> list[Bundle]:
 
 
 def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:
-    """The keys with which the transactions were submitted, of those that were, with one."""
-    found = Submission.objects.filter(signature__in=list(signatures), key__isnull=False)
-    return {bytes(each): pk for each, pk in found.values_list("signature", "key_id") if pk}
+    """The keys with which the transactions were submitted first, of those that were, with one."""
+    rows = Submission.objects.filter(signature__in=list(signatures))
+    found = {bytes(each): pk for each, pk in rows.values_list("signature", "key_id")}
+    without = [each for each, pk in found.items() if pk is None]
+    if without:
+        noted = CoSubmitter.objects.filter(name__in=without).order_by("-pk")
+        found |= {bytes(each): pk for each, pk in noted.values_list("name", "key_id")}
+    return {each: pk for each, pk in found.items() if pk is not None}
 
 
 def _settled(sql: str, parameters: list[Any]) -> list[SettledRow]:

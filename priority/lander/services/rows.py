@@ -73,7 +73,11 @@ def submission_rows(submission: ActiveSubmission) -> list[SubmissionRow]:
 def change_of(submission: ActiveSubmission, transaction: ActiveTransaction) -> SubmissionChange:
     """The change of a transaction that has a row."""
     signature = transaction.signature.hex()
-    return SubmissionChange(signature=signature, **_standing(submission, transaction))
+    return SubmissionChange(
+        signature=signature,
+        key_id=submission.accepted.key_id,
+        **_standing(submission, transaction),
+    )
 
 
 def _standing(submission: ActiveSubmission, transaction: ActiveTransaction) -> dict[str, Any]:
@@ -95,12 +99,13 @@ def _standing(submission: ActiveSubmission, transaction: ActiveTransaction) -> d
 
 
 def attempt_rows(submission: ActiveSubmission) -> list[tuple[bytes, AttemptRow]]:
-    """The attempts since the last call, by each transaction's signature."""
+    """The attempts since the last call, by each transaction's signature; `made_for` is the key."""
     return [
         (
             transaction.signature,
             AttemptRow(
                 submission_id=0,
+                made_for=submission.accepted.key_id,
                 upstream=_text(attempt.upstream, 40),
                 target=_text(attempt.target, 120),
                 number=attempt.number,

@@ -37,6 +37,7 @@ from priority.lander.store import submissions as store
 from priority.lander.store.submissions import (
     AttemptRow,
     BundleRow,
+    Place,
     StoredSubmission,
     SubmissionChange,
     SubmissionRow,
@@ -256,12 +257,14 @@ def _merge(
     if stored.settled_at is not None:
         transaction.is_settled = True
         return
+    is_own = stored.key_id == submission.accepted.key_id
     # An attempt without an answer may never have left the lander that is gone.
-    if transaction is submission.transactions[0] and (stored.sent_at is not None or stored.reason):
+    is_tried = is_own and (stored.sent_at is not None or stored.reason)
+    if transaction is submission.transactions[0] and is_tried:
         submission.tries += stored.tries
     transaction.sent_at = stored.sent_at or transaction.sent_at
     if transaction.state is State.RECEIVED:
-        transaction.reason = transaction.reason or stored.reason
+        transaction.reason = transaction.reason or (stored.reason if is_own else "")
         if transaction.sent_at is not None:
             transaction.state, transaction.reason = State.SENT, ""
     if stored.state in ON_CHAIN and stored.slot is not None and transaction.slot is None:
@@ -309,6 +312,16 @@ def _publish_late(batch: _Batch, others: Iterable[StoredSubmission]) -> None:
         publish_late(late, now=datetime.now(UTC))
 
 
+def _places(rows: Iterable[StoredSubmission]) -> dict[bytes, Place]:
+    return {each.signature: Place(each.id, each.key_id) for each in rows}
+
+
+def _placed(row: AttemptRow, place: Place) -> AttemptRow:
+    """The attempt at its row, whose key need not be the one that it was made for."""
+    made_for = None if row.made_for == place.key_id else row.made_for or 0
+    return row._replace(submission_id=place.id, made_for=made_for)
+
+
 def _store(batch: _Batch) -> _Written:
     """Runs in the database thread."""
     try:
@@ -321,14 +334,13 @@ def _store(batch: _Batch) -> _Written:
             _publish_late(batch, others)
             changed = store.change_submissions(batch.changes)
             unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
-            settled = {
-                each.signature: each.id for each in store.stored_submissions(list(unchanged))
-            }
+            settled = _places(store.stored_submissions(list(unchanged)))
             store.change_bundles(batch.changed_bundles)
-            stored = {each.signature: each.id for each in others}
-            known = {**changed, **settled, **ids, **stored}
+            keys = {bytes.fromhex(row.signature): row.key_id for row, _ in batch.new}
+            new = {signature: Place(pk, keys[signature]) for signature, pk in ids.items()}
+            known = {**changed, **settled, **new, **_places(others)}
             attempts = [
-                row._replace(submission_id=known[signature])
+                _placed(row, known[signature])
                 for signature, row in batch.attempts
                 if signature in known
             ]

@@ -57,9 +57,12 @@ class SubmissionRow(Standing, kw_only=True):
 
 
 class SubmissionChange(Standing, kw_only=True):
-    """The changing columns of a pending submission; `signature` in hex."""
+    """The changing columns of a pending submission; `signature` in hex. `key_id` is the submitter,
+    who need not be that of the row.
+    """
 
     signature: str
+    key_id: int | None
 
 
 class BundleRow(msgspec.Struct, kw_only=True):
@@ -79,6 +82,7 @@ class StoredSubmission(NamedTuple):
 
     id: int
     signature: bytes
+    key_id: int | None
     state: str
     commitment: str
     reason: str
@@ -91,10 +95,18 @@ class StoredSubmission(NamedTuple):
     settled_at: datetime | None
 
 
+class Place(NamedTuple):
+    """The primary key of a submission's row, and the row's key."""
+
+    id: int
+    key_id: int | None
+
+
 class AttemptRow(NamedTuple):
-    """A row of priority_attempt."""
+    """A row of priority_attempt; `made_for` as in the model."""
 
     submission_id: int
+    made_for: int | None
     upstream: str
     target: str
     number: int
@@ -209,23 +221,30 @@ _NOTE_OF_RESTARTS = note_steps(
     " WHERE t.settled_at IS NOT NULL AND t.state IN ('expired', 'refused') AND t.nonce IS NULL"
     " OR t.settled_at IS NULL AND t.is_nonced AND NOT t.is_watched) AS restarted"
 )
-_CHANGED = Standing.__struct_fields__
-_KEPT_IF_UNKNOWN = {"accepted_slot", "last_valid_block_height"}
+
+
+# Others submit the same too: what was done for them is not the row's.
+_IS_OWN = "v.key_id IS NOT DISTINCT FROM {}.key_id".format
+_CHANGED = {
+    **{name: f"v.{name}" for name in Standing.__struct_fields__},
+    "accepted_slot": f"CASE WHEN {_IS_OWN('s')}"
+    " THEN COALESCE(v.accepted_slot, s.accepted_slot) ELSE s.accepted_slot END",
+    "last_valid_block_height": "COALESCE(v.last_valid_block_height, s.last_valid_block_height)",
+    "tries": f"CASE WHEN {_IS_OWN('s')} THEN v.tries ELSE s.tries END",
+    "reason": f"CASE WHEN {_IS_OWN('s')} OR v.reason = '' THEN v.reason ELSE s.reason END",
+    "stopped": f"CASE WHEN {_IS_OWN('s')} OR v.stopped = '' OR v.stopped ^@ 'patience_over'"
+    " THEN v.stopped ELSE s.stopped END",
+}
 _CHANGE_SUBMISSIONS = (
-    "UPDATE priority_submission s SET "
-    + ", ".join(
-        f"{name} = COALESCE(v.{name}, s.{name})"
-        if name in _KEPT_IF_UNKNOWN
-        else f"{name} = v.{name}"
-        for name in _CHANGED
-    )
-    + f" FROM {_recordset(SubmissionChange)}"
+    f"UPDATE priority_submission s SET {', '.join(f'{k} = {v}' for k, v in _CHANGED.items())}"
+    f" FROM {_recordset(SubmissionChange)}"
     " WHERE s.signature = decode(v.signature, 'hex') AND s.settled_at IS NULL"
-    " RETURNING s.signature, s.id"
+    " RETURNING s.signature, s.id, s.key_id"
 )
 _CHANGE_BUNDLES = (
-    "UPDATE priority_bundle b SET state = v.state, reason = v.reason, slot = v.slot,"
-    " engine_ids = b.engine_ids || v.engine_ids"
+    "UPDATE priority_bundle b SET state = v.state, slot = v.slot,"
+    f" reason = CASE WHEN {_IS_OWN('b')} OR v.reason = '' THEN v.reason ELSE b.reason END,"
+    f" engine_ids = b.engine_ids || CASE WHEN {_IS_OWN('b')} THEN v.engine_ids ELSE '{{}}' END"
     f" FROM {_recordset(BundleRow, text=['bundle_id'])}"
     " WHERE b.bundle_id = v.bundle_id AND b.settled_at IS NULL"
 )
@@ -322,8 +341,8 @@ def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:
     ]
 
 
-def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, int]:
-    """Those whose fate is not settled yet are changed: their primary keys by signature."""
+def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, Place]:
+    """Those whose fate is not settled yet are changed: their rows by signature."""
     if not rows:
         return {}
     with connection.cursor() as cursor:
@@ -333,7 +352,7 @@ def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, int]:
             [[bytes.fromhex(row.signature) for row in rows]],
         )
         cursor.execute(_CHANGE_SUBMISSIONS, [_json(rows)])
-        return {bytes(signature): pk for signature, pk in cursor.fetchall()}
+        return {bytes(signature): Place(*place) for signature, *place in cursor.fetchall()}
 
 
 def change_bundles(rows: Sequence[BundleRow]) -> None:
@@ -356,7 +375,7 @@ def are_settled(signatures: Collection[bytes]) -> dict[bytes, bool]:
 
 def copy_attempts(rows: Iterable[AttemptRow]) -> None:
     command = f"COPY priority_attempt ({', '.join(AttemptRow._fields)}) FROM STDIN (FORMAT BINARY)"
-    types = ["int8", "text", "text", "int4", "timestamptz", "int4", "text", "text"]
+    types = ["int8", "int8", "text", "text", "int4", "timestamptz", "int4", "text", "text"]
     with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
         copy.set_types(types)
         for row in rows:

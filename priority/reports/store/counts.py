@@ -50,9 +50,10 @@ def _logarithm(value: str) -> str:
 _ROW = (
     "s.id, s.tier, s.state, s.accepted_at, s.sent_at, s.tip_address, s.tip_lamports,"
     " CASE WHEN s.state IN ('landed', 'failed') AND s.accepted_slot IS NOT NULL"
-    " THEN greatest(s.slot - s.accepted_slot, 0) END AS slots"
+    " THEN greatest(s.slot - s.accepted_slot, 0) END AS slots, s.key_id"
 )
-# Of `rows` (id, start and what _ROW has): everything that is counted. How many rows there are is
+# Of `rows` (id, start and what _ROW has): everything that is counted; only attempts that were made
+# `for_keys`, unless that is null. How many rows there are is
 # nothing that a planner guesses: OFFSET 0 makes it look up attempts and addresses one by one, and
 # not read whole tables for a handful.
 FACTS = f"""
@@ -60,7 +61,7 @@ tries AS MATERIALIZED (
   SELECT r.id, r.start, r.tier, r.state, r.slots, r.accepted_at, a.upstream, a.outcome,
     a.started_at, a.latency_us, a.answer
   FROM rows r CROSS JOIN LATERAL (SELECT * FROM priority_attempt WHERE submission_id = r.id
-    OFFSET 0) AS a),
+    AND (r.for_keys IS NULL OR COALESCE(made_for, r.key_id) = ANY(r.for_keys)) OFFSET 0) AS a),
 taken AS MATERIALIZED (
   SELECT id, start, tier, state, slots, accepted_at, upstream, min(started_at) AS sent_at,
     (row_number() OVER (PARTITION BY id ORDER BY min(started_at), upstream) = 1)::int AS is_first
@@ -97,7 +98,8 @@ facts AS (
   WHERE r.state = 'landed' AND tip_lamports IS NOT NULL GROUP BY start, tier, w, n)
 """
 _OF_STEPS = (
-    f"SELECT p.start, {_ROW} FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s"
+    f"SELECT p.start, {_ROW}, NULL::bigint[] AS for_keys"
+    " FROM unnest(%s::timestamptz[]) AS p(start) JOIN priority_submission s"
     f" ON s.accepted_at >= p.start AND s.accepted_at < p.start + interval '{STEP} seconds'"
     " WHERE s.kind <> 'sweep'"
 )
@@ -123,12 +125,20 @@ SELECT {STEP}, s.start, s.key_id, s.tier, s.state, CASE s.state WHEN 'failed'
   count(*), COALESCE(sum(s.tip_lamports), 0)
 FROM submitted s GROUP BY s.start, s.key_id, s.tier, s.state, why
 """
-# Of the submissions of some keys, the newest ones in a span of time: without their steps.
-ROWS_OF_KEYS = (
-    f"SELECT {_ORIGIN} AS start, n.* FROM unnest(%s::bigint[]) AS k(id) CROSS JOIN LATERAL"
-    f" (SELECT {_ROW} FROM priority_submission s WHERE s.key_id = k.id AND s.accepted_at >= %s"
-    "  AND s.kind <> 'sweep' AND (%s = '' OR s.tier = %s) ORDER BY s.id DESC LIMIT %s) AS n"
-)
+# Of the submissions of some keys, the newest ones in a span of time: without their steps. When one
+# that another customer had submitted before was sent is of that one's.
+ROWS_OF_KEYS = f"""
+SELECT {_ORIGIN} AS start, n.*, w.ids AS for_keys
+FROM (SELECT %s::bigint[] AS ids) AS w CROSS JOIN unnest(w.ids) AS wanted(id) CROSS JOIN LATERAL (
+  (SELECT {_ROW} FROM priority_submission s WHERE s.key_id = wanted.id AND s.accepted_at >= %s
+   AND s.kind <> 'sweep' AND (%s = '' OR s.tier = %s) ORDER BY s.id DESC LIMIT %s)
+  UNION ALL
+  (SELECT s.id, t.name, s.state, c.accepted_at, NULL, s.tip_address, s.tip_lamports, NULL, s.key_id
+   FROM {NOTED} JOIN access_tier t ON t.id = k.tier_id
+   WHERE c.key_id = wanted.id AND c.accepted_at >= %s AND {IS_FIRST}
+   AND (s.key_id = ANY(w.ids)) IS NOT TRUE AND (%s = '' OR t.name = %s)
+   ORDER BY c.id DESC LIMIT %s)) AS n
+"""
 
 
 def counted_since() -> datetime | None:

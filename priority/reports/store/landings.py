@@ -102,7 +102,7 @@ def facts_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fac
         f"WITH rows AS MATERIALIZED ({ROWS_OF_KEYS}), {FACTS}"
         " SELECT NULL, measure, upstream, word, number, sum(count)::bigint, sum(amount)::bigint"
         " FROM facts GROUP BY 2, 3, 4, 5",
-        [list(keys), times.start, tier, tier, each],
+        [list(keys), *[times.start, tier, tier, each] * 2],
     )
 
 
@@ -129,7 +129,7 @@ def states_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fa
 def keys_with_losses(
     times: Times, *, keys: Collection[int] | None, tier: str, limit: int
 ) -> list[int | None]:
-    """Keys of which the most submissions failed, expired or were refused."""
+    """The keys with the most submissions that failed, expired or were refused."""
     rows = _key_rows(times, keys, tier).filter(state__in=_LOST).values("key_id")
     return list(
         rows.annotate(lost=Sum("count"))
