@@ -144,7 +144,7 @@ def test_a_tip_is_of_the_first_key_that_submitted_its_transaction(
 ) -> None:
     sent = tipping_transaction(Keypair())
     name = bytes(sent.signatures[0])
-    upstream("engine", "block_engine")
+    Upstream.objects.get_or_create(name="engine", kind="block_engine")
     for secret in ("", *(each.secret for each in others)):
         assert result(door("/bundle", "sendBundle", [as_base64(sent)], key=secret))
     stored(sent, None)
