@@ -85,7 +85,7 @@ class TransactionEntry(Result, frozen=True, kw_only=True):
     transaction_index: its place in the block, from 0
     block_time: when its block was made, in Unix seconds; null if that was not recorded
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null if the source lacks it
+    meta: what it did; null without one in the source
     version: its version; absent unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """
@@ -102,7 +102,7 @@ class BlockTransaction(Result, frozen=True, kw_only=True):
     """A transaction of a block.
 
     transaction: the transaction itself, an object, or a pair of text and encoding
-    meta: what it did; null if the source lacks it
+    meta: what it did; null without one in the source
     version: its version; absent unless `maxSupportedTransactionVersion` is given, and if
         `meta` is null
     """

@@ -13,7 +13,7 @@ class BaselineEntry(Result, frozen=True, kw_only=True):
     base_slot: the slot of the full snapshot that it builds on; absent for a full one
     proven: whether its accounts make the lattice hash that it declares, and with it the bank's hash
     why_unproven: why that is not known; absent for a proven one
-    bank_hash: the hash of the slot's bank; absent if the file lacks it
+    bank_hash: the hash of the slot's bank; absent without one in the file
     """
 
     slot: int

@@ -144,7 +144,7 @@ class BaselineEntry(Record):
     """A snapshot that was imported: what every account was at the end of its slot."""
 
     bank_hash: str | None = None
-    """the hash of the slot's bank; absent if the file lacks it"""
+    """the hash of the slot's bank; absent without one in the file"""
     base_slot: int | None = None
     """the slot of the full snapshot that it builds on; absent for a full one"""
     proven: bool
@@ -2233,7 +2233,7 @@ class BlockTransaction(Record):
     """A transaction of a block."""
 
     meta: TransactionMeta | None
-    """what it did; null if the source lacks it"""
+    """what it did; null without one in the source"""
     transaction: (
         TransactionJson | TransactionAccounts | tuple[str, Literal["base64", "base58"] | str] | str
     )
@@ -2271,7 +2271,7 @@ class TransactionEntry(Record):
     block_time: int | None
     """when its block was made, in Unix seconds; null if that was not recorded"""
     meta: TransactionMeta | None
-    """what it did; null if the source lacks it"""
+    """what it did; null without one in the source"""
     slot: int
     """its slot"""
     transaction: (

@@ -359,7 +359,7 @@ export interface components {
          * @description A snapshot that was imported: what every account was at the end of its slot.
          */
         BaselineEntry: {
-            /** @description the hash of the slot's bank; absent if the file lacks it */
+            /** @description the hash of the slot's bank; absent without one in the file */
             bankHash?: string;
             /** @description the slot of the full snapshot that it builds on; absent for a full one */
             baseSlot?: bigint;
@@ -437,7 +437,7 @@ export interface components {
          * @description A transaction of a block.
          */
         BlockTransaction: {
-            /** @description what it did; null if the source lacks it */
+            /** @description what it did; null without one in the source */
             meta: components["schemas"]["TransactionMeta"] | null;
             /** @description the transaction itself, an object, or a pair of text and encoding */
             transaction: components["schemas"]["TransactionJson"] | components["schemas"]["TransactionAccounts"] | [
@@ -2604,7 +2604,7 @@ export interface components {
         TransactionEntry: {
             /** @description when its block was made, in Unix seconds; null if that was not recorded */
             blockTime: (bigint) | null;
-            /** @description what it did; null if the source lacks it */
+            /** @description what it did; null without one in the source */
             meta: components["schemas"]["TransactionMeta"] | null;
             /** @description its slot */
             slot: bigint;
