@@ -44,8 +44,9 @@ def order(path: str = "", **values: Any) -> Callable[[F], F]:
     """Declares a handler of a POST to one row, at `path` (the handler's name), and its Shape."""
 
     def declare(handler: F) -> F:
-        at: Any = action(detail=True, methods=["post"], url_path=path or handler.__name__)
-        return at(shape(**values)(handler))  # type: ignore[no-any-return]
+        # It marks the handler itself.
+        action(detail=True, methods=["post"], url_path=path or handler.__name__)(handler)
+        return shape(**values)(handler)
 
     return declare
 

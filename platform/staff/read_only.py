@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.contrib.admin.utils import flatten_fieldsets
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
 from unfold.paginator import InfinitePaginator
 
 from staff.pages import StaffAdmin
@@ -30,6 +31,21 @@ class ReadOnlyAdmin(StaffAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class OnePageAdmin(ReadOnlyAdmin):
+    """A table that is shown as a whole, on `one_page`; its rows have none of their own."""
+
+    def one_page(self, request: HttpRequest) -> HttpResponse:
+        raise NotImplementedError
+
+    def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        raise PermissionDenied
+
+    def changelist_view(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return self.one_page(request)
 
 
 class LongListAdmin(ReadOnlyAdmin):

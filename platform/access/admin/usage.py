@@ -16,16 +16,13 @@ from access.models import ApiKey, Customer, UsageMinute
 from access.usage_queries import Asked
 from staff.formatting import grouped
 from staff.parsing import id_in
-from staff.read_only import ReadOnlyAdmin
+from staff.read_only import OnePageAdmin
 from staff.time_ranges import kept_range
 
 
 @admin.register(UsageMinute)
-class UsageAdmin(ReadOnlyAdmin):
+class UsageAdmin(OnePageAdmin):
     """Usage is counted, never edited; its rows are shown as sums only."""
-
-    def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        raise PermissionDenied
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -41,11 +38,7 @@ class UsageAdmin(ReadOnlyAdmin):
         asked = _asked(request, *_who(request))
         return usage_csv.answer(of, asked, request.GET.dict(), now=timezone.now())
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+    def one_page(self, request: HttpRequest) -> HttpResponse:
         key, customer, keyless = _who(request)
         asked = _asked(request, key, customer, keyless)
         busiest = [] if key or keyless else busiest_keys(request, asked)
@@ -68,7 +61,6 @@ class UsageAdmin(ReadOnlyAdmin):
             ],
             "all_link": f"{here}?{urlencode(kept)}",
             "keyless_link": f"?{urlencode({'who': 'keyless', **kept})}",
-            **(extra_context or {}),
         }
         return self.page(request, "admin/access/usageminute/usage.html", context)
 

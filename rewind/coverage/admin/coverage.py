@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
@@ -30,7 +29,7 @@ from rewind.replay.store.audits import open_divergences
 from staff.formatting import grouped
 from staff.own_pages import OwnPage, PagesAdmin
 from staff.parsing import slot_in
-from staff.read_only import ReadOnlyAdmin
+from staff.read_only import OnePageAdmin
 
 _EPOCHS = 16
 # Of either kind.
@@ -39,17 +38,10 @@ _DEFAULT_SLOTS = 1_000
 
 
 @admin.register(SlotTally)
-class CoverageAdmin(PagesAdmin, ReadOnlyAdmin):
+class CoverageAdmin(PagesAdmin, OnePageAdmin):
     """The counts are shown on pages of their own; recording keeps them."""
 
-    def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        raise PermissionDenied
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+    def one_page(self, request: HttpRequest) -> HttpResponse:
         ranges = coverage_map.ranges()
         newest = slot_in(request.GET.get("newest", ""))
         rows, known = coverage_map.epoch_rows(ranges, newest=newest, limit=_EPOCHS + 1)

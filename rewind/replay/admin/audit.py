@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -29,7 +28,7 @@ from staff.filters import choice_filter
 from staff.formatting import ago, badge, counted, grouped, in_full, link, shortened, utc
 from staff.own_pages import PagesAdmin
 from staff.parsing import signature_in, slot_in
-from staff.read_only import ReadOnlyAdmin
+from staff.read_only import OnePageAdmin, ReadOnlyAdmin
 
 # A replay takes some milliseconds, or as long as a simulation may: the page waits for all.
 _REPLAYED_AT_ONCE = 25
@@ -37,17 +36,10 @@ _NATIVE = {str(Pubkey(bytes(32))): "System"}
 
 
 @admin.register(AuditedDay)
-class AuditAdmin(ReadOnlyAdmin):
+class AuditAdmin(OnePageAdmin):
     """All days are shown on one page; the audit writes the rows."""
 
-    def change_view(self, *_args: Any, **_kwargs: Any) -> HttpResponse:
-        raise PermissionDenied
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+    def one_page(self, request: HttpRequest) -> HttpResponse:
         found = audit_overview(now=timezone.now())
         context = {
             "title": "Replay audit",
@@ -62,7 +54,6 @@ class AuditAdmin(ReadOnlyAdmin):
             ],
             "reasons": [(in_words(reason), times) for reason, times in found.reasons],
             "may_see_divergences": request.user.has_perm("rewind.view_divergence"),
-            **(extra_context or {}),
         }
         return self.page(request, "admin/rewind/auditedday/audit.html", context)
 
