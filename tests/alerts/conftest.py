@@ -17,6 +17,7 @@ from aiosmtpd.controller import Controller
 from django.utils import timezone
 
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 
 
 class Receiver:
@@ -46,7 +47,7 @@ class Receiver:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 receiver.got.append((self.path, headers, body))
                 receiver.was_asked.set()
-                receiver.may_answer.wait(20)
+                receiver.may_answer.wait(PATIENCE_SECONDS)
                 if len(receiver.got) > receiver._good:
                     receiver.status, receiver._good = 500, sys.maxsize
                 fails = len(receiver.got) in receiver.fails

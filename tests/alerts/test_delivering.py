@@ -341,7 +341,7 @@ def test_of_two_workers_one_delivers(ada: Any, receiver: Any, happen: Any, clock
 
     def worker() -> None:
         try:
-            begin.wait(20)
+            begin.wait(PATIENCE_SECONDS)
             routing.route_events(now=clock.now, staff_mail=[])
             for turn in delivering.claim(now=clock.now, most=5, failing=False):
                 delivering.deliver(turn, clock=clock)

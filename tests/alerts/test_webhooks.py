@@ -8,6 +8,7 @@ import pytest
 from alerts.errors import BadAddress, NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from alerts.services import retention, webhooks
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +62,7 @@ def test_a_customer_has_at_most_ten_however_fast_they_are_made(
     made: list[bool] = []
 
     def make() -> None:
-        begin.wait(20)
+        begin.wait(PATIENCE_SECONDS)
         try:
             webhooks.create(ada.pk, name="the last", url=URL)
             made.append(True)

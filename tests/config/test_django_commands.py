@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from tests import forked_commands
 from tests.databases import this_database
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 
 
 def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
@@ -92,20 +92,20 @@ def test_runserver_serves_pages_static_files_and_calls(tmp_path: Path) -> None:
         base = f"http://127.0.0.1:{port}"
         while True:
             try:
-                with urllib.request.urlopen(f"{base}/healthz", timeout=5) as answer:
+                with urllib.request.urlopen(f"{base}/healthz", timeout=PATIENCE_SECONDS) as answer:
                     assert answer.status == 200
                 break
-            except urllib.error.URLError:
+            except OSError:
                 assert process.poll() is None
                 time.sleep(0.1)
         for path, text in (("/docs/", b"Tidemark"), ("/static/tidemark/site.css", b"{")):
-            with urllib.request.urlopen(base + path, timeout=20) as answer:
+            with urllib.request.urlopen(base + path, timeout=PATIENCE_SECONDS) as answer:
                 assert answer.status == 200 and text in answer.read()
         body = b'{"jsonrpc":"2.0","id":1,"method":"getFirstAvailableBlock"}'
         headers = {"Content-Type": "application/json"}
         call = urllib.request.Request(f"{base}/historical", body, headers)
-        with urllib.request.urlopen(call, timeout=20) as answer:
+        with urllib.request.urlopen(call, timeout=PATIENCE_SECONDS) as answer:
             assert b'"jsonrpc":"2.0"' in answer.read()
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_SECONDS)

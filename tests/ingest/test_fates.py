@@ -318,7 +318,7 @@ def test_workers_at_once_settle_each_fate_once(issue: Callable[..., Any]) -> Non
 
     def work() -> None:
         try:
-            start.wait(30.0)
+            start.wait(PATIENCE_SECONDS)
             for at in range(0, len(chain), 3):
                 store(*chain[at : at + 3])
                 settle()

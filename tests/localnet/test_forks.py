@@ -55,17 +55,19 @@ def test_slots_are_skipped_on_demand(localnet: Localnet) -> None:
 
 
 def test_a_dying_fork_leaves_no_trace_and_its_transactions_land_after_it() -> None:
-    with running_localnet(LOCALNET_SLOT_MS=250) as localnet:
+    with running_localnet() as localnet:
         sender, receiver = wallet(localnet), Pubkey.new_unique()
         transaction = signed(localnet, [pay(sender, receiver, SOL)], sender)
         parent = localnet.call("getSlot", {"commitment": "processed"})
-        localnet.call("setFaults", {"forkSlots": 6})
-        localnet.wait(lambda: localnet.call("getFaults")["forkSlots"] <= 4, "on the fork")
+        # A fork that lasts until all has been seen of it.
+        localnet.call("setFaults", {"forkSlots": 1_000})
+        localnet.wait(lambda: localnet.call("getFaults")["forkSlots"] <= 998, "on the fork")
         signature = send(localnet, transaction)
         on_fork = landed(localnet, signature, "processed")
         assert on_fork["confirmationStatus"] == "processed"
         assert balance(localnet, receiver, "processed") == SOL
         assert balance(localnet, receiver, "confirmed") == 0
+        localnet.call("setFaults", {"forkSlots": 1})
         status = landed(localnet, signature)
         assert status["slot"] > on_fork["slot"]
         assert balance(localnet, receiver, "finalized") == SOL

@@ -18,6 +18,7 @@ from portal.services.links import Purpose
 from staff import sessions
 from staff.models import AuditEntry
 from tests.lock_waits import until_waiting
+from tests.patience import PATIENCE_SECONDS
 from tests.portal.conftest import PASSWORD, Browser, People
 
 CHOSEN = {"password": "a good one 1", "again": "a good one 1"}
@@ -74,7 +75,7 @@ def test_of_two_who_use_a_link_at_once_one_sets_the_password(owner: Any) -> None
 
     def choose(word: str) -> str:
         try:
-            arrived.wait(20)
+            arrived.wait(PATIENCE_SECONDS)
             page = Client().post(path, {"password": word, "again": word}).content.decode()
             return word if "The password is set" in page else ""
         finally:
@@ -84,7 +85,7 @@ def test_of_two_who_use_a_link_at_once_one_sets_the_password(owner: Any) -> None
         with transaction.atomic():  # all have read the user before the first may write it
             User.objects.select_for_update().get(pk=owner.user_id)
             told = [pool.submit(choose, word) for word in words]
-            arrived.wait(20)
+            arrived.wait(PATIENCE_SECONDS)
             until_waiting(4)
         said = [each.result() for each in told]
     (chosen,) = filter(None, said)

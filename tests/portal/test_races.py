@@ -13,6 +13,7 @@ from access.models import ApiKey
 from access.services import keys
 from portal.models import Member
 from portal.services import key_actions, members
+from tests.patience import PATIENCE_SECONDS
 from tests.portal.conftest import People
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +24,7 @@ def at_once(*orders: Callable[[], object]) -> list[str]:
     barrier, told = threading.Barrier(len(orders)), []
 
     def run(order: Callable[[], object]) -> None:
-        barrier.wait(20)
+        barrier.wait(PATIENCE_SECONDS)
         try:
             order()
             told.append("done")
@@ -36,7 +37,7 @@ def at_once(*orders: Callable[[], object]) -> list[str]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_SECONDS)
     return sorted(told)
 
 

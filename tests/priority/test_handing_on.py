@@ -426,7 +426,7 @@ def test_a_node_that_takes_too_long_is_told(
 
     def hang(connection: socket.socket, _body: bytes) -> None:
         connection.sendall(begun)
-        done.wait(60)
+        done.wait(PATIENCE_SECONDS)
 
     raw(hang)
     with Client(front()) as client:

@@ -184,7 +184,7 @@ def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: 
     silent = threading.Event()
 
     def answer(body: bytes) -> tuple[int, bytes]:
-        silent.wait(60)  # as long as the first one lives nothing is taken
+        silent.wait(PATIENCE_SECONDS)  # as long as the first one lives nothing is taken
         return 200, answered("taken")
 
     with odd_node(answer) as node:

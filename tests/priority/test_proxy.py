@@ -180,7 +180,7 @@ def test_a_node_that_takes_too_long_is_told(node: Node, settings: Any, post: Pos
     done = threading.Event()
 
     def hang(body: bytes) -> tuple[int, bytes]:
-        done.wait(20)
+        done.wait(PATIENCE_SECONDS)
         return 200, b"{}"
 
     node(hang)
@@ -200,14 +200,18 @@ def test_a_node_that_hangs_keeps_a_few_threads_and_no_more(
 
     def hang(body: bytes) -> tuple[int, bytes]:
         waiting.release()
-        done.wait(20)
+        done.wait(PATIENCE_SECONDS)
         return result(5)(body)
 
     odd = node(hang)
     found: list[Any] = []
 
     def ask() -> None:
-        found.extend(forwarding.forward([("getSlot", b"[]")], node=pool_for(odd.url), seconds=20))
+        found.extend(
+            forwarding.forward(
+                [("getSlot", b"[]")], node=pool_for(odd.url), seconds=PATIENCE_SECONDS
+            )
+        )
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     try:

@@ -313,13 +313,17 @@ def test_readers_see_the_gap_or_the_damage_and_never_an_older_state(
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
+
+    def until_told(more: int) -> None:
+        count, until = len(told) + more, time.monotonic() + PATIENCE_SECONDS
+        while len(told) < count and time.monotonic() < until:
+            time.sleep(0.01)
+
     try:
+        until_told(1)
         damage_gaps.open_as_gap(damaged.segment_id, now=NOW, pause=lambda _: time.sleep(0.3))
         refill(history)
-        count = len(told)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while len(told) < count + 10 and time.monotonic() < until:
-            time.sleep(0.01)
+        until_told(10)
     finally:
         is_over.set()
         for reader in readers:

@@ -14,6 +14,7 @@ import redis
 from django.conf import settings
 
 from shared_state import heartbeats
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 
@@ -33,7 +34,6 @@ while not select.select([sys.stdin], [], [], 0.1)[0]:
     progress()
 time.sleep(600)
 """
-_PATIENCE_SECONDS = 60.0
 
 
 @contextlib.contextmanager
@@ -53,7 +53,7 @@ def lander() -> tuple[int, int]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def test_a_process_that_ends_in_order_is_not_hung() -> None:
     command = [sys.executable, "-c", _START + "progress(); sys.stdin.read()"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     until(lambda: lander() == (1, 0))
-    process.communicate(timeout=_PATIENCE_SECONDS)
+    process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     later = heartbeats.kinds(now=time.time() + heartbeats.MISSING_SECONDS + 1)["lander"]
     assert (later.alive, later.silent) == (0, 0)

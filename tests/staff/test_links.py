@@ -14,6 +14,7 @@ from django.utils import timezone
 from staff import invitations, sessions
 from staff.models import AuditEntry
 from tests.lock_waits import until_waiting
+from tests.patience import PATIENCE_SECONDS
 from tests.staff.conftest import PASSWORD
 
 CHOSEN = {"new_password1": "Low-tide-at-7", "new_password2": "Low-tide-at-7"}
@@ -71,7 +72,7 @@ def test_of_two_who_use_a_link_at_once_one_sets_the_password(person: Callable[..
         browser = Client()
         try:
             form = opened(path, browser)
-            arrived.wait(20)
+            arrived.wait(PATIENCE_SECONDS)
             done = browser.post(form, {"new_password1": word, "new_password2": word})
             return word if done.status_code == 302 else ""
         finally:
@@ -81,7 +82,7 @@ def test_of_two_who_use_a_link_at_once_one_sets_the_password(person: Callable[..
         told = [pool.submit(choose, word) for word in words]
         with transaction.atomic():  # all have read the user before the first may write it
             User.objects.select_for_update().get(pk=user.pk)
-            arrived.wait(20)
+            arrived.wait(PATIENCE_SECONDS)
             until_waiting(4)
         (chosen,) = filter(None, [each.result() for each in told])
     assert User.objects.get(pk=user.pk).check_password(chosen)

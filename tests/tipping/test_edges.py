@@ -19,11 +19,11 @@ from tests import forked_commands
 from tests.databases import this_database
 from tests.forked_commands import ForkedProcess
 from tests.localnet_process import free_ports
+from tests.patience import PATIENCE_SECONDS
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
 from tipping.services import batches
 
-PATIENCE_SECONDS = 60
 FETCHES = 200
 
 

@@ -32,6 +32,7 @@ from tests.examples import examples
 from tests.ingest.following import follower, wait, worker
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
+from tests.patience import PATIENCE_SECONDS
 from tests.rewind.samples import blockhash
 from tests.tipping.balance_chain import SEED
 from tipping.models import Edge, TipAddress, TipBatch, TipEntry, TipSweep, TtlClass
@@ -258,7 +259,7 @@ def test_workers_at_once_record_each_tip_once() -> None:
 
     def work(offset: int) -> None:
         try:
-            start.wait(30.0)
+            start.wait(PATIENCE_SECONDS)
             for place in range(len(blocks)):
                 record(*blocks[(place + offset) % 8 :][:2])
         except BaseException as error:

@@ -26,7 +26,7 @@ def test_what_came_in_is_what_the_treasury_gained_and_the_fees(
     Upstream.objects.all().delete()
     upstream("node")
     with (
-        running_localnet(LOCALNET_SLOT_MS=40, LOCALNET_SKIP_PERCENT=5) as localnet,
+        running_localnet(LOCALNET_SLOT_MS=100, LOCALNET_SKIP_PERCENT=5) as localnet,
         worker(),
         follower(localnet.geyser_url, localnet.url),
     ):

@@ -13,6 +13,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event, RequestReceived
 
+from tests.patience import PATIENCE_SECONDS
 from upstream.geyser import SERVICE
 from upstream.grpc.status import GrpcStatus
 from upstream.grpc.stream import GrpcStream
@@ -55,7 +56,7 @@ def speaking(speak: Speak) -> Iterator[int]:
             listener.shutdown(socket.SHUT_RDWR)
             accepting.join()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive(), "a connection was not closed"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from upstream.grpc import status as codes
 from upstream.grpc.status import GrpcStatus
 from upstream.grpc.stream import GrpcStream
@@ -101,7 +102,7 @@ def test_a_server_that_ends_is_unavailable_and_keeps_what_it_sent():
 
     def slow(_requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         yield b"one"
-        leaving.wait(10)
+        leaving.wait(PATIENCE_SECONDS)
         context.abort(grpc.StatusCode.UNAVAILABLE, "going down")
 
     with server(slow=slow) as url, GrpcStream(url, "/t.T/slow") as stream:
@@ -118,7 +119,7 @@ def test_a_silent_server_that_answers_pings_is_waited_for():
     waiting = threading.Event()
 
     def silent(_requests: Iterator[bytes], _context: Any) -> Iterator[bytes]:
-        waiting.wait(10)
+        waiting.wait(PATIENCE_SECONDS)
         yield b""
 
     with (
@@ -162,7 +163,7 @@ def test_closing_from_another_thread_ends_the_reading():
     waiting = threading.Event()
 
     def silent(_requests: Iterator[bytes], _context: Any) -> Iterator[bytes]:
-        waiting.wait(10)
+        waiting.wait(PATIENCE_SECONDS)
         yield b""
 
     with server(silent=silent) as url, GrpcStream(url, "/t.T/silent") as stream:

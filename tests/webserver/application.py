@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
 from tests.webserver.client import Client
 from tests.webserver.serving import serving
 from webserver.charges import ClientOf, peer
@@ -64,7 +65,7 @@ class Application:
             return []
         if path == "/held":
             self.arrived.release()
-            assert self.gate.wait(60)
+            assert self.gate.wait(PATIENCE_SECONDS)
         if path == "/big":
             environ[SENT] = self.sent.set
             start_response("200 OK", [("Content-Type", "application/octet-stream")])
@@ -77,7 +78,7 @@ class Application:
     def wait_for(self, count: int) -> None:
         """Until so many calls of `/held` more have begun."""
         for _ in range(count):
-            assert self.arrived.acquire(timeout=60)
+            assert self.arrived.acquire(timeout=PATIENCE_SECONDS)
 
 
 @dataclass

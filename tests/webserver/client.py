@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-_PATIENCE_SECONDS = 60
+from tests.patience import PATIENCE_SECONDS
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Client:
 
     def __init__(self, port: int, source: str = "127.0.0.1") -> None:
         self.sock = socket.create_connection(
-            ("127.0.0.1", port), _PATIENCE_SECONDS, source_address=(source, 0)
+            ("127.0.0.1", port), PATIENCE_SECONDS, source_address=(source, 0)
         )
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self.sock.makefile("rb")
