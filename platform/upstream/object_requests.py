@@ -8,7 +8,7 @@ _RETRIES = 2
 _CONNECT_SECONDS = 5
 
 
-def request_terms(seconds: int, **client_options: str) -> dict[str, Any]:
+def request_terms(seconds: int, **client_options: str | bool) -> dict[str, Any]:
     """Arguments for obstore's `from_url`: a request gives up after so many seconds."""
     timeout = timedelta(seconds=seconds)
     return {

@@ -35,7 +35,9 @@ class Archive:
         self._away_until = 0.0
         self._failures = (BaseError, OSError, ValueError)
         # A folder on this machine takes neither time limits nor retries.
-        options: dict[str, Any] = {} if url.startswith("file:") else request_terms(timeout_seconds)
+        options: dict[str, Any] = (
+            {} if url.startswith("file:") else request_terms(timeout_seconds, allow_http=True)
+        )
         self._store = from_url(url, **options)
 
     def reading(self) -> "Reading":
