@@ -31,7 +31,9 @@ def b58encode(data: bytes) -> str:
     size = len(data)
     if size == 32:
         return str(Pubkey(data))  # in a third of the time
-    if size <= 64:
+    if size == 64:
+        return str(Signature(data))
+    if size < 64:
         return str(Signature(_PADDING[size:] + data))[64 - size :]
     digits = data.lstrip(b"\0")
     zeros = size - len(digits)

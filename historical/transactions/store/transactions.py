@@ -308,16 +308,17 @@ async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     if row is None or row[0] is None:
         return ListedColumns([], [], [], [], [], [])
     numbers, has_sealed, packed, *texts = row
-    entries = [packed[at : at + ENTRY_BYTES] for at in range(0, len(packed), ENTRY_BYTES)]
+    starts = range(0, len(packed), ENTRY_BYTES)
     errs, memos, times = (text.split("\n") for text in texts)
-    found = [places[number - 1] for number in numbers]
+    is_whole = numbers == [*range(1, len(places) + 1)]
+    found = places if is_whole else [places[number - 1] for number in numbers]
+    slots, positions = zip(*found, strict=True)
     if has_sealed:
+        entries = [packed[at : at + ENTRY_BYTES] for at in starts]
         for place, entry, err, memo in zip(found, entries, errs, memos, strict=True):
             if entry[SIGNATURE_BYTES:] != _PADDING:
-                slot, position = place
-                sealed_blocks.checked_entry(slot, position, entry, _given(err), _given(memo))
-    signatures = [entry[:SIGNATURE_BYTES] for entry in entries]
-    slots, positions = ([place[each] for place in found] for each in (0, 1))
+                sealed_blocks.checked_entry(*place, entry, _given(err), _given(memo))
+    signatures = [packed[at : at + SIGNATURE_BYTES] for at in starts]
     return ListedColumns(slots, positions, signatures, errs, memos, times)
 
 
