@@ -1,5 +1,6 @@
 """getAccountInfo, getMultipleAccounts, getAccountDiff."""
 
+from functools import partial
 from typing import Literal, TypeAlias
 
 from django.conf import settings
@@ -7,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
+from eventloop.faces import in_thread
 from gateway.calls import Call
 from jsonrpc.params import U64, Config
 from rewind.accounts.methods.positions import Anchor, PositionConfig, asked
@@ -24,6 +26,7 @@ from rewind.accounts.results.accounts import (
 from rewind.accounts.services import accounts, diff
 from rewind.accounts.services.account_formatting import Shape, account_of, shape_of
 from rewind.accounts.services.accounts import Seen
+from rewind.accounts.store.account_reads import Look
 from rewind.errors import (
     POSITIONS,
     AccountsTooLarge,
@@ -38,6 +41,7 @@ from rewind.errors import (
 from rewind.explained.results import IdlData
 from rewind.explained.services.accounts import idl_reader
 from rewind.method_table import methods
+from rewind.positions import Asked
 from rewind.proof.results import Standing
 from rewind.proof.services import slot_proofs
 
@@ -112,18 +116,27 @@ _READS = (
 
 
 @methods.add("getAccountInfo", errors=_READS)
-def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
+async def get_account_info(call: Call, pubkey: Pubkey, config: AccountConfig) -> AccountInfo:
     """An account as it was at any position in the past.
 
     pubkey: the account
     config: the position, and how to write the account
     """
-    seen = accounts.account_info(
-        pubkey,
-        asked(config.slot, config.transaction_index, config.anchor),
-        shape(config.encoding, config.data_slice),
-        tolerate_gaps=config.tolerate_gaps is True,
-    )
+    where = asked(config.slot, config.transaction_index, config.anchor)
+    how = shape(config.encoding, config.data_slice)
+    read = partial(_account_info, pubkey, config, where, how)
+    if not config.proof and not config.idl:
+        look = await accounts.alook(pubkey, where, how)
+        if look is not None:
+            return read(look)
+    return await in_thread(read, None)
+
+
+def _account_info(
+    pubkey: Pubkey, config: AccountConfig, where: Asked, how: Shape, look: Look | None
+) -> AccountInfo:
+    tolerate_gaps = config.tolerate_gaps is True
+    seen = accounts.account_info(pubkey, where, how, tolerate_gaps=tolerate_gaps, look=look)
     context = AccountContext(
         api_version=settings.ARCHIVE_API_VERSION,
         slot=seen.slot,

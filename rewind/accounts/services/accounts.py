@@ -11,6 +11,8 @@ from chain.account_json import AccountEncoding, Loader
 from chain.addresses import TOKEN_PROGRAMS
 from chain.parsed_accounts.token import is_account
 from chain.units import Slot
+from columns.packed_data import unpacked_size
+from eventloop.faces import is_on_loop
 from gaps.coverage import GapEntry
 from jsonrpc.wire import Encoded, encode
 from rewind.accounts.results.accounts import AccountSnapshot
@@ -32,6 +34,8 @@ from rewind.positions import END_OF_SLOT, Asked, Position
 _TOKEN_PROGRAMS = set(map(bytes, TOKEN_PROGRAMS))
 # What stands around the entries of an answer, and around each of them.
 _AROUND, _AROUND_EACH = 512, 32
+# Bytes of data that are written on the loop.
+_MOST_ON_LOOP = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,13 @@ class SeenTogether:
     completeness: Completeness
 
 
-def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool) -> Seen:
-    """Raises what `resolve_position` does, WritesIncomplete and DataTooLong."""
-    loaded = load_accounts([pubkey], asked, tolerate_gaps=tolerate_gaps)
+def account_info(
+    pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: bool, look: Look | None = None
+) -> Seen:
+    """Raises what `resolve_position` does, WritesIncomplete and DataTooLong. `look` is what `alook`
+    gave.
+    """
+    loaded = load_accounts([pubkey], asked, tolerate_gaps=tolerate_gaps, look=look)
     value = shown(pubkey, loaded, shape)
     return Seen(
         slot=loaded.resolved.slot,
@@ -97,6 +105,27 @@ def account_info(pubkey: Pubkey, asked: Asked, shape: Shape, *, tolerate_gaps: b
         gap=loaded.gap(pubkey),
         completeness=loaded.findings.completeness(),
     )
+
+
+async def alook(pubkey: Pubkey, asked: Asked, shape: Shape) -> Look | None:
+    """All that is read of an account that was there at the end of a slot, awaited; None where more
+    has to be read, or writing it takes long.
+    """
+    if asked.slot is None or asked.index is not None or not is_on_loop():
+        return None
+    if shape.encoding is AccountEncoding.JSON_PARSED:
+        return None
+    look = await account_reads.alook(bytes(pubkey), position_lookup.position_at(asked.slot))
+    if look is None or look.state is None or not look.state.lamports:
+        return None
+    lookup, packed = look.lookup, look.state.packed
+    if lookup.earliest is None or lookup.latest is None:
+        return None
+    if not lookup.earliest <= asked.slot <= lookup.latest:
+        return None
+    is_gap = lookup.gap_last is not None and lookup.gap_last >= asked.slot
+    is_long = packed is None or unpacked_size(packed) > _MOST_ON_LOOP
+    return None if is_gap or is_long else look
 
 
 def multiple_accounts(
@@ -157,11 +186,16 @@ def multiple_accounts(
 
 
 def load_accounts(
-    pubkeys: Sequence[Pubkey], asked: Asked, *, tolerate_gaps: bool, side: str = ""
+    pubkeys: Sequence[Pubkey],
+    asked: Asked,
+    *,
+    tolerate_gaps: bool,
+    side: str = "",
+    look: Look | None = None,
 ) -> LoadedAccounts:
     """What there was of the accounts. Raises what `resolve_position` does, and WritesIncomplete."""
     keys = list(dict.fromkeys(map(bytes, pubkeys)))
-    reader = _ReaderOfOne(keys[0]) if len(keys) == 1 else _ReaderOfSeveral(keys)
+    reader = _ReaderOfOne(keys[0], look) if len(keys) == 1 else _ReaderOfSeveral(keys)
     resolved = position_lookup.resolve_position(
         asked, tolerate_gaps=tolerate_gaps, side=side, reader=reader
     )
@@ -197,10 +231,10 @@ def shown(pubkey: Pubkey, loaded: LoadedAccounts, shape: Shape) -> AccountSnapsh
 class _ReaderOfOne(position_lookup.Reader):
     """Reads the account with the position that is resolved: one round trip."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, look: Look | None) -> None:
         self._key = key
         self._at: Position | None = None
-        self._look: Look | None = None
+        self._look = look
 
     def around(self, signature: Signature, *, after: bool) -> Position | None:
         found = account_reads.look_around(self._key, bytes(signature), after=after)
@@ -210,7 +244,7 @@ class _ReaderOfOne(position_lookup.Reader):
         return self._at
 
     def look_up(self, position: Position, *, with_block: bool) -> SlotLookup:
-        if self._look is None or position != self._at:
+        if self._look is None or self._at not in (None, position):
             self._look = account_reads.look(self._key, position, with_block=with_block)
         return self._look.lookup
 

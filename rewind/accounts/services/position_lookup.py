@@ -111,7 +111,7 @@ def resolve_position(
         position, slot = found, found.slot
     else:
         assert slot is not None
-        position = position_of(min(slot, _HIGHEST_SLOT), index, after=asked.after)
+        position = position_at(slot, index, after=asked.after)
     is_indexed = index is not None and asked.signature is None
     lookup = reader.look_up(position, with_block=is_indexed)
     if lookup.latest is None:
@@ -211,6 +211,11 @@ def _lost_of(lookup: SlotLookup) -> GapEntry | None:
     if lookup.lost_first is None or lookup.lost_last is None:
         return None
     return GapEntry.of(lookup.lost_first, lookup.lost_last, "missing")
+
+
+def position_at(slot: int, index: int | None = None, *, after: bool = True) -> Position:
+    """The same of any number that a caller may name."""
+    return position_of(min(slot, _HIGHEST_SLOT), index, after=after)
 
 
 def position_of(slot: int, index: int | None, *, after: bool) -> Position:

@@ -12,7 +12,7 @@ from django.db import connection
 from psycopg.errors import UndefinedTable
 
 from columns.clusters import is_clustered
-from columns.raw_queries import fetch_all, fetch_one, fetch_together
+from columns.raw_queries import afetch_one, fetch_all, fetch_one, fetch_together
 from historical.transactions.store import transactions as ledger_transactions
 from rewind.accounts.store import (
     absence,
@@ -108,6 +108,24 @@ def look(pubkey: bytes, position: Position, *, with_block: bool = False) -> Look
     state = newest_state(pubkey, position, lookup.layout)
     _remember(pubkey, position, state)
     return Look(lookup, state, transactions=transactions)
+
+
+async def alook(pubkey: bytes, position: Position) -> Look | None:
+    """The same, awaited, where one statement shows it; None where that takes more."""
+    layout = None if is_clustered() else partition_cache.known()
+    plan = None if layout is None else _first_plan(pubkey, position.slot, layout)
+    if plan is None or layout is None or _hint_below(pubkey, plan, layout) is not None:
+        return None
+    try:
+        row = await afetch_one(text(plan), pubkey, *position)
+    except UndefinedTable:
+        return None
+    if row is None or SlotLookup(*row[:_LOOKUP_COLUMNS]).layout != layout.number:
+        return None
+    found = _found(row, pubkey, plan, position)
+    if found is not None:
+        _remember(pubkey, position, found.state)
+    return found
 
 
 def _look_apart(pubkey: bytes, position: Position, *, with_block: bool) -> Look:
