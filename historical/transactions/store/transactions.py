@@ -317,7 +317,8 @@ async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
         entries = [packed[at : at + ENTRY_BYTES] for at in starts]
         for place, entry, err, memo in zip(found, entries, errs, memos, strict=True):
             if entry[SIGNATURE_BYTES:] != _PADDING:
-                sealed_blocks.checked_entry(*place, entry, _given(err), _given(memo))
+                slot, position = place
+                sealed_blocks.checked_entry(slot, position, entry, _given(err), _given(memo))
     signatures = [packed[at : at + SIGNATURE_BYTES] for at in starts]
     return ListedColumns(slots, positions, signatures, errs, memos, times)
 
