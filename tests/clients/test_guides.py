@@ -235,7 +235,7 @@ def test_commands_and_settings_of_the_guides_exist() -> None:
             parser = load_command_class(known[name], name).create_parser("manage.py", name)
             parser.parse_args(arguments.split())  # raises for what it does not take
         for name in re.findall(r"^export (\w+)=", code, re.MULTILINE):
-            own = name in ("KEY", "SIGNATURE", "SECRET")
+            own = name in ("KEY", "SIGNATURE", "PAYER", "SECRET")
             assert own or f"`{name}`" in table, f"{file.name}: {name} is no setting"
     assert {"cluster_spread", "doctor", "import_snapshot", "plan"} <= commands
 

@@ -28,6 +28,7 @@ _LOWEST_UNITS, _HIGHEST_UNITS, _HIGHEST_PRICE = 1_000, 60_000, 10_000
 # After this many blocks a tip is signed again.
 _GOOD_FOR_BLOCKS = 100
 _MOST_FORMS = 256
+_HEADER_BYTES = 4  # with the number of account keys
 # Two landers pay from one account: random fields keep their tips distinct.
 _chance = random.Random()
 
@@ -57,12 +58,11 @@ class _Form(NamedTuple):
 
 def _form(payer: Pubkey, account: Pubkey, lamports: int) -> _Form:
     """A compiled message to reuse: compiling costs as much as signing twice."""
-    blockhash = Hash.new_unique()
     pay = TransferParams(from_pubkey=payer, to_pubkey=account, lamports=lamports)
     limit, price = set_compute_unit_limit(0), set_compute_unit_price(0)
-    message = Message.new_with_blockhash([limit, price, transfer(pay)], payer, blockhash)
+    message = Message.new_with_blockhash([limit, price, transfer(pay)], payer, Hash.default())
     compiled = bytes(message)
-    blockhash_at = compiled.index(bytes(blockhash))
+    blockhash_at = _HEADER_BYTES + 32 * len(message.account_keys)
     # Behind the blockhash; an instruction's data comes with its length.
     return _Form(
         compiled,
