@@ -129,8 +129,8 @@ class _Walk:
                 else partial(store.newest_entries, enough=enough)
             )
             self._hot = positions.newest_first(read, below=below, above=above, enough=enough)
-        self._reads_both = False
-        self._recent = _Cursor(self._hot, None)
+        # Once it is known that something is sealed.
+        self._recent: _Cursor | None = None
         self._nearest_recent: LedgerPosition | None = None
         self._waiting: list[Run] = []
         # (the order of the next place, the place, a number that makes it unique, the rest)
@@ -140,15 +140,14 @@ class _Walk:
 
     async def following(self) -> Iterator[LedgerPosition] | None:
         """The next places of both, in order, each once. Raises Moved."""
-        if not self._reads_both:
+        if self._recent is None:
             places = await self._hot()
-            self._reads_both = bool(self._version)
-            if not self._reads_both:  # nothing is sealed
+            if not self._version:  # nothing is sealed
                 return places
             self._recent = _Cursor(self._hot, places)
             self._nearest_recent = await self._recent.next()
             self._waiting = await self._runs()
-        place = await self._merged()
+        place = await self._merged(self._recent)
         return None if place is None else iter((place,))
 
     def _reading(self, entries: Callable[[bytes, int, int], Awaitable[store.Entries]]) -> ReadRows:
@@ -162,7 +161,7 @@ class _Walk:
 
         return read
 
-    async def _merged(self) -> LedgerPosition | None:
+    async def _merged(self, recent: _Cursor) -> LedgerPosition | None:
         while True:
             sealed = self._heads[0][1] if self._heads else None
             nearest = self._nearer(sealed, self._nearest_recent)
@@ -180,7 +179,7 @@ class _Walk:
                 _, _, number, places = heapq.heappop(self._heads)
                 await self._push(places, number)
             else:
-                self._nearest_recent = await self._recent.next()
+                self._nearest_recent = await recent.next()
             if nearest != self._last:
                 self._last = nearest
                 return nearest

@@ -120,12 +120,7 @@ async def alook(pubkey: bytes, position: Position) -> Look | None:
         row = await afetch_one(text(plan), pubkey, *position)
     except UndefinedTable:
         return None
-    if row is None or SlotLookup(*row[:_LOOKUP_COLUMNS]).layout != layout.number:
-        return None
-    found = _found(row, pubkey, plan, position)
-    if found is not None:
-        _remember(pubkey, position, found.state)
-    return found
+    return None if row is None else _found_in(layout, row, pubkey, plan, position)
 
 
 def _look_apart(pubkey: bytes, position: Position, *, with_block: bool) -> Look:
@@ -177,13 +172,9 @@ def look_around(pubkey: bytes, signature: bytes, *, after: bool) -> tuple[Positi
             position = Position(place[0], place[1] - step)
             return position, look(pubkey, position)
         position = Position(*row[-2:])
-        if (
-            partition_of(position.slot) == near
-            and SlotLookup(*row[:_LOOKUP_COLUMNS]).layout == layout.number
-        ):
-            found = _found(row, pubkey, plan, position)
+        if partition_of(position.slot) == near:
+            found = _found_in(layout, row, pubkey, plan, position)
             if found is not None:
-                _remember(pubkey, position, found.state)
                 return position, found
     _note(partition_of(position.slot))
     return position, look(pubkey, position)
@@ -387,6 +378,18 @@ def _rows(
             raise
         return None, None
     return rows[0], found[0] if found else None
+
+
+def _found_in(
+    layout: Layout, row: tuple[Any, ...], pubkey: bytes, plan: Plan, position: Position
+) -> Look | None:
+    """What the row alone says, if the partitions are still those of the layout. Remembers it."""
+    if SlotLookup(*row[:_LOOKUP_COLUMNS]).layout != layout.number:
+        return None
+    found = _found(row, pubkey, plan, position)
+    if found is not None:
+        _remember(pubkey, position, found.state)
+    return found
 
 
 def _found(
