@@ -63,7 +63,7 @@ class Budget:
             raise AnswerTooLarge(settings.MAX_ANSWERS_OF_KEY)
 
     def before(self) -> None:
-        """Called before a method runs. Raises AnswerTooLarge if nothing is left."""
+        """Called before a call of a batch. Raises AnswerTooLarge if nothing is left."""
         if self._used >= self.maximum:
             raise AnswerTooLarge(self.maximum)
 

@@ -19,7 +19,7 @@ from columns.raw_queries import close_lost_connection
 from eventloop import faces
 from gateway.addresses import client_address
 from gateway.admission import FREE, Entry, admit, sender_of
-from gateway.answers import Answer, refused
+from gateway.answers import Answer, refused, request_id
 from gateway.bodies import calls_of, larger_of, may_send_large
 from gateway.health_views import CORS
 from gateway.permissions import right_missing
@@ -37,7 +37,6 @@ from gateway.refusals import (
     TooManyConnections,
     format_of,
 )
-from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
@@ -51,6 +50,9 @@ from webserver.responses import Headers, Refused, Response
 
 # Path → who sends a body there, by the request's environ: None for one who may not.
 Uploads = Mapping[str, Callable[[Mapping[str, Any]], bytes | None]]
+
+# Answers on the loop without waiting, or None.
+AtOnce = Callable[[Request], Response | None]
 
 _ON_THE_LOOP = frozenset({"/healthz", "/priority/ping"})
 _ADDRESS = ("127.0.0.1", 0)
@@ -99,7 +101,7 @@ def _view_of(request: Request) -> Any:
     return None if match is None else match.func
 
 
-def at_once(application: Any) -> Callable[[Request], Response | None]:
+def at_once(application: Any) -> AtOnce:
     """Answers the paths that never wait on the loop itself; None for other requests."""
     alive = json.dumps({"status": "ok", "version": settings.VERSION}).encode()
 

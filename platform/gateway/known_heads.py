@@ -16,17 +16,16 @@ from django.conf import settings
 from access.callers import Caller
 from eventloop.faces import outcome_of, started
 from gateway.admission import Costs, Entry, Sender, aadmit, sender_of
-from gateway.answers import Answered
+from gateway.answers import Answered, new_request_id, sane_request_id
 from gateway.bodies import calls_of, is_plain_json
 from gateway.budgets import Budget
 from gateway.calls import Call, Observer, answer_calls, refused
-from gateway.edge import Lanes, holder_of, usable_database
+from gateway.edge import AtOnce, Lanes, holder_of, usable_database
 from gateway.endpoint import RpcEndpoint
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
 from gateway.forwarded_calls import Handing
 from gateway.permissions import is_narrow, right_missing
-from gateway.request_ids import new_request_id, sane_request_id
 from gateway.routes import endpoint_at
 from jsonrpc import dispatch as rpc
 from jsonrpc.errors import RpcError
@@ -40,12 +39,15 @@ log = logging.getLogger(__name__)
 
 
 def answering(
-    lanes: Lanes, request: Request, connection: Connection
-) -> Coroutine[Any, Any, Response] | None:
+    lanes: Lanes, at_once: AtOnce, request: Request, connection: Connection
+) -> Response | Coroutine[Any, Any, Response] | None:
     """Answers a single call with a key: an async method on the loop, and what is in memory; another
-    in its lane. None for all else: a thread runs the application.
+    in its lane. What is no POST may be answered `at_once`. None for all else: a thread runs the
+    application.
     """
-    if request.method != "POST" or not 0 <= request.length <= settings.MAX_BODY:
+    if request.method != "POST":
+        return at_once(request)
+    if not 0 <= request.length <= settings.MAX_BODY:
         return None
     shared = request.shared
     head = None if shared is None else shared.known

@@ -9,10 +9,9 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, get_resolver
 
 from gateway.admission import sender_of
-from gateway.answers import Answer, Answered, refused
+from gateway.answers import Answer, Answered, refused, request_id
 from gateway.hosts import ALL_IN_ONE
 from gateway.refusals import PathNotServed, Refusal, format_of
-from gateway.request_ids import request_id
 from gateway.routes import endpoint_at, is_page, wants_socket
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]

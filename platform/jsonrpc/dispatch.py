@@ -168,10 +168,20 @@ async def aanswer(
     for position, request in enumerate(requests.items):
         if position:
             chunks.append(b",")
-        found = answered.get(position)
+        found = answered[position] if position in answered else _spent(budget)
         chunks += await _answer_one(request, methods, call, observe, found, translate, budget)
     chunks.append(b"]")
     return chunks
+
+
+def _spent(budget: Budget | None) -> RpcError | None:
+    """The error of a call of a batch whose calls before it left nothing of the budget."""
+    try:
+        if budget is not None:
+            budget.before()
+    except RpcError as error:
+        return error
+    return None
 
 
 def known_result(request: Request, methods: MethodTable, call: Any) -> Encoded | None:
@@ -225,10 +235,10 @@ async def _answer_one(
             if method is None:
                 name = request.method[:100]
                 raise MethodNotFound(name, methods.served_at(name))
-            if budget is not None:
-                budget.before()
             result = method.function(call, *method.params.read(request.params))
-            if method.is_async or inspect.iscoroutine(result):
+            if method.is_async:
+                result = await result
+            elif inspect.iscoroutine(result):
                 await to_loop()
                 result = await result
             body = result.chunks if isinstance(result, Encoded) else (encode(result),)

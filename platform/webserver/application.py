@@ -14,16 +14,15 @@ if TYPE_CHECKING:
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 # The threads that answer a request, and for whom.
 LaneOf = Callable[[Request, str], tuple[Lane, bytes]]
-# Answers on the loop, at once and without waiting for anything, or None: then a thread does.
-AtOnce = Callable[[Request], Response | None]
-# Answers by a coroutine on the loop, given the connection too; None: a thread runs the application.
-OnLoop = Callable[[Request, "Connection"], Coroutine[Any, Any, Response] | None]
+# Answers on the loop, given the connection too: at once and without waiting for anything, or by a
+# coroutine; None: a thread runs the application.
+OnLoop = Callable[[Request, "Connection"], Response | Coroutine[Any, Any, Response] | None]
 
 _THREADS, _WAITING = 8, 1_000
 
 
 def nothing_found(_environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-    """The application of a server that answers everything at once or on the loop."""
+    """The application of a server that answers everything on the loop."""
     start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
     return [b"404 Not Found\n"]
 
@@ -32,10 +31,6 @@ def one_lane() -> LaneOf:
     """Eight threads for all requests alike."""
     lane = Lane(_THREADS, waiting=_WAITING)
     return lambda _request, _address: (lane, b"")
-
-
-def nothing_at_once(_request: Request) -> Response | None:
-    return None
 
 
 def nothing_on_loop(_request: Request, _connection: "Connection") -> None:

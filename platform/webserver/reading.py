@@ -4,14 +4,14 @@ import asyncio
 import logging
 import time
 from collections import deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import httptools
 
 from webserver.heads import LINE_END, body_head, end_of_chunks, end_of_head, judge
 from webserver.paced_input import PacedInput
-from webserver.repeated_heads import Repeats
-from webserver.requests import Request
+from webserver.requests import Request, Shared
 from webserver.responses import Refused
 from webserver.upgrades import is_websocket
 
@@ -25,6 +25,14 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # connection in place of its refusal.
 _LINGER_BYTES = 1_048_576
 _OF_HEADS = frozenset({Refused.MALFORMED, Refused.HOST_REQUIRED, Refused.HEAD_TOO_LARGE})
+
+# Heads that a connection remembers: those of one client differ by the length of the body.
+_MOST_HEADS = 3
+# Bytes of a head that is remembered.
+_LONGEST_HEAD = 2_048
+_END_OF_HEAD = b"\r\n\r\n"
+# With these, what follows the head is not simply its body.
+_UNLIKE = {b"expect", b"upgrade", b"transfer-encoding"}
 
 _monotonic = time.monotonic
 
@@ -341,3 +349,64 @@ class Reader(asyncio.Protocol):
         self._is_busy()
         self._pieces = []
         self._put(why)
+
+
+class Repeats:
+    """The last heads of one connection, by the bytes that a request has with its body: clients that
+    keep a connection send the same head again and again, and need no second reading of it.
+    """
+
+    __slots__ = ("_by_size",)
+
+    def __init__(self) -> None:
+        self._by_size: dict[int, _Repeat] = {}
+
+    def read(self, data: bytes) -> Request | None:
+        """The request, where the data are a head again with a body and nothing more."""
+        found = self._by_size.get(len(data))
+        if found is None or not data.startswith(found.head):
+            return None
+        like = found.request
+        return Request(
+            like.method,
+            like.path,
+            like.query,
+            like.version,
+            like.headers,
+            data[len(found.head) :],
+            length=like.length,
+            shared=like.shared,
+        )
+
+    def keep(self, data: bytes, request: Request) -> None:
+        """Remembers the head of the data that were read to the request, if it may be repeated."""
+        repeat, by_size = _repeat_of(data, request), self._by_size
+        by_size.pop(len(data), None)
+        if repeat is None:
+            return
+        if len(by_size) >= _MOST_HEADS:
+            del by_size[next(iter(by_size))]
+        by_size[len(data)] = repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    """A head as it came, and what it was read to."""
+
+    head: bytes
+    request: Request
+
+
+def _repeat_of(data: bytes, request: Request) -> _Repeat | None:
+    """What may be repeated; None where the data are anything but one head with its body."""
+    length = max(request.length, 0)
+    end = len(data) - length
+    if (
+        end > _LONGEST_HEAD
+        or not request.keeps
+        or data.find(_END_OF_HEAD) != end - len(_END_OF_HEAD)
+    ):
+        return None
+    if any(name.lower() in _UNLIKE for name, _value in request.headers):
+        return None
+    return _Repeat(data[:end], replace(request, body=b"", shared=Shared()))

@@ -17,10 +17,8 @@ from webserver.accepting import Accepting
 from webserver.admission import Admission
 from webserver.application import (
     Application,
-    AtOnce,
     LaneOf,
     OnLoop,
-    nothing_at_once,
     nothing_found,
     nothing_on_loop,
     one_lane,
@@ -34,7 +32,7 @@ from webserver.charges import (
     is_admitted,
     peer,
 )
-from webserver.connections import Connection
+from webserver.connections import Connection, Turns
 from webserver.lanes import Lane
 from webserver.large_bodies import LargeBodies
 from webserver.limits import Limits, raised_file_limit
@@ -44,7 +42,6 @@ from webserver.pipes import Pipe, begun
 from webserver.reading import Reader
 from webserver.requests import CONTINUE, KNOWN, LATER, SENT, UPGRADE, WORKER, Request
 from webserver.responses import Refuse, Refused, Response, plain_refusal
-from webserver.turns import Turns
 from webserver.unsent import Unsent
 
 log = logging.getLogger(__name__)
@@ -65,8 +62,8 @@ _MOST_ON_LOOP = 2_500
 class Worker:
     """Serves an application on listening sockets until it is stopped.
 
-    A request is answered by `at_once`, else by the coroutine of `on_loop`, else by the WSGI
-    `application` in a thread of the lane that `lane_of` names.
+    A request is answered by `on_loop`, at once or by its coroutine, else by the WSGI `application`
+    in a thread of the lane that `lane_of` names.
     """
 
     def __init__(
@@ -76,7 +73,6 @@ class Worker:
         lane_of: LaneOf | None = None,
         limits: Limits | None = None,
         refuse: Refuse = plain_refusal,
-        at_once: AtOnce = nothing_at_once,
         on_loop: OnLoop = nothing_on_loop,
         at_begin: Callable[[asyncio.AbstractEventLoop], Callable[[], None]] | None = None,
         on_progress: Callable[[], None] | None = None,
@@ -98,7 +94,6 @@ class Worker:
         self.at_stop: list[Callable[[], Awaitable[None]]] = []
         self.server = ("", 0)
         self._application = application
-        self._at_once = at_once
         self._on_loop = on_loop
         self._at_begin = at_begin
         self._answering: set[asyncio.Task[None]] = set()  # on the loop
@@ -126,20 +121,19 @@ class Worker:
             connection.refuse_current(request, Refused.TOO_MANY_AT_ONCE)
 
     def _run(self, connection: Connection, request: Request) -> None:
-        """Answers the request: here at once, or in a thread."""
+        """Answers the request: here at once, on the loop, or in a thread."""
         if connection.is_lost:
             self.charges.settle(connection, request, 0.0)
             return
         try:
-            response = self._at_once(request)
-            if response is not None:
+            answering = self._on_loop(request, connection)
+            if isinstance(answering, Response):
                 self.charges.settle(connection, request, BY_SERVER)
-                connection.respond(request, response)
+                connection.respond(request, answering)
                 return
-            answering = None
-            if len(self._answering) < _MOST_ON_LOOP:
-                answering = self._on_loop(request, connection)
-            if answering is not None:
+            if answering is not None and len(self._answering) >= _MOST_ON_LOOP:
+                answering.close()
+            elif answering is not None:
                 assert self._loop is not None
                 task = self._loop.create_task(self._answer_on_loop(connection, request, answering))
                 self._answering.add(task)

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, transaction
 
 from columns import generations
 from columns.advisory_locks import AdvisoryLock, shared
-from columns.generation_cache import GenerationCache
+from columns.caches import GenerationCache
 from columns.generations import Change, Generation
 from tests.databases import this_database
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from columns.byte_cache import ByteCache
+from columns.caches import ByteCache
 from historical.recording.services.removal import remove_blocks
 from tests.patience import PATIENCE_SECONDS
 

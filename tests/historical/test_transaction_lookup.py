@@ -12,7 +12,7 @@ from solders.signature import Signature
 
 from chain.commitment import TransactionEncoding
 from chain.encodings import b58encode
-from columns import generation_cache
+from columns import caches
 from historical.models import Block, IndexRun, PackedIndex
 from historical.recording.services.recording import record_blocks
 from historical.recording.services.removal import remove_blocks
@@ -41,7 +41,7 @@ embedded = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def _no_rereading_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cached values are reread after a minute, which these tests may take on a busy machine."""
-    monkeypatch.setattr(generation_cache, "LONGEST_SECONDS", 3_600.0)
+    monkeypatch.setattr(caches, "LONGEST_SECONDS", 3_600.0)
 
 
 @pytest.fixture

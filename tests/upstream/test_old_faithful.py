@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chain.blocks import SlotRecord
-from columns.byte_cache import ByteCache
+from columns.caches import ByteCache
 from tests.examples import examples
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream import old_faithful_files as files

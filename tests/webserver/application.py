@@ -12,6 +12,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.webserver.client import Client
 from tests.webserver.serving import serving
 from webserver.charges import ClientOf, peer
+from webserver.connections import Connection
 from webserver.limits import Limits
 from webserver.requests import CONTINUE, KNOWN, SENT, UPGRADE, Request
 from webserver.responses import Response
@@ -93,7 +94,7 @@ class Served:
         return Client(self.port, source)
 
 
-def _at_once(request: Request) -> Response | None:
+def _at_once(request: Request, _connection: Connection) -> Response | None:
     return Response(200, [], [b"now"]) if request.path == "/now" else None
 
 
@@ -107,7 +108,7 @@ def served(
         application,
         lane_of=lane_of,
         limits=Limits(**limits),
-        at_once=_at_once,
+        on_loop=_at_once,
         client_of=client_of,
     )
     with serving(worker) as port:

@@ -41,7 +41,7 @@ class Echo(WebSocket):
         self._send(message, is_text=is_text)
 
 
-def at_once(request):
+def at_once(request, connection):
     if request.path == "/missing":
         return None
     try:
@@ -53,7 +53,7 @@ def at_once(request):
 
 sockets = listen("127.0.0.1", 0)
 print(sockets[0].getsockname()[1], flush=True)
-run_worker(Worker(at_once=at_once), sockets)
+run_worker(Worker(on_loop=at_once), sockets)
 """
 
 

@@ -1,7 +1,7 @@
 """What requests cost is their address's, unless the application knows who sent them."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +9,9 @@ import pytest
 from tests.webserver.application import Served, served
 from tests.webserver.client import Client
 from webserver import worker
+from webserver.application import OnLoop
+from webserver.connections import Connection
 from webserver.requests import Request
-from webserver.responses import Response
 
 GET = "GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n"
 NOW = GET.format("/now")
@@ -79,17 +80,17 @@ def test_requests_in_one_write_leave_others_their_turn() -> None:
     count = itertools.count()
     answered = 0
 
-    def counted(answer: Callable[[Request], Response | None]) -> Any:
-        def at_once(request: Request) -> Response | None:
+    def counted(answer: OnLoop) -> OnLoop:
+        def on_loop(request: Request, connection: Connection) -> Any:
             nonlocal answered
             if request.path == "/now" and request.query == "many":
                 answered = next(count) + 1
-            return answer(request)
+            return answer(request, connection)
 
-        return at_once
+        return on_loop
 
     with served() as server:
-        server.worker._at_once = counted(server.worker._at_once)
+        server.worker._on_loop = counted(server.worker._on_loop)
         many, other = server.client("127.0.1.1"), server.client("127.0.1.2")
         assert status(other, NOW) == 200
         many.send(GET.format("/now?many") * 3_000)

@@ -7,7 +7,7 @@ source, may have another text.
 
 from django.conf import settings
 
-from columns.byte_cache import ByteCache
+from columns.caches import ByteCache
 from historical.sealed.packed_texts import OpenFrame
 
 # Of whole blocks. A quarter of the memory is for stored frames (historical.sealed.store.frames).

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chain.units import I64_MAX
-from columns.generation_cache import GenerationCache
+from columns.caches import GenerationCache
 from columns.raw_queries import afetch_one, fetch_all, fetch_one
 from eventloop.faces import complete
 from historical.ledger_generations import CHANGES, REMOVALS

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from django.conf import settings
 
-from columns.byte_cache import ByteCache
+from columns.caches import ByteCache
 from columns.raw_queries import afetch_one
 
 recent_frames: ByteCache[bytes] = ByteCache(settings.LEDGER_CACHE_BYTES // 4)

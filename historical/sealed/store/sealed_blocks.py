@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from columns.byte_cache import ByteCache
+from columns.caches import ByteCache
 from columns.clusters import is_clustered
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from historical.errors import SealedDataDamaged

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from columns.generation_cache import GenerationCache
+from columns.caches import GenerationCache
 from columns.generations import in_transaction
 from columns.raw_queries import afetch_all
 from eventloop.faces import complete

@@ -7,8 +7,8 @@ import struct
 from itertools import count, repeat
 from typing import Any, NamedTuple
 
+from columns.caches import GenerationCache
 from columns.clusters import is_clustered
-from columns.generation_cache import GenerationCache
 from columns.raw_queries import fetch_one, fetch_together
 from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS

@@ -5,8 +5,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+from columns.caches import GenerationCache
 from columns.clusters import is_clustered
-from columns.generation_cache import GenerationCache
 from columns.raw_queries import afetch_one, fetch_all, fetch_one, fetch_together
 from eventloop.faces import complete, in_thread
 from historical.ledger_generations import REMOVALS

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from webserver.connections import Connection
 from webserver.limits import Limits
 from webserver.requests import Request
 from webserver.responses import Headers, Response
@@ -40,7 +41,7 @@ async def listening(
     taken. `answer` may raise Refusal.
     """
 
-    def at_once(request: Request) -> Response:
+    def at_once(request: Request, _connection: Connection) -> Response:
         try:
             return answer(request)
         except Refusal as refusal:
@@ -55,7 +56,7 @@ async def listening(
     limits = Limits(
         connections=_CONNECTIONS, body=max_body, bodies=1 << 30, is_proxy=lambda _address: True
     )
-    worker = Worker(limits=limits, at_once=at_once)
+    worker = Worker(limits=limits, on_loop=at_once)
     serving = asyncio.create_task(worker.serve([listener]))
     try:
         yield int(listener.getsockname()[1])

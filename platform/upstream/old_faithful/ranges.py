@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from columns.byte_cache import ENTRY_BYTES, ByteCache
+from columns.caches import ENTRY_BYTES, ByteCache
 from upstream.object_requests import request_terms
 from upstream.old_faithful.errors import Damaged, Unreachable
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chain.units import Slot
-from columns.byte_cache import ENTRY_BYTES, ByteCache
+from columns.caches import ENTRY_BYTES, ByteCache
 from columns.raw_queries import fetch_together
 from rewind.errors import ArchiveDamaged, ArchiveStoreUnavailable
 from rewind.sealed.store import cold_store
