@@ -13,6 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+import gateway.whoami  # noqa: F401  (adds itself to the common methods)
 from access.callers import Caller
 from eventloop.faces import complete, started
 from gateway.admission import Costs

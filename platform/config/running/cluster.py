@@ -1,10 +1,9 @@
 """The Citus cluster of ARCHIVE_CLUSTER: what it must be, and which tables are spread over it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
 from columns import spreading
 from columns.clusters import CITUS
@@ -13,7 +12,6 @@ from config.environment.databases import CLUSTER_OPTIONS
 from config.running.engine import UnfitDatabase
 from historical.recording.store.spread_tables import SPREAD as LEDGER
 from rewind.recording.store.spread_tables import SPREAD as ARCHIVE
-from rewind.sealed.services import sealing
 
 SPREAD = (*ARCHIVE, *LEDGER)
 
@@ -75,17 +73,6 @@ def spread_empty(**_: Any) -> None:
     for each in not_spread():
         if not spreading.has_rows(each.table):
             spreading.spread(each)
-
-
-def spread_all() -> Iterator[str]:
-    """Spreads each table that is not yet; the names of those that are done, one after the other."""
-    for each in not_spread():
-        with transaction.atomic():
-            if each in ARCHIVE:
-                # What is being sealed is watched by triggers, which a spread table cannot have.
-                sealing.begin_again()
-            spreading.spread(each)
-        yield each.table
 
 
 def _is_migrated() -> bool:

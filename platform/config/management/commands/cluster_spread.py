@@ -4,10 +4,13 @@ import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
+from django.db import Error, transaction
 
-from config.running.cluster import is_cluster_wanted, not_spread, require_cluster, spread_all
+from columns import spreading
+from config.running.cluster import is_cluster_wanted, not_spread, require_cluster
 from config.running.engine import UnfitDatabase
+from rewind.recording.store.spread_tables import SPREAD as ARCHIVE
+from rewind.sealed.services import sealing
 
 
 class Command(BaseCommand):
@@ -21,11 +24,16 @@ class Command(BaseCommand):
             raise CommandError("set ARCHIVE_CLUSTER=citus, here and for the service, first")
         try:
             require_cluster()
-            if not not_spread():
+            waiting = not_spread()
+            if not waiting:
                 self.stdout.write("Every table is spread.")
-            begun = time.monotonic()
-            for table in spread_all():
-                self.stdout.write(f"{table}: spread in {time.monotonic() - begun:.1f} s")
+            for each in waiting:
                 begun = time.monotonic()
+                with transaction.atomic():
+                    if each in ARCHIVE:
+                        # Triggers watch what is being sealed: a spread table cannot have them.
+                        sealing.begin_again()
+                    spreading.spread(each)
+                self.stdout.write(f"{each.table}: spread in {time.monotonic() - begun:.1f} s")
         except (UnfitDatabase, Error) as error:
             raise CommandError(str(error).strip()) from None
