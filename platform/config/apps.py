@@ -12,7 +12,6 @@ class WiringConfig(AppConfig):
         from config import checks  # noqa: F401  (Django's system checks)
         from config.running.cluster import spread_empty
         from config.staff_pages.roles import keep_roles
-        from config.workers import task_connections  # noqa: F401  (receives Celery's signals)
 
         keep_roles()
         # Each app sends it: with the last one every table is there.

@@ -6,7 +6,7 @@ import warnings
 from celery import Celery
 from celery.signals import beat_init, setup_logging
 
-from config.workers import kombu_acks  # noqa: F401  (repairs kombu)
+from config.workers import kombu_acks, task_connections  # noqa: F401  (a repair; what they keep open)
 from config.workers.celery_worker import Progress
 from shared_state import heartbeats
 
