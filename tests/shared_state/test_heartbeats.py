@@ -14,6 +14,7 @@ import redis
 from django.conf import settings
 
 from shared_state import heartbeats
+from shared_state.redis_client import NAMESPACE, client
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
@@ -24,6 +25,7 @@ sys.path[:0] = ["platform", "."]
 import django
 django.setup()
 from shared_state import heartbeats
+from shared_state.redis_client import NAMESPACE, client
 from embedded.notify import progress
 heartbeats.start("lander", by_progress=True)
 """
@@ -111,3 +113,24 @@ def test_a_process_that_ends_in_order_is_not_hung() -> None:
     later = heartbeats.kinds(now=time.time() + heartbeats.MISSING_SECONDS + 1)["lander"]
     assert (later.alive, later.silent) == (0, 0)
     assert os.getpid() != process.pid
+
+
+def test_a_worker_that_ends_in_order_leaves_no_heartbeat() -> None:
+    """Its own machine would see that the process is gone; others must not take it for hung."""
+    queue = ["--queues", "of-this-test", "--hostname", "ingest@%h", "--pool", "solo"]
+    command = [sys.executable, "-m", "celery", "--quiet", "--app", "config.celery_app", "worker"]
+    environment = {**os.environ, "PYTHONPATH": "platform:."}
+
+    def written() -> list[str]:
+        fields = client().hkeys(f"{NAMESPACE}heartbeats")
+        return [each.decode() for each in fields if each.startswith(b"ingest|")]
+
+    with subprocess.Popen([*command, *queue], env=environment) as worker:
+        try:
+            until(lambda: bool(written()))
+            assert written()[0].endswith(f"|{worker.pid}")
+            worker.terminate()
+            worker.wait(PATIENCE_SECONDS)
+        finally:
+            worker.kill()
+    assert written() == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import psutil
 from celery import bootsteps
+from celery.signals import worker_shutdown
 from celery.worker.consumer import Consumer
 
 from embedded.notify import allowed, progress
@@ -62,6 +63,12 @@ class Progress(bootsteps.StartStopStep):
                 )
                 os.kill(pid, signal.SIGKILL)
         return bool(pids)
+
+
+@worker_shutdown.connect
+def _end_heartbeat(sender: Any, **_: object) -> None:
+    """One that ends in order does not count as hung, on whatever machine it was."""
+    heartbeats.end(kind_of(sender.hostname))
 
 
 class WatchedConsumer(Consumer):
