@@ -80,13 +80,19 @@ def start(kind: str, also: Callable[[], None] | None = None, *, by_progress: boo
 
 
 def end(kind: str) -> None:
-    """Removes this process's heartbeat when it ends in order: it does not count as hung."""
+    """Removes this process's heartbeat when it ends in order, and those of its children, which have
+    ended: other machines do not take them for hung.
+    """
+    _started.discard(kind)
     with contextlib.suppress(redis.RedisError):
-        client().hdel(_KEY, _mine(kind))
+        fields: Any = client().hkeys(_KEY)
+        own = [field for field in fields if field.startswith(f"{kind}|".encode())]
+        ended = [field for field in own if _has_ended(field.decode().partition("|")[2])]
+        client().hdel(_KEY, _mine(kind), *ended)
 
 
 def _run(kind: str, by_progress: bool) -> None:
-    while True:
+    while kind in _started:
         at = notify.progressed_at() if by_progress else time.time()
         if at:
             beat_quietly(kind, at=at)

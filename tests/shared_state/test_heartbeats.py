@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,22 +116,34 @@ def test_a_process_that_ends_in_order_is_not_hung() -> None:
     assert os.getpid() != process.pid
 
 
-def test_a_worker_that_ends_in_order_leaves_no_heartbeat() -> None:
+_CELERY = ["-m", "celery", "--quiet", "--app", "config.celery_app"]
+_WORKER = [*_CELERY, "worker", "--pool", "solo", "--queues", "of-this-test"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("ingest", [*_WORKER, "--hostname", "ingest@%h"]),
+        ("beat", [*_CELERY, "beat", "--pidfile=", "--schedule={}"]),
+        ("web", ["manage.py", "serve", "--host", "127.0.0.1", "--port", "0", "--workers", "2"]),
+    ],
+)
+def test_what_ends_in_order_leaves_no_heartbeat(
+    kind: str, command: list[str], tmp_path: Path
+) -> None:
     """Its own machine would see that the process is gone; others must not take it for hung."""
-    queue = ["--queues", "of-this-test", "--hostname", "ingest@%h", "--pool", "solo"]
-    command = [sys.executable, "-m", "celery", "--quiet", "--app", "config.celery_app", "worker"]
-    environment = {**os.environ, "PYTHONPATH": "platform:."}
+    command = [each.format(tmp_path / "schedule") for each in command]
 
     def written() -> list[str]:
-        fields = client().hkeys(f"{NAMESPACE}heartbeats")
-        return [each.decode() for each in fields if each.startswith(b"ingest|")]
+        fields = [each.decode() for each in client().hkeys(f"{NAMESPACE}heartbeats")]
+        return [each for each in fields if each.startswith(f"{kind}|")]
 
-    with subprocess.Popen([*command, *queue], env=environment) as worker:
+    environment = {**os.environ, "PYTHONPATH": "platform:."}
+    with subprocess.Popen([sys.executable, *command], env=environment) as process:
         try:
-            until(lambda: bool(written()))
-            assert written()[0].endswith(f"|{worker.pid}")
-            worker.terminate()
-            worker.wait(PATIENCE_SECONDS)
+            until(lambda: any(each.endswith(f"|{process.pid}") for each in written()))
+            process.terminate()
+            assert process.wait(PATIENCE_SECONDS) == 0
         finally:
-            worker.kill()
+            process.kill()
     assert written() == []

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 from celery.beat import PersistentScheduler
@@ -89,9 +90,12 @@ class Clock(PersistentScheduler):
             return False
 
     def close(self) -> None:
-        """The thread ends, as soon as it can, and with it a connection."""
-        # That of the thread: each has its own.
-        wait([self._thread.submit(lambda: connection.close())], self.answer_seconds)
+        """The thread ends, as soon as it can, and with it a connection. Celery closes twice where a
+        signal ends it.
+        """
+        with suppress(RuntimeError):  # it has ended
+            # That of the thread: each has its own.
+            wait([self._thread.submit(lambda: connection.close())], self.answer_seconds)
         self._thread.shutdown(wait=False)
         super().close()
 

@@ -12,6 +12,7 @@ from django.db import connections
 
 from embedded import notify
 from embedded.processes import dies_with_parent
+from shared_state import heartbeats
 from webserver.master import Master, listen
 
 
@@ -52,4 +53,6 @@ class Command(BaseCommand):
             on_progress=notify.progress,
             in_worker=in_worker,
         )
-        sys.exit(master.run())
+        status = master.run()
+        heartbeats.end("web")
+        sys.exit(status)
