@@ -70,6 +70,20 @@ def test_redis_keeps_what_was_accepted() -> None:
         assert wanted in words
 
 
+def test_nginx_passes_on_to_services(tmp_path: Path) -> None:
+    """The command makes the file of a proxy on the same machine one for this network."""
+    nginx = _services()["nginx"]
+    shell = nginx["command"][2].partition(" && ")[0]
+    made = tmp_path / "made"
+    shell = shell.replace("/etc/nginx/tidemark.conf", str(ROOT / "deploy/nginx/tidemark.conf"))
+    subprocess.run(
+        ["sh", "-c", shell.replace("/etc/nginx/conf.d/default.conf", str(made))], check=True
+    )
+    servers = re.findall(r"^ +server ([^ ;]+)", made.read_text(), re.MULTILINE)
+    assert servers == ["web:8000", "grpc:10010"]
+    assert {each.partition(":")[0] for each in servers} == set(nginx["depends_on"])
+
+
 def test_the_image_has_what_the_service_needs_and_no_more() -> None:
     copied = {
         source
