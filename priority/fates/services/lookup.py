@@ -305,7 +305,7 @@ def _stored(asked: NamedBundle, key_id: int | None) -> Bundle | Submission | Non
 
 
 def _transactions(row: Bundle | Submission) -> list[Submission]:
-    return [row] if isinstance(row, Submission) else [*row.submissions.all()]
+    return [row] if isinstance(row, Submission) else row.rows_read
 
 
 def _waiting_bundle(
