@@ -16,7 +16,7 @@ from shared_state.redis_client import client as redis_client
 from tests.priority.landing import lander, upstream, wait
 from tests.priority.sending import result
 from tests.priority.submitted import as_base64, tipping_transaction
-from tests.priority.submitters import Customer, Door, land
+from tests.priority.submitters import Customer, Door, fate, land
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +94,26 @@ def test_a_bundle_of_anothers_transactions_lands_with_them(
             assert {one["upstream"] for one in each["attempts"]} <= {"far-engine"}
     unknown = door("/bundle", "getBundleFate", names(pair), key=second.secret).json()
     assert unknown["error"]["data"]["reason"] == "bundle_unknown"
+
+
+def test_what_waits_for_a_lander_is_known_to_each_of_its_senders(
+    door: Door, customers: list[Customer], pair: Sent
+) -> None:
+    first, second, third = customers
+    last = tipping_transaction(Keypair())
+    other = [pair[1], last]
+    for customer, bundle in ((first, pair), (second, other)):
+        wires = [as_base64(each) for each in bundle]
+        assert result(door("/bundle", "sendBundle", wires, key=customer.secret)) == names(bundle)
+    for customer, bundle in ((first, pair), (second, other)):
+        found = told(door, customer, bundle)
+        assert (found["state"], found["final"]) == ("received", False)
+        for name in names(bundle):
+            assert fate(door, name, key=customer.secret)["state"] == "received"
+    assert fate(door, names(pair)[0], key=second.secret) == "signature_unknown"
+    assert fate(door, names(other)[1], key=first.secret) == "signature_unknown"
+    for name in {*names(pair), *names(other)}:
+        assert fate(door, name, key=third.secret) == "signature_unknown"
 
 
 def test_bundles_that_share_one_transaction_count_all_of_theirs(
