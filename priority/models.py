@@ -1,6 +1,7 @@
 """Submissions and their fates: transactions, bundles, attempts."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -13,7 +14,11 @@ from priority.upstreams import models as upstream_models  # noqa: F401  (for Dja
 
 
 class Bundle(models.Model):
-    """Transactions that land together or not at all. `engine_ids` is {upstream: its bundle id}."""
+    """Transactions that land together or not at all. `engine_ids` is {upstream: its bundle id}. Its
+    rows are in `priority/fates/store/bundles.py`.
+    """
+
+    rows_read: list["Submission"]
 
     bundle_id = models.CharField(max_length=64, unique=True)
     key = models.ForeignKey(
@@ -25,13 +30,24 @@ class Bundle(models.Model):
     accepted_at = models.DateTimeField()
     slot = SlotColumn(null=True, blank=True)
     settled_at = models.DateTimeField(null=True, blank=True)
+    signatures = ArrayField(
+        models.BinaryField(max_length=64),
+        null=True,
+        blank=True,
+        help_text="those of its transactions, in their order, if a row of one is in another bundle",
+    )
 
     class Meta:
         ordering = ["-id"]
         indexes = [
             models.Index(
                 fields=["id"], condition=Q(settled_at__isnull=True), name="bundles_unsettled"
-            )
+            ),
+            GinIndex(
+                fields=["signatures"],
+                condition=Q(signatures__isnull=False),
+                name="bundles_overlapping",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -67,6 +67,14 @@ class LatticeHash:
             made.add(lattice_of(account))
         return made
 
+    @classmethod
+    def sum_of(cls, values: Iterable[bytes]) -> Self:
+        """Of the accounts that have these 2,048 bytes each."""
+        made = cls()
+        for value in values:
+            made.add(value)
+        return made
+
     def add(self, value: bytes) -> None:
         """Adds an account's, or another set's, 2,048 bytes."""
         self._lanes += np.frombuffer(value, dtype=_LANES)

@@ -79,6 +79,10 @@ FINDINGS = {
         "the cluster voted for another state of the slot, and nothing shows which account differs",
         "Try another source, or a snapshot of the slot: manage.py locate_refuted",
     ),
+    "not_compared": FindingText(
+        "a part of the refuted slot could not be compared: an account that differs may hide there",
+        "Try another source, or a snapshot of the slot: manage.py locate_refuted",
+    ),
     # Compared with a source
     "node_differs": FindingText("the node's block differs", _REINGEST),
     "node_has_it": FindingText("the node has a block that is not stored", _GAP, True),

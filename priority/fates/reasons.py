@@ -70,8 +70,9 @@ REASONS = {
         "Do not send the transactions of a bundle individually as well.",
     ),
     "submitted_before": Explained(
-        "All of its transactions had been submitted before.",
-        "Look up the earlier submission by one of its signatures.",
+        "All of its transactions are in another bundle, too: an older version of the service"
+        " did not follow it any further.",
+        "Look up its transactions by their signatures.",
     ),
     "never_sent": Explained("No upstream had it before it could no longer land.", OURS),
     "not_accepted": Explained(

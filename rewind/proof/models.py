@@ -48,6 +48,12 @@ class SlotProof(models.Model):
     signature_count = U64Column()
     blockhash = HashColumn(max_length=32)
     lattice = models.BinaryField(help_text="2,048 bytes: the sum of all accounts at its end")
+    written = HashColumn(
+        max_length=32,
+        null=True,
+        help_text="The checksum of what it wrote, without filtered accounts; null for a snapshot's"
+        " bank, and from an older version",
+    )
     start_slot = SlotColumn(help_text="The baseline that its chain of banks begins with")
     floor_slot = SlotColumn(help_text="States older than this are of no account that lived then")
     state = models.SmallIntegerField(choices=State.choices, db_default=State.PENDING.value)

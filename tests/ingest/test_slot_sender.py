@@ -32,7 +32,7 @@ def test_a_slot_that_was_wrong_is_not_stored_again(empty_redis: None) -> None:
     try:
         wait(slot_queue.count, "the slot is queued")
         ingest_waiting(now=lambda: NOW, seconds=30.0)
-        assert open_as_gap(Located(100, [], 0, 0), now=NOW)
+        assert open_as_gap(Located(100, []), now=NOW)
         wait(lambda: not sender.holds(100), "the slot is not kept")
     finally:
         sender.stop()

@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
+from solders.system_program import (
+    AllocateParams,
+    InitializeNonceAccountParams,
+    TransferParams,
+    allocate,
+    initialize_nonce_account,
+    transfer,
+)
 
 from tests.rewind.conftest import NOW
-from tests.rewind.little_chain import LittleChain
+from tests.rewind.little_chain import SOL, LittleChain
 from tests.rewind.proved_chains import last_writes, with_writes
 from tests.rewind.test_running_proof import proven, small
 from tests.upstream.test_snapshots import archive, entry
@@ -51,7 +60,7 @@ def test_the_accounts_of_lost_and_altered_writes_are_named(
     record(*records)
     proof_runs.mark(1, 1, proof_runs.REFUTED, "votes_differ")
     text = located(1)
-    named = {line.split(":")[0] for line in text.splitlines()[:-1]}
+    named = {line.split(":")[0] for line in text.partition("slot 1: ")[0].splitlines()}
     assert named == {str(to), str(other)}
     assert "slot 1: 2 accounts differ; 2 transactions were replayed" in text
     assert located(1, "--open-gap").endswith("slot 1 is a gap now\n")
@@ -83,6 +92,73 @@ def strayed(committed: None, record: Any) -> Any:
     record(*made.records[:3], with_writes(true, [*writes, stray]), *made.records[4:])
     assert proven()["refuted"] == [(3, 3, "votes_differ")]
     return true
+
+
+@pytest.fixture
+def unseen(committed: None, record: Any, little: LittleChain) -> str:
+    """Slot 2 lost the writes of an account that changed data alone: by a transaction that loads a
+    filtered account, and by one that needs the first one's. The signature of the first one.
+    """
+    from historical.recording.services.recording import record_blocks
+    from rewind.proof.store import proof_runs
+    from rewind.recording.services import filters
+
+    grown, hidden = Keypair(), Keypair().pubkey()
+    little.block(little.payment(grown.pubkey(), SOL), little.payment(hidden, SOL))
+    filters.filter_account(hidden, filtered=True)
+    space = AllocateParams(pubkey=grown.pubkey(), space=80)
+    gift = TransferParams(from_pubkey=little.payers[0].pubkey(), to_pubkey=hidden, lamports=1)
+    nonce = InitializeNonceAccountParams(
+        nonce_pubkey=grown.pubkey(), authority=little.payers[1].pubkey()
+    )
+    first = little.signed([allocate(space), transfer(gift)], little.payers[0], grown)
+    little.block(first, little.signed([initialize_nonce_account(nonce)], little.payers[1]))
+    true = little.records[2]
+    writes = [each for each in true.account_writes or () if each.pubkey != bytes(grown.pubkey())]
+    records = [*little.records[:2], with_writes(true, writes)]
+    record_blocks(records, now=NOW)
+    record(*records)
+    proof_runs.mark(2, 2, proof_runs.REFUTED, "votes_differ")
+    return str(first.signatures[0])
+
+
+def test_a_search_that_cannot_replay_a_transaction_is_not_whole(unseen: str) -> None:
+    lines = located(2).splitlines()
+    assert lines[0] == "slot 2: 0 accounts differ; 1 transactions were replayed"
+    assert f"not compared: transaction 0 ({unseen}): filtered_account" in lines
+    assert any(
+        line.startswith("not compared: transaction 1 (") and "the replay differs in err" in line
+        for line in lines
+    )
+    assert "not compared: 1 accounts: a filter keeps them out of the archive" in lines
+    assert "not compared: writes outside transactions: no other source is named" in lines
+    assert lines[-1].startswith("The search is incomplete")
+
+
+def test_an_order_says_which_transactions_it_did_not_compare(
+    unseen: str, admin_client: Any
+) -> None:
+    from ingest.models import RangeOrder
+    from ingest.services import orders
+
+    form = {"kind": "locate", "first_slot": "0", "last_slot": "9"}
+    admin_client.post("/admin/ingest/rangeorder/add/", form)
+    while orders.work_off(now=timezone.now, seconds=10.0):
+        pass
+    order = RangeOrder.objects.get()
+    assert [each.what for each in order.found.all()] == [
+        "refuted_by_nothing",
+        "not_compared",
+        "not_compared",
+        "not_compared",
+    ]
+    text = admin_client.get(f"/admin/ingest/rangeorder/{order.pk}/change/").content.decode()
+    assert f"transaction 0 ({unseen}): filtered_account" in text
+
+
+def test_a_search_without_the_block_is_not_whole(unseen: str) -> None:
+    call_command("remove_blocks", "2", "2", stdout=StringIO())
+    assert "not compared: all transactions: the ledger does not have the block" in located(2)
 
 
 def test_a_snapshot_of_the_slot_shows_what_no_replay_does(strayed: Any, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_votes_in_a_block_of_another_fork_do_not_count(record: Any) -> None:
     record(*made.records[:6], fork)
     proven()
     assert proof_runs.settled_through(99) == 4
-    assert locating.open_as_gap(locating.Located(6, [], 0, 0), now=NOW)
+    assert locating.open_as_gap(locating.Located(6, []), now=NOW)
     record(made.records[6])
     proven()
     assert proof_runs.settled_through(99) == 4

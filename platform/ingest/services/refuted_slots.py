@@ -98,10 +98,15 @@ def _same(record: SlotRecord, _slot: int) -> SlotRecord:
 
 
 def _found(found: Located) -> list[Fault]:
-    if found.suspects:
-        return [_named(found.slot, ACCOUNT, each) for each in found.suspects]
-    tried = f"{found.replayed} transactions were replayed, {found.unverified} could not be"
-    return [Fault(found.slot, "refuted_by_nothing", tried)]
+    faults = [_named(found.slot, ACCOUNT, each) for each in found.suspects]
+    if not faults:
+        tried = f"{found.replayed} transactions were replayed"
+        faults.append(Fault(found.slot, "refuted_by_nothing", tried))
+    for reason, names in found.not_compared.items():
+        more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+        detail = f"{names[0]}: {reason}"[:280] + more
+        faults.append(Fault(found.slot, "not_compared", detail))
+    return faults
 
 
 def _named(slot: int, what: str, suspect: Suspect) -> Fault:
@@ -119,6 +124,6 @@ def open_gaps(found: Iterable[tuple[int, str]], *, all_named: bool, now: datetim
     opened = 0
     for slot, suspects in by_slot.items():
         if locating.refuted_between(slot, slot, limit=1):
-            located = Located(slot, suspects if all_named else [], 0, 0)
+            located = Located(slot, suspects if all_named else [])
             opened += locating.open_as_gap(located, now=now)
     return opened

@@ -79,6 +79,7 @@ class Bounds:
 
 # Where Redis is slow, it is not known what waits.
 _SLOW_RETRY_SECONDS = 2
+_SIGNATURE_BYTES = 64
 
 
 class Receipt(NamedTuple):
@@ -191,8 +192,11 @@ async def _accept(
         look_up = partial(first_good, wires, found, bounds.tips, now=now, at=at.__getitem__)
         with_tip = _with_tips(offered, Candidates([], await in_thread(look_up)))
         verdict, numbers = await _offer(with_tip, now=now, most=most, limits=limits)
+    names = _names(bundle_id, [each.signatures[0] for each in wires])
+    if verdict is Verdict.QUEUED and numbers[1:]:
+        await in_thread(_note_cosubmitter, [names[place] for place in numbers[1:]], origin)
     if verdict is Verdict.KNOWN and numbers[1]:
-        await in_thread(_note_cosubmitter, signed, bundle_id, origin)
+        await in_thread(_note_cosubmitter, names, origin)
     if verdict is Verdict.DEAD_BLOCKHASH:
         place, last_valid, height = numbers
         raise BlockhashExpired(at[looked_at[place]], last_valid, height)
@@ -219,16 +223,15 @@ def _require_usable_nonces(signed: Sequence[Signed], bundle_id: str, at: Sequenc
             raise
 
 
-def _note_cosubmitter(signed: Sequence[Signed], bundle_id: str, origin: Origin) -> None:
-    """Another submission is pending and is sent once: this key may read its fate and gets its
-    events, too. Rare enough for a database write.
+def _note_cosubmitter(names: Sequence[bytes], origin: Origin) -> None:
+    """Others have these pending, by signatures and a bundle's id: this key may read their fate and
+    gets their events, too. Rare enough for a database write.
     """
     if origin.key_id is None:
         return
-    signatures = [each.wire.signatures[0] for each in signed]
+    signatures = [each for each in names if len(each) == _SIGNATURE_BYTES]
     accepted_at = datetime.fromtimestamp(origin.received_at, UTC)
     try:
-        names = _names(bundle_id, signatures)
         cosubmitters.note(names, key_id=origin.key_id, accepted_at=accepted_at)
         publish_late(dict.fromkeys(signatures, origin.key_id), now=accepted_at)
     except AWAY:

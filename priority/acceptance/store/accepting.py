@@ -14,12 +14,12 @@ _SCRIPT = script_socket.Script(
     ADMIT
     + """
 local known, looked_up, hashes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local function is_others(value)
+  return string.match(value, '|.*$') ~= string.match(ARGV[7], '|.*$')
+end
 local before = redis.call('GET', KEYS[4])
 local time = now_ms()
-if before then
-  local other = string.match(before, '|.*$') ~= string.match(ARGV[7], '|.*$')
-  return {1, age(time, (summary())), other and 1 or 0}
-end
+if before then return {1, age(time, (summary())), is_others(before) and 1 or 0} end
 local now, tip = tonumber(ARGV[4]), nil
 local tips = 13 + hashes
 local answer = {2}
@@ -46,9 +46,13 @@ local waiting, old = redis.call('XLEN', KEYS[1]), age(time, oldest)
 if waiting >= tonumber(ARGV[6]) then return {4, old, waiting} end
 redis.call('XADD', KEYS[1], '*', 's', ARGV[9] .. ARGV[tip] .. ARGV[10], 't', ARGV[13],
   'l', ARGV[tip + 1])
-for i = 1, known do redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8]) end
+local queued = {0, old}
+for i = 1, known do
+  if not redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8])
+    and is_others(redis.call('GET', KEYS[3 + i])) then queued[#queued + 1] = i - 1 end
+end
 added(time)
-return {0, old}
+return queued
 """
 )
 assert (FIELD, TIER_FIELD, LAMPORTS_FIELD) == ("s", "t", "l")
@@ -64,7 +68,7 @@ class PackedTip(NamedTuple):
 class Verdict(IntEnum):
     """The script's result. The queue's age is that of its oldest unsent entry, in milliseconds."""
 
-    QUEUED = 0  # numbers: the queue's age
+    QUEUED = 0  # the queue's age; which of `known` remember what another key has pending
     KNOWN = 1  # it is pending already: nothing was written; the queue's age; 1 if not by this key
     NO_TIP = 2  # numbers: the expiries of the addresses that were looked up, -1 where unknown
     DEAD_BLOCKHASH = 3  # numbers: which of them, its last valid height, the newest height

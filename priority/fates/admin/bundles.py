@@ -12,6 +12,7 @@ from access.admin.key_names import key_link, with_key_names
 from priority.fates.admin.fates import slots_after, state_label
 from priority.fates.admin.list_filters import StateFilter
 from priority.fates.admin.lookup import bundle_condition
+from priority.fates.store.bundles import rows_of
 from priority.models import Bundle, Submission
 from rewind.explained.admin.explained import explained_of
 from rewind.replay.admin.replay_pages import replays_of
@@ -59,14 +60,13 @@ class BundleAdmin(LongListAdmin):
         counted = Bundle.objects.filter(pk__in=shown).order_by().annotate(n=Count("submissions"))
         sizes = dict(counted.values_list("pk", "n"))
         for bundle in rows:
-            bundle.transaction_count = sizes.get(bundle.pk, 0)
+            bundle.transaction_count = len(bundle.signatures or ()) or sizes.get(bundle.pk, 0)
 
     def condition(self, text: str) -> Q | None:
         return bundle_condition(text)
 
     def beside_fields(self, request: HttpRequest, row: Bundle) -> dict[str, Any]:
-        rows = row.submissions.order_by("bundle_index", "pk")
-        found = list(rows)
+        found = rows_of(row)
         landed = [each for each in found if each.slot is not None]
         return {
             "transactions": [(each, state_label(each), slots_after(each)) for each in found],

@@ -305,7 +305,7 @@ def _stored(asked: NamedBundle, key_id: int | None) -> Bundle | Submission | Non
 
 
 def _transactions(row: Bundle | Submission) -> list[Submission]:
-    return [row] if isinstance(row, Submission) else [*row.submissions.all()]
+    return [row] if isinstance(row, Submission) else row.rows_read
 
 
 def _waiting_bundle(
@@ -313,11 +313,12 @@ def _waiting_bundle(
 ) -> BundleFate | None:
     rows = [] if row is None else _transactions(row)
     signatures = asked.signatures or [bytes(each.signature) for each in rows]
-    if signatures:
-        waiting = _waiting(signatures, rows, key_id)
-    else:
-        # Redis knows the bundle's id too, but not its transactions.
-        waiting = pending([bytes.fromhex(asked.bundle_id)], key_id)
+    waiting = _waiting(signatures, rows, key_id) if signatures else {}
+    if not rows and (not signatures or len(waiting) < len(signatures)):
+        # Redis knows the bundle's id, too: another customer may have its transactions pending.
+        name = bytes.fromhex(asked.bundle_id)
+        if own := pending([name], key_id):
+            waiting = {raw: waiting.get(raw, own[name]) for raw in signatures} or own
     if not waiting or len(waiting) < len(signatures):
         return None
     return BundleFate(

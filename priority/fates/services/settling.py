@@ -8,10 +8,13 @@ from functools import partial
 import msgspec
 from django.db import transaction
 
+from priority.fates.reasons import for_others
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import publish_settled, publish_stopped
 from priority.fates.services.sharing import once_each, shared
+from priority.fates.store import bundles
 from priority.fates.store import settling as store
+from priority.fates.store.fates import keys_of_the_customer
 from priority.fates.store.settling import FoundRow, SettledRow
 from priority.models import Bundle, Submission
 from priority.submissions import State, queue_milliseconds
@@ -66,8 +69,7 @@ def end_watches(*, accepted_before: datetime, most: int, now: datetime) -> int:
 @transaction.atomic
 def settle_bundles(*, now: datetime) -> None:
     """Settles the bundles whose transactions are all settled."""
-    waiting = store.unsettled_bundles()
-    _settle_bundles(list(waiting.values_list("pk", flat=True)), now)
+    _settle_bundles(store.unsettled_bundles(), now)
 
 
 def fate_of_bundle(submissions: Iterable[Submission]) -> tuple[State, int | None, str]:
@@ -92,7 +94,10 @@ def _settled(rows: list[SettledRow], now: datetime) -> list[SettledRow]:
             sweeping.settle(
                 row.signature, state=row.state, slot=row.slot, reason=row.reason, now=now
             )
-    _settle_bundles({row.bundle_pk for row in rows if row.bundle_pk is not None}, now)
+    in_bundles = {row.bundle_pk for row in rows if row.bundle_pk is not None}
+    if rows:
+        in_bundles.update(bundles.with_transactions([row.signature for row in rows]))
+    _settle_bundles(in_bundles, now)
     changes = [_change(row, now) for row in rows]
     others = shared(changes)
     # A rule may be on one key; a stream is of all keys of its customer.
@@ -110,7 +115,7 @@ def _settle_bundles(pks: Iterable[int], now: datetime) -> None:
     if not chosen:
         return
     for bundle in store.locked_bundles(chosen):
-        rows = sorted(bundle.submissions.all(), key=lambda row: row.bundle_index or 0)
+        rows = bundles.rows_of(bundle)
         if any(row.settled_at is None for row in rows):
             continue
         _settle_bundle(bundle, rows, now)
@@ -118,9 +123,16 @@ def _settle_bundles(pks: Iterable[int], now: datetime) -> None:
 
 def _settle_bundle(bundle: Bundle, rows: list[Submission], now: datetime) -> None:
     if rows:
+        # What an upstream answered to another customer is for that one alone.
+        others = {row.key_id for row in rows} - {bundle.key_id}
+        if others and bundle.key_id is not None:
+            others -= {*keys_of_the_customer(bundle.key_id)}
+        for row in rows:
+            if row.key_id in others:
+                row.reason = for_others(row.reason, refused=row.state == State.REFUSED)
         state, slot, reason = fate_of_bundle(rows)
     else:
-        # Each of its transactions had been accepted by itself before: the bundle adds nothing.
+        # From an older version, which did not keep what another bundle has.
         state, slot, reason = State.REFUSED, None, "submitted_before: all its transactions were"
     if bundle.settled_at is not None and bundle.state == state:
         return

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from access.models import ApiKey
 from priority.fates.reasons import for_others
+from priority.fates.store.bundles import rows_of
 from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
 from priority.models import Attempt, Bundle, CoSubmitter, Submission
 from priority.reports.store.counts import note_steps
@@ -147,8 +148,8 @@ def bundle(bundle_id: str) -> Bundle | None:
 
 def signatures_of(bundle_id: str) -> list[bytes]:
     """Of its transactions, in their order."""
-    rows = Submission.objects.filter(bundle__bundle_id=bundle_id).order_by("bundle_index")
-    return [bytes(signature) for signature in rows.values_list("signature", flat=True)]
+    found = bundle(bundle_id)
+    return [] if found is None else [bytes(row.signature) for row in rows_of(found)]
 
 
 def forget_before(moment: datetime) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch, Q
+from django.db.models import Exists, Q
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from access.models import ApiKey
 from columns.raw_queries import fetch_one
-from priority.fates.store import cosubmitters
+from priority.fates.store import bundles, cosubmitters
 from priority.models import Attempt, Bundle, CoSubmitter, Submission
 
 _BATCH = 2_000
@@ -217,13 +217,13 @@ def row_before(moment: datetime) -> int:
 
 
 def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
-    rows = Submission.objects.order_by("bundle_index").prefetch_related("attempts")
-    bundles = Bundle.objects.filter(_seen_by(key_id), bundle_id=bundle_id)
-    found = bundles.prefetch_related(Prefetch("submissions", rows)).first()
+    """The bundle with `rows_read`, its transactions as the key's holder sees them."""
+    found = Bundle.objects.filter(_seen_by(key_id), bundle_id=bundle_id).first()
     if found is None:
         return None
+    found.rows_read = bundles.rows_of(found, with_attempts=True)
     # Another customer may have sent one of its transactions before, or since.
-    rows_of = {row: list(row.attempts.all()) for row in found.submissions.all()}
+    rows_of = {row: list(row.attempts.all()) for row in found.rows_read}
     # Attempts for a submission without a key are those of key 0.
     seen = {None, found.key_id or 0, found.key_id}
     made_for = {each.made_for for attempts in rows_of.values() for each in attempts}
@@ -279,13 +279,12 @@ def _forget(which: Q) -> int:
         rows = list(
             Submission.objects.filter(which)
             .order_by("accepted_at")
-            .values_list("pk", "bundle")[:_BATCH]
+            .values_list("pk", "bundle_id", "signature")[:_BATCH]
         )
         if not rows:
             return 0
-        deleted = Submission.objects.filter(pk__in=[pk for pk, _ in rows]).delete()[1]
-        Bundle.objects.filter(
-            ~Exists(Submission.objects.filter(bundle=OuterRef("pk"))),
-            pk__in={bundle for _, bundle in rows if bundle is not None},
-        ).delete()
+        deleted = Submission.objects.filter(pk__in=[pk for pk, *_ in rows]).delete()[1]
+        held = {bundle for _, bundle, _ in rows if bundle is not None}
+        held.update(bundles.with_transactions([bytes(name) for *_, name in rows]))
+        bundles.forget_empty(held)
     return deleted.get("priority.Submission", 0)

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
 
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.raw_queries import fetch_all
+from priority.fates.store.bundles import IS_OPEN
 from priority.fates.store.shared import bundle_of
 from priority.models import Bundle, CoSubmitter, Submission
 from priority.reports.store.counts import note_steps
@@ -245,8 +245,7 @@ def is_unsettled(*, accepted_before: datetime, now: datetime) -> bool:
         f"SELECT FROM priority_submission WHERE settled_at IS NULL AND NOT is_nonced{is_old}",
         f"SELECT{_WATCHED}{is_old} AND nonce_check_at IS NULL",
         f"SELECT{_WATCHED}{is_old} AND nonce_check_at <= {MOMENT.format('$2')}",
-        "SELECT FROM priority_bundle b WHERE settled_at IS NULL AND NOT EXISTS"
-        " (SELECT FROM priority_submission s WHERE s.bundle_id = b.id AND s.settled_at IS NULL)",
+        f"SELECT FROM priority_bundle b WHERE settled_at IS NULL AND NOT {IS_OPEN}",
         parameters=(microseconds(accepted_before), microseconds(now)),
     )
 
@@ -282,16 +281,18 @@ def settled_among(signatures: Sequence[bytes]) -> list[SettledRow]:
     )
 
 
-def unsettled_bundles() -> QuerySet[Bundle]:
+def unsettled_bundles() -> list[int]:
     """Those of whose transactions none is left to settle."""
-    left = Submission.objects.filter(bundle=OuterRef("pk"), settled_at__isnull=True)
-    return Bundle.objects.filter(~Exists(left), settled_at__isnull=True)
+    rows = fetch_all(
+        f"SELECT id FROM priority_bundle b WHERE settled_at IS NULL AND NOT {IS_OPEN} ORDER BY id"
+    )
+    return [pk for (pk,) in rows]
 
 
 def locked_bundles(pks: Collection[int]) -> list[Bundle]:
-    """Those without a lock, with their submissions."""
+    """Those without a lock."""
     locked = Bundle.objects.filter(pk__in=pks).order_by("pk").select_for_update(skip_locked=True)
-    return list(locked.prefetch_related("submissions"))
+    return list(locked)
 
 
 def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:

@@ -223,6 +223,21 @@ _NOTE_OF_RESTARTS = note_steps(
 )
 
 
+_KEEP_SIGNATURES = (
+    "UPDATE priority_bundle b SET signatures = v.names FROM (SELECT v.bundle_id,"
+    " array_agg(decode(v.signature, 'hex') ORDER BY v.bundle_index) AS names"
+    f" FROM {_recordset(SubmissionRow)} GROUP BY v.bundle_id) AS v WHERE b.id = v.bundle_id"
+    " AND EXISTS (SELECT FROM priority_submission s WHERE s.signature = ANY(v.names)"
+    " AND s.bundle_id IS DISTINCT FROM b.id)"
+)
+# Rows that start again leave the bundles that they were in.
+_KEEP_SIGNATURES_OF_RESTARTED = (
+    "UPDATE priority_bundle b SET signatures = (SELECT array_agg(s.signature ORDER BY"
+    " s.bundle_index) FROM priority_submission s WHERE s.bundle_id = b.id)"
+    " WHERE b.signatures IS NULL AND b.id IN (SELECT s.bundle_id FROM priority_submission s"
+    f" JOIN {_recordset(SubmissionRow)} ON s.signature = decode(v.signature, 'hex')"
+    " WHERE s.state IN ('expired', 'refused') AND s.bundle_id IS DISTINCT FROM v.bundle_id)"
+)
 # Others submit the same too: what was done for them is not the row's.
 _IS_OWN = "v.key_id IS NOT DISTINCT FROM {}.key_id".format
 _CHANGED = {
@@ -290,6 +305,7 @@ def insert_submissions(
             # Before the row may become another one's.
             cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(rows)])
             cursor.execute(_NOTE_OF_RESTARTS, [_json(rows)])
+            cursor.execute(_KEEP_SIGNATURES_OF_RESTARTED, [_json(rows)])
         cursor.execute(_INSERT_SUBMISSIONS, [_json(rows)])
         found = cursor.fetchall()
         new = {bytes(signature): pk for pk, signature, _ in found}
@@ -302,7 +318,8 @@ def insert_submissions(
         if others:
             # Again: another lander may have been first since.
             cursor.execute(_NOTE_OF_SUBMISSIONS, [_json(others)])
-        _join_bundles(others)
+            _join_bundles(others)
+            _keep_signatures(rows)
         return new, stored_submissions([bytes.fromhex(row.signature) for row in others])
 
 
@@ -318,6 +335,13 @@ def _join_bundles(rows: Sequence[SubmissionRow]) -> None:
             " WHERE s.signature = decode(v.signature, 'hex') AND s.bundle_id IS NULL",
             [_json(in_bundles)],
         )
+
+
+def _keep_signatures(rows: Sequence[SubmissionRow]) -> None:
+    """Of bundles with a transaction whose row is in another one."""
+    in_bundles = [row for row in rows if row.bundle_id is not None]
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP_SIGNATURES, [_json(in_bundles)])
 
 
 def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:

@@ -28,7 +28,7 @@ _REASONS = {
     "gap_before": "A gap below it was not filled in time",
     "no_baseline": "No proven snapshot below it",
     "signature_count_unknown": "A transaction of its block cannot be read",
-    "rewritten": "It was proven, and its accounts were changed since",
+    "rewritten": "It was proven, then recorded again, and is not known to be what was proven",
     "snapshot_differs": "A proven snapshot above it has another sum",
     "another_fork": "Its block is not in the chain that the cluster voted for",
 }

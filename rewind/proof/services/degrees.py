@@ -78,6 +78,21 @@ def prove_below(bank: Bank, basis: Basis) -> None:
         proof_runs.mark(first, below.bank.slot, PROVEN, basis=basis)
 
 
+def degree_above(slot: int) -> tuple[str, Basis]:
+    """Of a settled slot whose run does not say it any more: that of settled slots above, whose
+    banks have its hash.
+    """
+    run, placed = proof_runs.settled_above(slot), slot_proofs.bank(slot)
+    if run is not None and placed is not None:
+        lowest = slot_proofs.lowest_of(placed.start_slot, run.first, run.last)
+        above = slot_proofs.bank(lowest)
+        if above is not None and above.state == State.SETTLED:
+            of_one_chain = above.start_slot == placed.start_slot
+            if of_one_chain or above.bank.parent_hash == placed.bank.hash:
+                return run.state, run.basis
+    return degree_of(slot)
+
+
 def degree_of(slot: int) -> tuple[str, Basis]:
     """Of a settled slot; what is no longer so counts as consistent."""
     run = proof_runs.of_slot(slot)

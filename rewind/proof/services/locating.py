@@ -2,7 +2,8 @@
 them. What is found leaves the archive as a gap, and comes back with the slot's next record.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,7 @@ from gaps.causes import REFUTED
 from gaps.slot_gap import GapStatus
 from historical.blocks.services import stored_content
 from historical.transactions.services import recorded_transactions
+from jsonrpc.errors import RpcError
 from rewind.coverage.store import checking
 from rewind.coverage.store.checking import Written
 from rewind.models import Gap
@@ -41,19 +43,33 @@ class Suspect:
     why: str
 
 
+# By the reason, in words: the transactions, balances or accounts that were not compared.
+NotCompared = Mapping[str, Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Accounts of a refuted slot, each once; of its transactions how many were replayed, and how
-    many could not be; by the name of each other source, how many accounts were compared with it;
-    `differing` are those that another source has otherwise.
+    """Accounts of a refuted slot, each once; how many of its transactions were replayed; what the
+    search did not compare, so that a wrong account may hide there; by the name of each other
+    source, how many accounts were compared with it; `differing` are those that another source has
+    otherwise.
     """
 
     slot: int
     suspects: list[Suspect]
-    replayed: int
-    unverified: int
+    replayed: int = 0
+    not_compared: NotCompared = field(default_factory=dict)
     compared: dict[str, int] = field(default_factory=dict)
     differing: frozenset[bytes] = frozenset()
+
+
+class _Search:
+    """What a search has found so far."""
+
+    def __init__(self) -> None:
+        self.suspects: dict[bytes, str] = {}
+        self.not_compared: defaultdict[str, list[str]] = defaultdict(list)
+        self.replayed = 0
 
 
 def refuted_between(first: int, last: int, *, limit: int) -> list[int]:
@@ -69,27 +85,16 @@ def locate(slot: int, others: Sequence[SecondSource] = ()) -> Located:
     """Compares what the slot wrote with the balances in its block, with replays of its transactions
     on the state before, and with other sources. Raises NotRefuted, and what these raise.
 
-    A write outside transactions, and one of a transaction that cannot be replayed and changed no
-    balance, is found in another source alone.
+    A write outside transactions, and one that changed no balance and is in `not_compared`, is
+    found in another source alone.
     """
     run = proof_runs.of_slot(slot)
     if run is None or run.state != proof_runs.REFUTED or not store.stored([slot]):
         raise NotRefuted(f"slot {slot} is not refuted")
-    suspects: dict[bytes, str] = {}
-    _by_balances(slot, suspects)
-    replayed = unverified = 0
-    block = recorded_transactions.block_of(slot)
-    for index in range(0 if block is None else block.transactions):
-        recorded = recorded_transactions.recorded_at(slot, index)
-        if recorded is None:
-            continue
-        verdict = replay.replay(recorded).verdict
-        replayed += verdict.status != "unverified"
-        unverified += verdict.status == "unverified"
-        for difference in verdict.differences:
-            if difference.field == "accounts" and isinstance(difference.expected, dict):
-                why = f"its replay in transaction {index} leaves it otherwise"
-                suspects.setdefault(b58decode(difference.expected["pubkey"]), why)
+    search = _Search()
+    _by_balances(slot, search)
+    _by_replays(slot, search)
+    suspects = search.suspects
     compared, shown = {}, set[bytes]()
     for source in others:
         differing, compared[source.name] = source.differing(slot, _touched(slot))
@@ -97,7 +102,9 @@ def locate(slot: int, others: Sequence[SecondSource] = ()) -> Located:
             suspects.setdefault(pubkey, why)
             shown.add(pubkey)
     found = [Suspect(pubkey, why) for pubkey, why in sorted(suspects.items())]
-    return Located(slot, found, replayed, unverified, compared, frozenset(shown))
+    return Located(
+        slot, found, search.replayed, dict(search.not_compared), compared, frozenset(shown)
+    )
 
 
 def _touched(slot: int) -> set[bytes]:
@@ -110,26 +117,72 @@ def _touched(slot: int) -> set[bytes]:
     return found - locating.filtered_among(found)
 
 
-def _by_balances(slot: int, suspects: dict[bytes, str]) -> None:
+def _by_balances(slot: int, search: _Search) -> None:
     try:
         entries = stored_content.transactions_of(slot)
-    except stored_content.Unreadable:
+    except stored_content.Unreadable as fault:
+        search.not_compared[str(fault)].append("balances")
         return
+    left_out = locating.filtered_among(stored_content.accounts_named(entries))
+    if left_out:
+        found = f"{len(left_out)} accounts"
+        search.not_compared["a filter keeps them out of the archive"].append(found)
     balances = list(stored_content.changed_balances(entries))
-    if not balances or store.is_coarse(slot):
+    if not balances:
+        return
+    if store.is_coarse(slot):
+        search.not_compared["the archive may have only last writes"].append("balances")
         return
     writes = [Written(each.pubkey, each.index, each.lamports) for each in balances]
-    left_out = locating.filtered_among({each.pubkey for each in balances})
     for each, has in zip(balances, checking.balances_of(slot, writes), strict=True):
         if each.pubkey in left_out:
             continue
         if has is None:
-            suspects[each.pubkey] = f"its write by transaction {each.index} is missing"
+            search.suspects[each.pubkey] = f"its write by transaction {each.index} is missing"
         elif has % U64 != each.lamports:
-            suspects[each.pubkey] = (
+            search.suspects[each.pubkey] = (
                 f"{has % U64} lamports after transaction {each.index}, the block has"
                 f" {each.lamports}"
             )
+
+
+def _by_replays(slot: int, search: _Search) -> None:
+    block = recorded_transactions.block_of(slot)
+    if block is None:
+        search.not_compared["the ledger does not have the block"].append("all transactions")
+        return
+    for index in range(block.transactions):
+        name = f"transaction {index}"
+        try:
+            recorded = recorded_transactions.recorded_at(slot, index)
+        except RpcError as refusal:
+            search.not_compared[refusal.reason].append(name)
+            continue
+        if recorded is None:
+            search.not_compared["not_in_ledger"].append(name)
+            continue
+        name += f" ({recorded.signature})"
+        verdict = replay.replay(recorded).verdict
+        if verdict.status == "unverified":
+            search.not_compared[verdict.reason or verdict.status].append(name)
+            continue
+        search.replayed += 1
+        found = list(_differing_accounts(verdict.differences))
+        for pubkey in found:
+            why = f"its replay in transaction {index} leaves it otherwise"
+            if verdict.reason:
+                why += f" ({verdict.reason})"
+            search.suspects.setdefault(pubkey, why)
+        if verdict.status == "diverged" and not found:
+            # What it leaves is then not what the chain's run left.
+            fields = ", ".join(each.field for each in verdict.differences)
+            search.not_compared[f"the replay differs in {fields}"].append(name)
+
+
+def _differing_accounts(differences: Iterable[replay.Difference]) -> Iterable[bytes]:
+    for each in differences:
+        if each.field == "accounts" and isinstance(each.expected, dict):
+            yield b58decode(each.expected["pubkey"])
 
 
 def open_as_gap(found: Located, *, now: datetime) -> bool:

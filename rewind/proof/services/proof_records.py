@@ -1,5 +1,6 @@
 """What recording a slot leaves for the running proof: one row, in the slot's own transaction."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -7,13 +8,16 @@ from solders.hash import Hash
 
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
-from chain.lattice import LatticeHash, account_lattice
+from chain.lattice import LatticeHash
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import Position
 from rewind.proof import accounts, vote_transactions, votes
+from rewind.proof.services import degrees
+from rewind.proof.services.near_accounts import lattice_of_state
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
 from rewind.proof.store.slot_proofs import State
+from rewind.recording.store import slots
 
 # Reasons of unproven slots.
 VOTES_NOT_SEEN = "votes_not_seen"
@@ -26,9 +30,11 @@ UNKNOWN = -1
 @dataclass(slots=True)
 class LastWrites:
     """By slot and account: None where its last write is archived, else that write, which a filter
-    dropped. Writes of an account come in their order.
+    dropped. Writes of an account come in their order. `archived` counts the writes that no filter
+    dropped, by slot.
     """
 
+    archived: Counter[int] = field(default_factory=Counter)
     _by_slot: dict[int, dict[bytes, AccountWrite | None]] = field(default_factory=dict)
 
     def of_slot(self, slot: int) -> dict[bytes, AccountWrite | None]:
@@ -38,43 +44,62 @@ class LastWrites:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Of slots with a bank, how it stands; of proven ones that are recorded again, the sum of what
-    their accounts were at its end; those that had no block here, but a snapshot.
+    """Slots with a bank, and how it stands; of settled ones that are archived and recorded again,
+    the sum of what their accounts were at its end.
     """
 
-    states: dict[int, int]
+    known: dict[int, slot_proofs.Known]
     sums: dict[int, bytes]
-    starts: frozenset[int]
 
 
 def before(records: Sequence[SlotRecord], improved: Collection[int]) -> Before:
     """What the proof knows of the slots that are about to be written."""
-    states = slot_proofs.states([record.slot for record in records])
+    known = slot_proofs.known([record.slot for record in records])
     sums: dict[int, bytes] = {
-        record.slot: _sum_of(record)
+        record.slot: bytes(LatticeHash.sum_of(_lattices(record).values()))
         for record in records
-        if record.slot in improved and states.get(record.slot) == State.SETTLED
+        if record.slot in improved and record.slot in known
+        if known[record.slot].state == State.SETTLED
     }
-    fresh = [slot for slot in states if slot not in improved]
-    return Before(states, sums, slot_proofs.starts(fresh) if fresh else frozenset())
+    return Before(known, sums)
 
 
-def note(records: Sequence[SlotRecord], last: LastWrites, known: Before) -> None:
-    """The slots wait for the proof. One that is proven stays so if its accounts end as they did."""
+def note(records: Sequence[SlotRecord], last: LastWrites, there: Before) -> None:
+    """The slots wait for the proof. One that votes settled stays so if its accounts end as they
+    did, or as they were proven.
+    """
     waiting: list[SlotRecord] = []
     for record in records:
-        state = known.states.get(record.slot)
-        if state == State.SETTLED and record.slot in known.starts:
-            state = None  # a snapshot's: the chain of banks below may meet it now
-        if state == State.SETTLED:
-            if known.sums.get(record.slot) != _sum_of(record):
-                proof_queue.wait()
-                proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
-            continue
-        if state is not None:
+        known, total = there.known.get(record.slot), there.sums.get(record.slot)
+        if known is not None and known.state == State.SETTLED:
+            # A snapshot's that comes for the first time: the chain of banks below may meet it now.
+            if total is not None or known.written is not None or not known.is_start:
+                _hold_against_proven(record, last, known, total)
+                continue
+        elif known is not None:
             _compute_again(record.slot)
         waiting.append(record)
     proof_queue.put([_queued(record, last) for record in waiting])
+
+
+def _hold_against_proven(
+    record: SlotRecord, last: LastWrites, known: slot_proofs.Known, total: bytes | None
+) -> None:
+    """The slot is no longer proven unless it is as it was proven, or as before: `total`, None if it
+    was not there.
+    """
+    lattices, ends = _lattices(record), last.of_slot(record.slot)
+    own = LatticeHash.sum_of(each for key, each in lattices.items() if ends[key] is None)
+    block = (record.parent_slot, bytes(Hash.from_string(record.blockhash)))
+    # A snapshot need not say which block its bank is of.
+    is_block = known.is_start or block == (known.parent_slot, known.blockhash)
+    if is_block and own.checksum == known.written:
+        # Rows that the record does not have may be left of another one.
+        if _changes(record.slot) == last.archived[record.slot]:
+            _prove_again(record.slot)
+    elif total is None or total != bytes(LatticeHash.sum_of(lattices.values())):
+        proof_queue.wait()
+        proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
 
 
 def _compute_again(slot: int) -> None:
@@ -90,6 +115,20 @@ def _compute_again(slot: int) -> None:
     proof_queue.reopen(list(again))
     for each, parent in again.items():
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
+
+
+def _prove_again(slot: int) -> None:
+    """The slot is again as votes settled it."""
+    run = proof_runs.of_slot(slot)
+    if run is not None and (run.state, run.reason) == (proof_runs.UNPROVEN, REWRITTEN):
+        proof_queue.wait()
+        state, basis = degrees.degree_above(slot)
+        proof_runs.mark(slot, slot, state, basis=basis)
+
+
+def _changes(slot: int) -> int:
+    """How many writes the archive has of the slot."""
+    return sum(changes for _, _, changes in slots.contents_between(slot, slot))
 
 
 def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.RecordedSlot:
@@ -109,12 +148,9 @@ def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.RecordedSlot:
     return proof_queue.RecordedSlot(queued, transactions)
 
 
-def _sum_of(record: SlotRecord) -> bytes:
-    """The lattice hash of what the record's accounts are at the end of its slot, as archived."""
-    total = LatticeHash()
+def _lattices(record: SlotRecord) -> dict[bytes, bytes]:
+    """Lattice hashes of the record's archived accounts at the end of its slot."""
     pubkeys = list({write.pubkey for write in record.account_writes or ()})
     layout = look_up_slot(record.slot).layout
-    for each in newest_states(pubkeys, Position.end_of(record.slot), layout).values():
-        parts = (each.pubkey, each.lamports, each.owner, each.data)
-        total.add(account_lattice(*parts, executable=each.executable))
-    return bytes(total)
+    found = newest_states(pubkeys, Position.end_of(record.slot), layout)
+    return {key: lattice_of_state(state) for key, state in found.items()}

@@ -11,7 +11,7 @@ from functools import partial
 
 from django.db import transaction
 
-from chain.lattice import LATTICE_BYTES
+from chain.lattice import LATTICE_BYTES, LatticeHash
 from columns.timeouts import lift_timeouts
 from rewind.coverage.services import epochs
 from rewind.proof import accounts, votes
@@ -227,7 +227,7 @@ def _begin_at_baseline() -> int | None:
         lattice=bytes(found.lattice or b""),
     )
     floor = found.slot if found.base_slot is None else found.base_slot
-    slot_proofs.put(bank, start_slot=bank.slot, floor_slot=floor)
+    slot_proofs.put(bank, start_slot=bank.slot, floor_slot=floor, written=None)
     proof_runs.mark(bank.slot, bank.slot, proof_runs.UNPROVEN, VOTES_NOT_SEEN)
     return bank.slot
 
@@ -255,14 +255,21 @@ def _take(followed: _Following, queued: QueuedSlot, policy: Policy) -> _Result:
     filtered = list(accounts.unpacked(queued.filtered))
     archived = [queued.pubkeys[at : at + 32] for at in range(0, len(queued.pubkeys), 32)]
     new = near.after(queued.slot, archived)
-    new.update((state.pubkey, state.lattice) for state in filtered)
+    written = LatticeHash.sum_of(new.values())
+    hidden = {state.pubkey: state.lattice for state in filtered}
+    new |= hidden
     old = near.before(queued.slot, new.keys())
     writes = SlotWrites(*queued[:4], votes.unpacked(queued.votes))
-    made = chain.extend(writes, old.values(), new.values())
+    made = chain.extend(writes, old.values(), [bytes(written), *hidden.values()])
     there = slot_proofs.bank(made.slot)
     if there is not None and there.start_slot != followed.start_slot:
-        return _join(followed, made, there)
-    slot_proofs.put(made, start_slot=followed.start_slot, floor_slot=followed.floor)
+        return _join(followed, made, there, written.checksum)
+    slot_proofs.put(
+        made,
+        start_slot=followed.start_slot,
+        floor_slot=followed.floor,
+        written=written.checksum,
+    )
     proof_queue.mark_done(made.slot)
     _mark([made], proof_runs.UNPROVEN, VOTES_NOT_SEEN)
     near.follow(made.slot, new, filtered)
@@ -339,7 +346,7 @@ def _finish(followed: _Following, settled: Sequence[Bank], degree: str, basis: B
         proof_runs.mark(slot, slot, proof_runs.UNPROVEN, ANOTHER_FORK)
 
 
-def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Result:
+def _join(followed: _Following, made: Bank, there: slot_proofs.Placed, written: bytes) -> _Result:
     """The chain reached the baseline that another one began with: are they the same?"""
     banks = followed.chain.pending[:-1]
     if there.bank.hash != made.hash:
@@ -351,6 +358,7 @@ def _join(followed: _Following, made: Bank, there: slot_proofs.Placed) -> _Resul
     if banks:
         slot_proofs.settle_as([bank.slot for bank in banks], like=made.slot)
         _finish(followed, banks, *degrees.degree_of(made.slot))
+    slot_proofs.keep_written(made.slot, written)
     proof_queue.drop([made.slot])
     return _Result.ENDS
 

@@ -3,8 +3,9 @@
 It ends where a sum is not met: an account that a slot wrote was last written in the gap.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
+from chain.lattice import LatticeHash
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import CARRIED, Position
@@ -47,16 +48,21 @@ def step_back() -> bool:
 def _step(placed: slot_proofs.Placed) -> bool:
     bank = placed.bank
     mine, below = proof_queue.waiting(bank.slot), proof_queue.waiting(bank.parent_slot)
-    if mine is None or below is None or slot_proofs.bank(below.slot) is not None:
+    if mine is None:
+        return False
+    archived = [mine.pubkeys[at : at + 32] for at in range(0, len(mine.pubkeys), 32)]
+    new = NearAccounts(bank.slot, 0, 1).after(bank.slot, archived)
+    slot_proofs.keep_written(bank.slot, LatticeHash.sum_of(new.values()).checksum)
+    if below is None or slot_proofs.bank(below.slot) is not None:
         return False
     if (mine.parent_slot, below.slot) != (bank.parent_slot, bank.parent_slot):
         return False
     if UNKNOWN in (mine.signature_count, below.signature_count) or below.slot <= below.parent_slot:
         return False
-    found = _parent(bank, mine, below)
+    found = _parent(bank, mine, below, new)
     if found is None:
         return False
-    slot_proofs.put(found, start_slot=placed.start_slot, floor_slot=0)
+    slot_proofs.put(found, start_slot=placed.start_slot, floor_slot=0, written=None)
     slot_proofs.settle_as([found.slot], like=placed.start_slot)
     state, basis = degrees.degree_of(bank.slot)
     proof_runs.mark(found.parent_slot + 1, bank.slot - 1, state, basis=basis)
@@ -65,11 +71,11 @@ def _step(placed: slot_proofs.Placed) -> bool:
     return True
 
 
-def _parent(bank: Bank, mine: QueuedSlot, below: QueuedSlot) -> Bank | None:
+def _parent(
+    bank: Bank, mine: QueuedSlot, below: QueuedSlot, archived: Mapping[bytes, bytes]
+) -> Bank | None:
     filtered = {state.pubkey: state for state in accounts.unpacked(mine.filtered)}
-    archived = [mine.pubkeys[at : at + 32] for at in range(0, len(mine.pubkeys), 32)]
-    new = NearAccounts(bank.slot, 0, 1).after(bank.slot, archived)
-    new.update((key, state.lattice) for key, state in filtered.items())
+    new = {**archived, **{key: state.lattice for key, state in filtered.items()}}
     old = _before(bank.slot, new.keys(), filtered.keys())
     writes = SlotWrites(*below[:4], [])
     return parent_of(bank, writes, old, new.values(), _hashes(below))

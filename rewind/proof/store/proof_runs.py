@@ -117,6 +117,16 @@ def _highest(last: int, states: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def settled_above(slot: int) -> Run | None:
+    """The lowest one above the slot that is proven or consistent."""
+    row = fetch_one(
+        f"SELECT {_COLUMNS} FROM rewind_proofrun WHERE state IN ('proven', 'consistent')"
+        " AND first_slot > $1 ORDER BY first_slot LIMIT 1",
+        slot,
+    )
+    return None if row is None else Run(*row)
+
+
 def newest(limit: int) -> list[Run]:
     """Newest first."""
     rows = fetch_all(

@@ -25,6 +25,18 @@ class Placed(NamedTuple):
     state: int
 
 
+class Known(NamedTuple):
+    """What recording has to know of a slot with a bank: how it stands, whether its chain of banks
+    begins with it, what its block was, and SlotProof.written.
+    """
+
+    state: int
+    is_start: bool
+    parent_slot: int
+    blockhash: bytes
+    written: bytes | None
+
+
 class Kept(NamedTuple):
     """A filtered account, and the slot that wrote it last."""
 
@@ -57,10 +69,14 @@ def parents_between(first: int, last: int, limit: int) -> list[tuple[int, int]]:
     return [(slot, parent) for slot, parent in rows]
 
 
-def starts(slots: Collection[int]) -> frozenset[int]:
-    """Those of the slots that a chain of banks begins with."""
-    text = "SELECT slot FROM rewind_slotproof WHERE slot = ANY($1) AND slot = start_slot"
-    return frozenset(slot for (slot,) in fetch_all(text, list(slots)))
+def known(slots: Collection[int]) -> dict[int, Known]:
+    """Those of the slots that have a bank."""
+    rows = fetch_all(
+        "SELECT slot, state, slot = start_slot, parent_slot, blockhash, written"
+        " FROM rewind_slotproof WHERE slot = ANY($1)",
+        list(slots),
+    )
+    return {slot: Known(*rest) for slot, *rest in rows}
 
 
 def pending(start_slot: int, last_slot: int) -> list[Bank]:
@@ -94,20 +110,27 @@ def settled_with_rows() -> list[Placed]:
     return [Placed(Bank(*row[:7]), *row[7:]) for row in rows]
 
 
-def put(made: Bank, *, start_slot: int, floor_slot: int) -> None:
-    """No vote settled it yet."""
+def put(made: Bank, *, start_slot: int, floor_slot: int, written: bytes | None) -> None:
+    """No vote settled it yet. `written` is SlotProof.written."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO rewind_slotproof ({_BANK}, start_slot, floor_slot, state)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 0) ON CONFLICT (slot) DO UPDATE SET"
+            f"INSERT INTO rewind_slotproof ({_BANK}, start_slot, floor_slot, written, state)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0) ON CONFLICT (slot) DO UPDATE SET"
             " parent_slot = excluded.parent_slot, bank_hash = excluded.bank_hash,"
             " parent_hash = excluded.parent_hash, signature_count = excluded.signature_count,"
             " blockhash = excluded.blockhash, lattice = excluded.lattice,"
-            " start_slot = excluded.start_slot, floor_slot = excluded.floor_slot, state = 0,"
+            " start_slot = excluded.start_slot, floor_slot = excluded.floor_slot,"
+            " written = excluded.written, state = 0,"
             " voted_slot = NULL, voted_hash = NULL, voters = NULL, stake = NULL,"
             " total_stake = NULL, first_landed = NULL, last_landed = NULL",
-            [*made, start_slot, floor_slot],
+            [*made, start_slot, floor_slot, written],
         )
+
+
+def keep_written(slot: int, written: bytes) -> None:
+    """Of a bank that was known before what its slot wrote."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE rewind_slotproof SET written = %s WHERE slot = %s", [written, slot])
 
 
 def settle(

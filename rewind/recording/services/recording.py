@@ -183,7 +183,7 @@ def _write(
                 unsealing.forget_restored()
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
-    changes.update({slot: batch.placed[slot] - changes[slot] for slot in reopened})
+    changes.update({slot: last_writes.archived[slot] - changes[slot] for slot in reopened})
     segments.keep(batch.occurrences)
     slot_owners.put(batch.last_owners, result.improved)
     _keep_runtime_accounts(records, found_owners)
@@ -237,7 +237,6 @@ class _Batch:
     last_writes: proof_records.LastWrites
     staged: list[writing.NewChange] = field(default_factory=list)
     written: Counter[int] = field(default_factory=Counter)
-    placed: Counter[int] = field(default_factory=Counter)
     dropped: dict[bytes, tuple[Slot, Slot]] = field(default_factory=dict)
     occurrences: segments.Occurrences = field(default_factory=segments.Occurrences)
     # Of each slot: account → its owner after the last write, as far as that is archived.
@@ -264,7 +263,7 @@ class _Batch:
                 self.dropped[pubkey] = self.dropped.get(pubkey, (slot, slot))[0], slot
                 continue
             last[pubkey] = None
-            self.placed[slot] += 1
+            self.last_writes.archived[slot] += 1
             owner_id = last_owners[pubkey] = self.owner_ids[write.owner]
             row = writing.NewChange(slot, position, owner_id, _WRITE, write)
             if is_late:

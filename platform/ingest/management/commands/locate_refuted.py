@@ -62,16 +62,27 @@ class Command(BaseCommand):
             self.stdout.write(f"{Pubkey(each.pubkey)}: {each.why}")
         self.stdout.write(
             f"slot {slot}: {len(found.suspects)} accounts differ; {found.replayed} transactions"
-            f" were replayed, {found.unverified} could not be"
+            " were replayed"
         )
         for name, count in found.compared.items():
             self.stdout.write(f"{count} accounts were compared with {name}")
+        self._write_left_out(found)
         if not options["open_gap"]:
             return
         if locating.open_as_gap(found, now=timezone.now()):
             self.stdout.write(f"slot {slot} is a gap now")
         else:
             raise CommandError("writers were at work for too long; nothing was changed")
+
+    def _write_left_out(self, found: locating.Located) -> None:
+        """What the search cannot have found."""
+        for reason, names in found.not_compared.items():
+            for name in names:
+                self.stdout.write(f"not compared: {name}: {reason}")
+        if not found.compared:
+            self.stdout.write("not compared: writes outside transactions: no other source is named")
+        if found.not_compared or not found.compared:
+            self.stdout.write("The search is incomplete: other accounts may differ, too.")
 
 
 def _others(options: dict[str, Any]) -> list[SecondSource]:

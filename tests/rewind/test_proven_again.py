@@ -1,0 +1,142 @@
+"""Proven slots that are lost or altered, and recorded again: what the proof then says of them."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from solders.pubkey import Pubkey
+
+from chain.blocks import SlotRecord
+from tests.rewind.conftest import NOW
+from tests.rewind.damaging import flip, forget
+from tests.rewind.proved_chains import MadeChain, change, with_writes
+from tests.rewind.sealed_forms import seal
+from tests.rewind.test_running_proof import FILTERED, after_a_gap, proven
+
+Record = Callable[..., Any]
+NINE = (9).to_bytes(32)
+
+
+@pytest.fixture
+def proof(committed: None, empty_redis: None) -> None:
+    from rewind.proof.services import proving
+
+    proving.forget()
+    forget()
+
+
+def chain_of(blocks: int = 8) -> MadeChain:
+    """With a filtered account, of which the archive has no history."""
+    from rewind.recording.services import filters
+
+    filters.filter_owner(Pubkey(bytes([FILTERED]) * 32), filtered=True)
+    made = MadeChain()
+    made.block([change(0, account, 10) for account in (1, 2, 3)])
+    for slot in range(1, blocks):
+        hidden = change(slot, 50, slot, owner=FILTERED)
+        made.block([change(slot, slot % 3 + 1, slot), change(slot, 9, 100 + slot, at=1), hidden])
+    return made
+
+
+def lose_sealed_slots() -> list[int]:
+    """Sealed changes break for good, and the slots that are in these become gaps."""
+    from rewind.models import ArchivedSlot
+    from rewind.sealed.models import SealedBlock
+    from rewind.sealed.services.sealed_life import ARCHIVE
+
+    seal()
+    before = set(ArchivedSlot.objects.values_list("slot", flat=True))
+    for block in SealedBlock.objects.all():
+        flip(block, bits=9)
+    while ARCHIVE.scrub_step(older_than=timedelta(0), now=NOW + timedelta(seconds=1)):
+        pass
+    call_command("archive_repair", "--as-gap", stdout=StringIO())
+    return sorted(before - set(ArchivedSlot.objects.values_list("slot", flat=True)))
+
+
+def check_again(record: SlotRecord) -> None:
+    """As a range that is fetched again is."""
+    from rewind.recording.services.recording import record_slots
+
+    record_slots([record], source="again", now=NOW, recheck=True)
+
+
+def altered(true: SlotRecord) -> SlotRecord:
+    writes = [
+        each._replace(lamports=each.lamports + 1) if each.pubkey == NINE else each
+        for each in true.account_writes or ()
+    ]
+    return with_writes(true, writes)
+
+
+def with_stray(true: SlotRecord) -> SlotRecord:
+    writes = list(true.account_writes or ())
+    strays = [each._replace(pubkey=bytes([99]) * 32) for each in writes if each.pubkey == NINE]
+    return with_writes(true, [*writes, *strays])
+
+
+def test_proven_slots_that_were_lost_are_proven_when_equal_ones_come(
+    proof: None, record: Record
+) -> None:
+    made = chain_of()
+    record(*made.records)
+    found = proven()
+    assert found == {"proven": [(0, 6, "")], "unproven": [(7, 7, "votes_not_seen")]}
+    lost = lose_sealed_slots()
+    assert lost == [*range(8)]
+    for slot in lost:
+        record(altered(made.records[slot]) if slot == 4 else made.records[slot])
+    assert proven() == {
+        "proven": [(0, 3, ""), (5, 6, "")],
+        "unproven": [(4, 4, "rewritten"), (7, 7, "votes_not_seen")],
+    }
+    check_again(made.records[4])
+    assert proven() == found
+    made.block()
+    record(made.records[-1])
+    assert proven()["proven"] == [(0, 7, "")]
+
+
+def test_slots_around_a_snapshot_are_proven_when_equal_ones_come(
+    proof: None, record: Record
+) -> None:
+    made, found = after_a_gap(record, lost=False)
+    lost = lose_sealed_slots()
+    assert {5, 12, 13} <= set(lost)
+    for slot in lost:
+        record(made.records[slot])
+    assert proven()["proven"] == found
+    record(*made.records[3:5])
+    assert proven()["proven"] == [(0, 13, "")]
+
+
+@pytest.mark.parametrize("slot", [3, 6])
+@pytest.mark.parametrize("remembering", [True, False])
+def test_a_slot_that_was_altered_is_proven_when_it_is_right_again(
+    proof: None, record: Record, slot: int, remembering: bool
+) -> None:
+    made = chain_of()
+    record(*made.records)
+    before = proven(remembering=remembering)
+    check_again(altered(made.records[slot]))
+    assert (slot, slot, "rewritten") in proven()["unproven"]
+    check_again(made.records[slot])
+    if slot == 6:  # nothing above it is settled
+        assert proven(remembering=remembering)["consistent"] == [(6, 6, "")]
+        made.block()
+        record(made.records[-1])
+        before = {"proven": [(0, 7, "")], "unproven": [(8, 8, "votes_not_seen")]}
+    assert proven(remembering=remembering) == before
+
+
+def test_a_write_that_never_was_keeps_its_slot_unproven(proof: None, record: Record) -> None:
+    made = chain_of()
+    record(*made.records)
+    proven()
+    check_again(with_stray(made.records[3]))
+    for _ in range(2):
+        assert (3, 3, "rewritten") in proven()["unproven"]
+        check_again(made.records[3])
