@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from tests.management.conftest import Api
@@ -84,9 +85,18 @@ def test_lists_are_paged_and_filtered(root: Root, ada: Any, eve: Any, basic: Any
         "cursor=x",
         "cursor=cD14",
         "custommer=1",
+        f"customer={ada.pk}&customer={eve.pk}",
+        "limit=0",
+        "limit=-1",
+        "limit=501",
+        "limit=many",
+        "limit=",
+        "limit=1&limit=2",
     ):
         answer = api.get(f"keys?{query}")
         assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), query
+    assert api.get("keys?limit=501").data["fields"] == {"limit": ["A number from 1 to 500."]}
+    assert len(api.get("keys?limit=500").data["results"]) == 5
     misspelled = api.get("tiers?nam=x").data["fields"]
     assert misspelled == {"nam": ["Unknown parameter."]}
 
@@ -145,6 +155,22 @@ def test_a_bad_body_is_refused_by_its_fields(
     assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), answer.data
     assert text in str(answer.data["fields"][field])
     assert api.get(path).data == before
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_a_body_may_be_nested_without_end(root: Root, ada: Any, depth: int) -> None:
+    api = root()
+    nested = b"[" * depth + b"]" * depth
+    body = b'{"customer": %d, "name": "x", "trigger": "program", "mails": true,' % ada.pk
+    body += b'"condition": {"program": "%b", "filters": [%b]}}' % (b"1" * 32, nested)
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    answer = Client(raise_request_exception=False).post(
+        "/manage/v1/rules", body, "application/json", headers=headers
+    )
+    assert answer.status_code in (400, 409), answer.content
+    if depth > 1_000:
+        assert answer.json()["error"] == "body_malformed"
+        assert "nested too deep" in answer.json()["found"]
 
 
 def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any], ada: Any) -> None:
