@@ -132,6 +132,7 @@ def test_a_members_way_to_sign_in_is_reset(
     assert browser.get("/portal/").status_code == 302
     assert [verb for verb, _subject in entries()] == [
         "made a password link",
+        "unbound from the provider",
         "reset the second factor",
         "signed in",
         "signed out everywhere",
@@ -293,6 +294,38 @@ def test_an_upstreams_life(root: Root, tier: Callable[..., Any]) -> None:
         "enabled",
         "disabled",
         "deleted",
+    ]
+
+
+def test_a_version_counts_what_is_not_shown(root: Root, token: Root, ada: Any) -> None:
+    """Of a URL only the host is shown, its path may be a secret."""
+    for api, resource, more in (
+        (token(ada), "webhooks", {}),
+        (root(), "upstreams", {"kind": "node"}),
+    ):
+        made = api.post(resource, {"name": "x", "url": "http://127.0.0.1:9/one", **more})
+        path, version = f"{resource}/{made.data['id']}", made.headers["ETag"]
+        assert version == api.get(path).headers["ETag"]
+        moved = api.change(path, {"url": "http://127.0.0.1:9/two"}, If_Match=version)
+        assert moved.status_code == 200 and moved.headers["ETag"] != version
+        late = api.change(path, {"url": "http://127.0.0.1:9/three"}, If_Match=version)
+        assert (late.status_code, late.data["error"]) == (412, "version_changed")
+
+
+def test_the_tiers_of_an_upstream_are_in_the_audit_log(
+    root: Root, tier: Callable[..., Any]
+) -> None:
+    from staff.models import AuditEntry
+
+    api = root()
+    tier("basic", 10)
+    made = api.post("upstreams", {"name": "x", "kind": "node", "url": "http://127.0.0.1:9/"})
+    api.change(f"upstreams/{made.data['id']}", {"tiers": ["basic"], "weight": 7})
+    api.change(f"upstreams/{made.data['id']}", {"tiers": []})
+    changes = AuditEntry.objects.filter(verb="changed").order_by("pk").values_list("changes")
+    assert [each for (each,) in changes] == [
+        {"weight": [100, 7], "tiers": [[], ["basic"]]},
+        {"tiers": [["basic"], []]},
     ]
 
 

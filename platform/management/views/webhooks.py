@@ -95,6 +95,7 @@ class Webhooks(ResourceViewSet):
     singular, plural = "a webhook", "webhooks"
     owner = "customer"
     volatile = frozenset({"failingSince", "lastProblem", "deliveredAt"})
+    unshown = ("url",)
     queryset = Webhook.objects.all()
     serializer_class = WebhookSerializer
     filterset_class = WebhookFilter
