@@ -184,6 +184,13 @@ def test_usage_is_read_by_key_method_and_time(
     }
     assert own.get(f"usage?key={used['Eve']}").status_code == 404
     assert own.get(f"usage?customer={eve.pk}").status_code == 400
+    assert staff.get(f"usage?key={used['Eve']}&customer={eve.pk}").data["counts"]["counted"] == 5
+    for report in ("usage", "usage/csv"):
+        other = staff.get(f"{report}?key={used['Eve']}&customer={ada.pk}")
+        assert (other.status_code, other.data["error"]) == (404, "not_found")
+        for more in (f"key={used['Eve']}", f"customer={eve.pk}"):
+            mixed = staff.get(f"{report}?keyless=true&{more}")
+            assert mixed.data["fields"] == {"keyless": ["Not with `key` or `customer`."]}
     for query in ("span=1y", "from=now&to=then", "key=x", "kex=1", f"key={2**70}"):
         assert staff.get(f"usage?{query}").status_code == 400, query
 
@@ -198,6 +205,29 @@ def test_usage_as_csv(root: Root, token: Root, used: dict[str, int], ada: Any) -
     assert len(root().get("usage/csv?span=30d").getvalue().decode().splitlines()) == 3
     assert root().get("usage/csv?of=all").status_code == 400
     assert token(ada).get(f"usage/csv?key={used['Eve']}").status_code == 404
+
+
+def test_usage_is_whole_or_says_that_it_is_not(root: Root, used: dict[str, int], ada: Any) -> None:
+    from access.models import KeyHour, UsageMinute
+    from access.services import keys
+
+    api = root()
+    row, known = UsageMinute.objects.all()[0], KeyHour.objects.all()[0]
+    assert row.key is not None and known.key is not None
+    UsageMinute.objects.bulk_create(
+        UsageMinute(key=row.key, method=f"method{number}", status="ok", minute=row.minute, calls=1)
+        for number in range(300)
+    )
+    every = api.get("usage?span=24h").data
+    assert len(every["methods"]) == 301 and every["truncated"] is False
+    lines = api.get("usage/csv?of=methods&span=24h").getvalue().decode().splitlines()
+    assert len(lines) == 302
+    issued = [keys.issue_key(ada, tier=known.key.tier, name="x").key for _ in range(1_000)]
+    counts = {"calls": 1, "ok": 1, "counted": 1}
+    KeyHour.objects.bulk_create(KeyHour(key=key, hour=known.hour, **counts) for key in issued)
+    cut = api.get("usage?span=24h").data
+    assert len(cut["byKey"]) == 1_000 and cut["truncated"] is True
+    assert [each["counts"]["counted"] for each in cut["byKey"][:3]] == [7, 5, 1]
 
 
 def test_ttl_classes_and_tips(root: Root) -> None:
