@@ -50,6 +50,7 @@ _READS = ("GET", "HEAD")
 _LONGEST_NAME = 255
 # The name of problems that are of no single field.
 _WHOLE = "request"
+_OF_THE_WHOLE = ("__all__", "non_field_errors")
 
 
 class _Json(JSONParser):
@@ -308,16 +309,15 @@ def _plain(detail: Any) -> dict[str, Any]:
     """The problems of each field, by its name on the wire."""
     if not isinstance(detail, dict):
         return {_WHOLE: _texts(detail)}
-    whole = ("__all__", "non_field_errors")
-    return {
-        _WHOLE if name in whole else to_camel(str(name)): _texts(each)
-        for name, each in detail.items()
-    }
+    return _texts(detail)  # type: ignore[no-any-return]
 
 
 def _texts(detail: Any) -> Any:
     if isinstance(detail, dict):
-        return {str(name): _texts(each) for name, each in detail.items()}
+        return {
+            _WHOLE if name in _OF_THE_WHOLE else to_camel(str(name)): _texts(each)
+            for name, each in detail.items()
+        }
     if isinstance(detail, list | tuple):
         return [_texts(each) for each in detail]
     # It may quote what was sent.
