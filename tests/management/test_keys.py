@@ -11,6 +11,7 @@ from django.utils import timezone
 from tests.management.conftest import Api
 
 Root = Callable[..., Api]
+RULE = {"trigger": "account", "condition": {"address": "1" * 32}}
 
 
 @pytest.fixture
@@ -382,6 +383,43 @@ def test_of_two_changes_at_once_one_is_refused(root: Root, ada: Any, basic: Any)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(change, range(6)))
     assert sorted(each.status_code for each in answers) == [200, 412, 412, 412, 412, 412]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["customers", "tiers", "webhooks"])
+def test_what_is_deleted_while_it_gets_a_row_is_refused_to_one_of_them(
+    root: Root, ada: Any, basic: Any, what: str
+) -> None:
+    """Each locks rows and then the audit log: none waits for one that waits for it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connections
+
+    api = root()
+
+    def one(job: tuple[str, str, Any]) -> int:
+        method, path, body = job
+        try:
+            return int(Api(api.secret).call(method, path, body).status_code)
+        finally:
+            connections.close_all()
+
+    for number in range(5):
+        name = f"short-{number}"
+        more = {
+            "customers": {},
+            "tiers": {"rank": 100 + number},
+            "webhooks": {"url": "http://127.0.0.1:9/", "customer": ada.pk},
+        }[what]
+        row = api.post(what, {"name": name, **more}).data["id"]
+        place, body = {
+            "customers": ("keys", {"customer": row, "tier": "basic"}),
+            "tiers": ("keys", {"customer": ada.pk, "tier": name}),
+            "webhooks": ("rules", {"customer": ada.pk, "webhook": row, **RULE}),
+        }[what]
+        jobs = [("POST", place, {**body, "name": "x"}), ("DELETE", f"{what}/{row}", None)] * 4
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(one, jobs)) <= {201, 204, 400, 404, 409}
 
 
 def test_origins_rate_and_creator_are_those_of_the_portal(
