@@ -259,7 +259,7 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
         stable = {name: value for name, value in data.items() if name not in self.volatile}
         stable |= {name: getattr(row, name) for name in self.unshown}
         text = json.dumps(stable, sort_keys=True, default=str)
-        # Keyed: nobody tries out what is not shown.
+        # Keyed: what is not shown cannot be guessed from it.
         return f'"{salted_hmac(__name__, text, algorithm="sha256").hexdigest()[:32]}"'
 
     def record(self, verb: str, subject: Any, **details: Any) -> None:
