@@ -18,7 +18,7 @@ def read_origin(text: str) -> str:
     """
     found = text.strip().lower().rstrip("/")
     if not _ORIGIN.fullmatch(found) or len(found) > 260:
-        raise ValueError(f"{text[:60]!r} is no origin such as https://app.example")
+        raise ValueError(f"{text[:60]!r} is not an origin such as https://app.example")
     scheme, between, host = found.partition("://")
     return scheme + between + host.removesuffix(_OWN_PORTS[scheme + between])
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
+from django.core.exceptions import BadRequest, MiddlewareNotUsed
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
@@ -69,8 +69,12 @@ class AdminMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
     ) -> HttpResponseBase | None:
-        """The layers' own view hooks; CSRF protection is one of them."""
+        """The layers' own view hooks; CSRF protection is one of them. Raises BadRequest for a NUL,
+        which no text of PostgreSQL has.
+        """
         if request.path_info.startswith(self._paths):
+            if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+                raise BadRequest("the address contains a NUL")
             for hook in self._view_hooks:
                 response = hook(request, view, args, kwargs)
                 if response is not None:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from access.models import Customer
+from chain.units import I64_MAX
 from jsonrpc.wire import to_camel
 
 
@@ -47,15 +48,22 @@ class Body(Camel):
         return super().to_internal_value(data)
 
 
+class RowField(serializers.PrimaryKeyRelatedField):  # type: ignore[type-arg]
+    """A row by its id, which is an integer: Django would find row 7 by 7.9."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            pk_field=serializers.IntegerField(min_value=1, max_value=I64_MAX), **kwargs
+        )
+
+
 class OfCustomer(Body):
     """What is made for a customer, whom a root key has to name; a token is of one."""
 
     for_staff: ClassVar[tuple[str, ...]] = ("customer",)
     required_of_staff: ClassVar[tuple[str, ...]] = ("customer",)
 
-    customer: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Customer.objects.all(), required=False
-    )
+    customer: Any = RowField(queryset=Customer.objects.all(), required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if self.context["actor"].member is None:

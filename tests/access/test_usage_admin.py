@@ -56,7 +56,7 @@ def test_method_and_outcome_narrow_every_figure_of_the_page(admin_client: Any, i
         assert told(span=span, key=key.pk, method="getBlock") == (3, 0, []), span
         assert told(span=span, customer=key.customer_id, method="getBlock") == (5, 0, both), span
     assert told(method="x' OR 1=1")[:2] == (0, 0)
-    assert told(method="\0")[:2] == (15, 4)
+    assert admin_client.get(PAGE, {"method": "\0"}).status_code == 400
 
 
 def test_the_tables_links_narrow_and_the_chips_widen_again(admin_client: Any, issue: Any) -> None:

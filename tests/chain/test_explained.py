@@ -414,6 +414,20 @@ def test_a_transfer_of_too_many_tokens_says_how_many_there_were() -> None:
         assert explain(entry).sentence == wanted, "by its mint's decimals"
 
 
+def test_tokens_in_a_sentence_have_the_separators_that_sol_has() -> None:
+    data = bytes([12]) + (5_000_000_500).to_bytes(8, "little") + bytes([3])
+    held = {"amount": "1234567", "decimals": 3, "uiAmountString": "1234.567", "uiAmount": 1234.567}
+    entry = _entry(
+        [{"programIdIndex": 2, "accounts": [0, 1, 3, 0], "data": b58encode(data)}],
+        err={"InstructionError": [0, {"Custom": 1}]},
+        preTokenBalances=[{"accountIndex": 0, "mint": SYSTEM, "uiTokenAmount": held}],
+    )
+    found = explain(entry)
+    wanted = "Transfer of 5,000,000.5 tokens; the account had 1,234.567 before the transaction."
+    assert found.sentence == wanted
+    assert found.failed is not None and ("tokenAmount", "5,000,000.5") in found.failed.details
+
+
 def test_the_account_that_would_not_be_rent_exempt_is_named() -> None:
     entry = _entry([], err={"InsufficientFundsForRent": {"account_index": 1}})
     assert explain(entry).sentence.startswith(f"The account {SYSTEM} would be left with too few")

@@ -47,6 +47,23 @@ def test_the_admin_cannot_be_framed_and_its_files_are_served(browser: Client) ->
     assert styles["Content-Type"].startswith("text/css")
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/admin/priority/submission/landing/?tier=%00",
+        "/admin/priority/submission/%00/change/",
+        "/admin/historical/gap/?cause=x%00y",
+        "/admin/ingest/rangeorder/?state__exact=%00",
+        "/admin/access/apikey/usage/?method=%00",
+    ],
+)
+def test_an_address_with_a_nul_is_a_bad_request(browser: Client, address: str) -> None:
+    browser.force_login(get_user_model().objects.get())
+    answer = browser.get(address)
+    assert answer.status_code == 400 and "no page accepts" in answer.content.decode()
+    assert "Content-Security-Policy" in answer.headers
+
+
 def test_a_call_opens_no_session_and_asks_for_no_token(browser: Client) -> None:
     answer = browser.post(
         "/historical",

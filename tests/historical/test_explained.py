@@ -1,6 +1,7 @@
 """explainTransaction on real blocks: calls nested, transfers, balances and fees that agree."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from solders.pubkey import Pubkey
 
 from chain.explained.instructions import calls_of, flat
@@ -130,6 +132,35 @@ def _tokens_agree(found: dict[str, Any]) -> int:
             assert Decimal(each["change"]).scaleb(each["decimals"]) == changes[each["pubkey"]], each
             checked += 1
     return checked
+
+
+def test_amounts_of_tokens_have_separators_on_the_page_alone(
+    rpc: Rpc, real_ledger: Path, admin_client: Client
+) -> None:
+    every = (explained(rpc, signature) for signature in signatures(rpc, MARCH_2024))
+    found = next(
+        found
+        for found in every
+        if any(each["mint"] and float(each["uiAmount"] or 0) > 1e6 for each in found["transfers"])
+    )
+    assert "," not in "".join(
+        text
+        for each in (*found["transfers"], *found["tokenBalances"])
+        for name in ("amount", "uiAmount", "before", "after", "change")
+        if (text := each.get(name))
+    )
+    page = admin_client.get(f"/admin/rewind/replay/run/?signatures={found['signature']}")
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
+    wanted = [each["uiAmount"] for each in found["transfers"] if each["mint"]]
+    wanted += [
+        each[name].lstrip("-")
+        for each in found["tokenBalances"]
+        for name in ("before", "after", "change")
+    ]
+    long = {each for each in wanted if Decimal(each) >= 1_000}
+    assert len(long) >= 2
+    for each in long:
+        assert f"{Decimal(each):,f}" in shown and each not in shown, each
 
 
 def test_without_stack_heights_calls_nest_by_their_log(rpc: Rpc, real_ledger: Path) -> None:

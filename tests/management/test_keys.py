@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from tests.management.conftest import Api
 
 Root = Callable[..., Api]
+RULE = {"trigger": "account", "condition": {"address": "1" * 32}}
 
 
 @pytest.fixture
@@ -84,9 +86,18 @@ def test_lists_are_paged_and_filtered(root: Root, ada: Any, eve: Any, basic: Any
         "cursor=x",
         "cursor=cD14",
         "custommer=1",
+        f"customer={ada.pk}&customer={eve.pk}",
+        "limit=0",
+        "limit=-1",
+        "limit=501",
+        "limit=many",
+        "limit=",
+        "limit=1&limit=2",
     ):
         answer = api.get(f"keys?{query}")
         assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), query
+    assert api.get("keys?limit=501").data["fields"] == {"limit": ["A number from 1 to 500."]}
+    assert len(api.get("keys?limit=500").data["results"]) == 5
     misspelled = api.get("tiers?nam=x").data["fields"]
     assert misspelled == {"nam": ["Unknown parameter."]}
 
@@ -145,6 +156,22 @@ def test_a_bad_body_is_refused_by_its_fields(
     assert (answer.status_code, answer.data["error"]) == (400, "invalid_fields"), answer.data
     assert text in str(answer.data["fields"][field])
     assert api.get(path).data == before
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_a_body_may_be_nested_without_end(root: Root, ada: Any, depth: int) -> None:
+    api = root()
+    nested = b"[" * depth + b"]" * depth
+    body = b'{"customer": %d, "name": "x", "trigger": "program", "mails": true,' % ada.pk
+    body += b'"condition": {"program": "%b", "filters": [%b]}}' % (b"1" * 32, nested)
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    answer = Client(raise_request_exception=False).post(
+        "/manage/v1/rules", body, "application/json", headers=headers
+    )
+    assert answer.status_code in (400, 409), answer.content
+    if depth > 1_000:
+        assert answer.json()["error"] == "body_malformed"
+        assert "nested too deep" in answer.json()["found"]
 
 
 def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any], ada: Any) -> None:
@@ -356,6 +383,43 @@ def test_of_two_changes_at_once_one_is_refused(root: Root, ada: Any, basic: Any)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(change, range(6)))
     assert sorted(each.status_code for each in answers) == [200, 412, 412, 412, 412, 412]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["customers", "tiers", "webhooks"])
+def test_what_is_deleted_while_it_gets_a_row_is_refused_to_one_of_them(
+    root: Root, ada: Any, basic: Any, what: str
+) -> None:
+    """Each locks rows and then the audit log: none waits for one that waits for it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connections
+
+    api = root()
+
+    def one(job: tuple[str, str, Any]) -> int:
+        method, path, body = job
+        try:
+            return int(Api(api.secret).call(method, path, body).status_code)
+        finally:
+            connections.close_all()
+
+    for number in range(5):
+        name = f"short-{number}"
+        more = {
+            "customers": {},
+            "tiers": {"rank": 100 + number},
+            "webhooks": {"url": "http://127.0.0.1:9/", "customer": ada.pk},
+        }[what]
+        row = api.post(what, {"name": name, **more}).data["id"]
+        place, body = {
+            "customers": ("keys", {"customer": row, "tier": "basic"}),
+            "tiers": ("keys", {"customer": ada.pk, "tier": name}),
+            "webhooks": ("rules", {"customer": ada.pk, "webhook": row, **RULE}),
+        }[what]
+        jobs = [("POST", place, {**body, "name": "x"}), ("DELETE", f"{what}/{row}", None)] * 4
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(one, jobs)) <= {201, 204, 400, 404, 409}
 
 
 def test_origins_rate_and_creator_are_those_of_the_portal(

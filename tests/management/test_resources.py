@@ -132,6 +132,7 @@ def test_a_members_way_to_sign_in_is_reset(
     assert browser.get("/portal/").status_code == 302
     assert [verb for verb, _subject in entries()] == [
         "made a password link",
+        "unbound from the provider",
         "reset the second factor",
         "signed in",
         "signed out everywhere",
@@ -183,6 +184,13 @@ def test_usage_is_read_by_key_method_and_time(
     }
     assert own.get(f"usage?key={used['Eve']}").status_code == 404
     assert own.get(f"usage?customer={eve.pk}").status_code == 400
+    assert staff.get(f"usage?key={used['Eve']}&customer={eve.pk}").data["counts"]["counted"] == 5
+    for report in ("usage", "usage/csv"):
+        other = staff.get(f"{report}?key={used['Eve']}&customer={ada.pk}")
+        assert (other.status_code, other.data["error"]) == (404, "not_found")
+        for more in (f"key={used['Eve']}", f"customer={eve.pk}"):
+            mixed = staff.get(f"{report}?keyless=true&{more}")
+            assert mixed.data["fields"] == {"keyless": ["Not with `key` or `customer`."]}
     for query in ("span=1y", "from=now&to=then", "key=x", "kex=1", f"key={2**70}"):
         assert staff.get(f"usage?{query}").status_code == 400, query
 
@@ -197,6 +205,29 @@ def test_usage_as_csv(root: Root, token: Root, used: dict[str, int], ada: Any) -
     assert len(root().get("usage/csv?span=30d").getvalue().decode().splitlines()) == 3
     assert root().get("usage/csv?of=all").status_code == 400
     assert token(ada).get(f"usage/csv?key={used['Eve']}").status_code == 404
+
+
+def test_usage_is_whole_or_says_that_it_is_not(root: Root, used: dict[str, int], ada: Any) -> None:
+    from access.models import KeyHour, UsageMinute
+    from access.services import keys
+
+    api = root()
+    row, known = UsageMinute.objects.all()[0], KeyHour.objects.all()[0]
+    assert row.key is not None and known.key is not None
+    UsageMinute.objects.bulk_create(
+        UsageMinute(key=row.key, method=f"method{number}", status="ok", minute=row.minute, calls=1)
+        for number in range(300)
+    )
+    every = api.get("usage?span=24h").data
+    assert len(every["methods"]) == 301 and every["truncated"] is False
+    lines = api.get("usage/csv?of=methods&span=24h").getvalue().decode().splitlines()
+    assert len(lines) == 302
+    issued = [keys.issue_key(ada, tier=known.key.tier, name="x").key for _ in range(1_000)]
+    counts = {"calls": 1, "ok": 1, "counted": 1}
+    KeyHour.objects.bulk_create(KeyHour(key=key, hour=known.hour, **counts) for key in issued)
+    cut = api.get("usage?span=24h").data
+    assert len(cut["byKey"]) == 1_000 and cut["truncated"] is True
+    assert [each["counts"]["counted"] for each in cut["byKey"][:3]] == [7, 5, 1]
 
 
 def test_ttl_classes_and_tips(root: Root) -> None:
@@ -293,6 +324,38 @@ def test_an_upstreams_life(root: Root, tier: Callable[..., Any]) -> None:
         "enabled",
         "disabled",
         "deleted",
+    ]
+
+
+def test_a_version_counts_what_is_not_shown(root: Root, token: Root, ada: Any) -> None:
+    """Of a URL only the host is shown, its path may be a secret."""
+    for api, resource, more in (
+        (token(ada), "webhooks", {}),
+        (root(), "upstreams", {"kind": "node"}),
+    ):
+        made = api.post(resource, {"name": "x", "url": "http://127.0.0.1:9/one", **more})
+        path, version = f"{resource}/{made.data['id']}", made.headers["ETag"]
+        assert version == api.get(path).headers["ETag"]
+        moved = api.change(path, {"url": "http://127.0.0.1:9/two"}, If_Match=version)
+        assert moved.status_code == 200 and moved.headers["ETag"] != version
+        late = api.change(path, {"url": "http://127.0.0.1:9/three"}, If_Match=version)
+        assert (late.status_code, late.data["error"]) == (412, "version_changed")
+
+
+def test_the_tiers_of_an_upstream_are_in_the_audit_log(
+    root: Root, tier: Callable[..., Any]
+) -> None:
+    from staff.models import AuditEntry
+
+    api = root()
+    tier("basic", 10)
+    made = api.post("upstreams", {"name": "x", "kind": "node", "url": "http://127.0.0.1:9/"})
+    api.change(f"upstreams/{made.data['id']}", {"tiers": ["basic"], "weight": 7})
+    api.change(f"upstreams/{made.data['id']}", {"tiers": []})
+    changes = AuditEntry.objects.filter(verb="changed").order_by("pk").values_list("changes")
+    assert [each for (each,) in changes] == [
+        {"weight": [100, 7], "tiers": [[], ["basic"]]},
+        {"tiers": [["basic"], []]},
     ]
 
 

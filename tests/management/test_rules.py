@@ -78,6 +78,8 @@ def test_a_test_its_log_and_a_replay(token: Root, ada: Any, receiver: Receiver) 
     assert len({headers["webhook-id"] for _path, headers, _body in receiver.got}) == 1
     assert len(receiver.got) == 3
     assert api.post(f"rules/{rule}/replay", {}).data["fields"].keys() == {"since"}
+    backward = {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+    assert api.post(f"rules/{rule}/replay", backward).data["fields"].keys() == {"until"}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,9 @@ def test_a_test_its_log_and_a_replay(token: Root, ada: Any, receiver: Receiver) 
         ({"condition": {"states": ["gone"]}}, 400, "not a valid choice"),
         ({"trigger": "weather"}, 400, "not a valid choice"),
         ({"mails": False}, 409, "A rule needs a webhook, or mails"),
+        ({"condition": ADDRESS}, 400, '{"condition":{"request":["Invalid data.'),
+        ({"webhook": 1.5}, 400, "valid integer"),
+        ({"webhook": True}, 400, "valid integer"),
         ({"webhook": 10**9}, 400, "object does not exist"),
         ({"name": ""}, 400, "may not be blank"),
     ],

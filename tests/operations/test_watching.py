@@ -8,7 +8,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from access import usage
+from access.models import Customer
 from alerts.models import Event
+from alerts.services import delivering, webhooks
 from gaps.slot_gap import GapStatus
 from ingest.follower_state import FollowerState, publish
 from operations.models import Alarm, Sample
@@ -339,6 +341,26 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("deliveries_late", {"alerts": {"late": 3}}),
     ("sign_in_failing", {"sign_in": {"problem": "It does not answer"}}),
 ]
+
+
+def test_failing_webhooks_of_one_name_do_not_end_the_watch(settings: Any) -> None:
+    """Customers name them; a hook that fails twice as often is still one subject."""
+    settings.WEBHOOKS_PRIVATE = True
+    ada, eve = (Customer.objects.create(name=name) for name in ("Ada", "Eve"))
+    for customer in (ada, eve, eve, None):
+        owner = None if customer is None else customer.pk
+        hook = webhooks.create(owner, name="pager", url="http://127.0.0.1:9/")
+        webhooks.send_test(hook.pk, now=timezone.now())
+    for turn in delivering.claim(now=timezone.now(), most=10, failing=False):
+        delivering.deliver(turn, clock=timezone.now)
+    for number in range(8):
+        assert watching.watch(now=NOON + seconds(15 * number))
+    found = Alarm.objects.filter(name="webhook_failing", opened_at__isnull=False)
+    assert sorted(found.values_list("subject", "text")) == [
+        ("pager", "Deliveries to the webhook pager fail."),
+        ("pager of Ada", "Deliveries to the webhook pager of Ada fail."),
+        ("pager of Eve", "Deliveries to the webhook pager of Eve fail."),
+    ]
 
 
 # Tests above take these through their whole life.

@@ -47,9 +47,9 @@ def test_a_key_is_narrowed_and_widened_again(client: Client, key: ApiKey) -> Non
     ("wish", "problem"),
     [
         ({"methods": "no method!"}, "is no method"),
-        ({"origins": "app.ada.example"}, "is no origin such as https://app.example"),
-        ({"origins": "https://app.ada.example/page"}, "is no origin"),
-        ({"origins": "https://*.*.example"}, "is no origin"),
+        ({"origins": "app.ada.example"}, "is not an origin such as https://app.example"),
+        ({"origins": "https://app.ada.example/page"}, "is not an origin"),
+        ({"origins": "https://*.*.example"}, "is not an origin"),
         ({"requests_per_second": "0"}, "greater than or equal to 0.01"),
         ({"requests_per_second": "nan"}, "Enter a number"),
         ({"requests_per_second": "30.5"}, "At most 30 calls a second"),

@@ -163,6 +163,7 @@ def test_each_trigger_has_its_form(
         ("account", {"address": ADDRESS}, "A rule needs a webhook, or mails"),
         ("submission", {"mails": "on"}, "This field is required"),
         ("program", {"program": ADDRESS, "filters": "{", "mails": "on"}, "Write a JSON list"),
+        ("program", {"program": ADDRESS, "filters": "[" * 1_990}, "Write a JSON list"),
         ("program", {"program": ADDRESS, "filters": "[{}]", "mails": "on"}, "expected one of"),
         ("submission", {"states": ["landed"], "keys": ["999999"]}, "Select a valid choice"),
     ],

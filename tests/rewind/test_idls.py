@@ -193,6 +193,8 @@ def test_an_uploaded_idl_counts_before_one_on_chain_from_its_slot_on(
         (idl("go"), {"program": "x"}, "The program is not a pubkey"),
         (idl("go"), {"from_slot": "-1"}, "The first slot is not a number"),
         (bytes(1_048_577), {}, "A file of at most 1.0 MB"),
+        (idl("go", metadata={"name": "a\0b"}), {}, "matching regex"),
+        (idl("go", version="\0"), {}, "matching regex"),
     ],
 )
 def test_what_cannot_be_an_idl_is_refused_with_a_reason(

@@ -4,7 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 from tidemark.management_types import Customer
 
@@ -41,11 +44,65 @@ def test_the_command_issues_lists_and_revokes(
     assert usage.stdout.startswith("key_id,")
 
 
+class _Recorder(BaseHTTPRequestHandler):
+    """Refuses every request, and keeps its path and key."""
+
+    got: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_GET(self) -> None:
+        self.got.append((self.path, self.headers["Authorization"]))
+        self.send_error(404)
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+def test_an_option_of_a_call_is_not_one_of_the_command(
+    url: str, root_key: str, customer: Customer
+) -> None:
+    """Webhooks and upstreams have a URL, usage has a method: the key goes to the service alone."""
+    key = {"TIDEMARK_ROOT_KEY": root_key}
+    with HTTPServer(("127.0.0.1", 0), _Recorder) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        place = f"127.0.0.1:{other.server_port}"
+        new = ["webhooks", "create", "--customer", str(customer.id), "--name", "hook"]
+        made = tidemark(url, *new, "--url", f"http://{place}/events", "--json", **key)
+        assert not _Recorder.got, "the root key was sent to the webhook"
+        assert json.loads(made.stdout)["host"] == place
+        tidemark(f"http://{place}", "usage", "--span", "30d", **key)
+        tidemark(f"http://{place}", "usage", "--method", "getSlot", "--csv", **key)
+        other.shutdown()
+    assert {path for path, _key in _Recorder.got} == {
+        "/manage/v1/usage?span=30d",
+        "/manage/v1/usage/csv?method=getSlot",
+    }
+
+
+def test_a_table_has_what_says_most_and_names_the_rest(
+    url: str, root_key: str, customer: Customer
+) -> None:
+    audit = tidemark(url, "audit", "--limit", "2", TIDEMARK_ROOT_KEY=root_key, COLUMNS="100")
+    head, *rows, last = audit.stdout.splitlines()
+    assert head.split()[:4] == ["id", "who", "verb", "subject"] and len(rows) == 2
+    assert last.startswith("No room for ") and "digest" in last
+    wide = tidemark(url, "audit", "--limit", "2", TIDEMARK_ROOT_KEY=root_key, COLUMNS="9999")
+    assert "digest" in wide.stdout and "No room" not in wide.stdout
+
+
 def test_the_command_says_what_is_wrong(url: str, root_key: str, customer: Customer) -> None:
     key = {"TIDEMARK_ROOT_KEY": root_key}
     new = ["keys", "issue", "--customer", str(customer.id), "--tier", "none", "--name", "x"]
     refused = tidemark(url, *new, **key)
     assert refused.returncode == 1 and "tier: Object with name=none" in refused.stderr
+    nested = tidemark(
+        url,
+        *["rules", "create", "--customer", str(customer.id), "--name", "r", "--mails", "true"],
+        *["--trigger", "account", "--condition", '{"address": "\\u0000"}'],
+        **key,
+    )
+    assert "  condition.address: Null characters are not allowed." in nested.stderr
+    negative = tidemark(url, "keys", "--limit", "-1", **key)
+    assert negative.returncode == 2 and "0 or more entries" in negative.stderr
     wrong = tidemark(url, "keys", "get", "first", **key)
     assert wrong.returncode == 2 and "valid integer" in wrong.stderr
     away = tidemark("http://127.0.0.1:1", "keys", **key)

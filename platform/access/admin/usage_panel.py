@@ -16,6 +16,8 @@ from staff.formatting import grouped
 from staff.time_ranges import kept_range, picker_of
 
 _LONGEST = 60
+# Rows of methods and outcomes on a page.
+_MOST_ROWS = 200
 
 
 class Narrowing(TypedDict, total=False):
@@ -29,7 +31,7 @@ def narrowing(request: HttpRequest) -> Narrowing:
     found = Narrowing()
     for name in ("method", "status"):
         value = request.GET.get(name, "")[:_LONGEST]
-        if value and "\0" not in value:
+        if value:
             found[name] = value
     return found
 
@@ -65,8 +67,9 @@ def report_of(request: HttpRequest, asked: Asked) -> dict[str, Any]:
                 grouped(row.calls),
                 f"{row.milliseconds:,.2f}",
             )
-            for row in report.methods
+            for row in report.methods[:_MOST_ROWS]
         ],
+        "cut": len(report.methods) > _MOST_ROWS,
         "narrowed": [
             (name, value, address(request, **{name: None}))
             for name, value in narrowing(request).items()

@@ -12,8 +12,7 @@ from access.models import ApiKey
 from access.spans import Span
 from access.usage_queries import Asked
 
-# Rows of methods and outcomes on a page, and methods in its bar chart.
-MOST_ROWS = 200
+# Methods in a bar chart.
 MOST_BARS = 12
 
 
@@ -59,15 +58,13 @@ class KeyCalls:
 class UsageReport:
     """`steps` has every step of the span that began, from the first call that this service counted
     (`since`), also those without a call; `before` those of the previous period, if asked for;
-    `shares` the methods with the most counted calls, without notifications. `cut`: `methods` does
-    not list all methods and outcomes.
+    `shares` the methods with the most counted calls, without notifications.
     """
 
     span: Span
     steps: Sequence[Step]
     methods: Sequence[MethodCalls]
     shares: Sequence[MethodShare]
-    cut: bool
     since: datetime | None = None
     before: Sequence[Step | None] = ()
 
@@ -118,9 +115,8 @@ def usage_report(
     return UsageReport(
         span,
         [Step(begin, steps[begin]) for begin in begins[first:]],
-        methods[:MOST_ROWS],
+        methods,
         shares[:MOST_BARS],
-        cut=len(methods) > MOST_ROWS,
         since=since if first or span != asked_for else None,
         before=_before(asked, span, now, since)[first : len(begins)] if compared else (),
     )

@@ -1,5 +1,6 @@
 """A transaction's instructions and inner calls, decoded and nested."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,6 +18,10 @@ from chain.parsed.instructions import PARSED_PROGRAMS, parse_instruction
 Entry = dict[str, Any]
 # No cluster has nested calls deeper than 9 (SIMD-0268); a ledger file may say anything.
 _DEEPEST = 16
+# Members that are an amount in a token's smallest unit. Other text of digits may be an id.
+_AMOUNTS = frozenset({"amount", "supply", "maximumFee"})
+# Of a token's amount; the longest one has 20 digits. A ledger file may say anything.
+_NUMBER = re.compile(r"([+-]?)([0-9]{1,40})((?:\.[0-9]*)?)")
 # Who says what an instruction means: this service, or an IDL.
 DecodedBy: TypeAlias = Literal["program", "idl"]
 IdlSource: TypeAlias = Literal["uploaded", "anchor", "programMetadata"]
@@ -160,15 +165,19 @@ def program_name(program_id: str) -> str:
 
 def sol(lamports: int) -> str:
     """Lamports as SOL, exact: 1,000 or 1.099995."""
-    return units(lamports, 9, group=True)
+    return with_separators(units(lamports, 9))
 
 
-def units(amount: int, decimals: int, *, group: bool = False) -> str:
+def with_separators(number: str) -> str:
+    """A decimal number as people read it: 1,234.5 for 1234.5. Other text stays as it is."""
+    found = _NUMBER.fullmatch(number)
+    return number if found is None else f"{found[1]}{int(found[2]):,}{found[3]}"
+
+
+def units(amount: int, decimals: int) -> str:
     """An amount of the smallest unit with its point: exact, without zeros at the end."""
     text = str(abs(amount)).rjust(decimals + 1, "0")
     whole, rest = text[: len(text) - decimals], text[len(text) - decimals :].rstrip("0")
-    if group:
-        whole = f"{int(whole):,}"
     return f"{'-' if amount < 0 else ''}{whole}{'.' if rest else ''}{rest}"
 
 
@@ -217,7 +226,9 @@ def _member(name: str, value: Any) -> str:
     if name == "lamports" and isinstance(value, int):
         return f"{value:,} ({sol(value)} SOL)"
     if isinstance(value, dict) and "uiAmountString" in value:
-        return str(value["uiAmountString"])
+        return with_separators(str(value["uiAmountString"]))
+    if name in _AMOUNTS:
+        return with_separators(str(value))
     if value is None or value == []:
         return "none"
     if isinstance(value, bool):

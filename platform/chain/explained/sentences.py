@@ -5,7 +5,7 @@ from typing import Any
 
 from chain.explained import errors, programs
 from chain.explained.calls import FailedCall
-from chain.explained.instructions import Idls, decode, sol, units
+from chain.explained.instructions import Idls, decode, sol, units, with_separators
 from chain.transaction_error_text import transaction_error_text
 
 Entry = dict[str, Any]
@@ -126,7 +126,7 @@ def sentence_of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) ->
     if call.own_code != errors.TOO_FEW_TOKENS:
         return ""
     decoded = decode(call.program_id, list(call.accounts), call.data)
-    members = dict(decoded.details)
+    members = decoded.info or {}
     held = next(
         (
             each["uiTokenAmount"]
@@ -138,12 +138,15 @@ def sentence_of_tokens(call: FailedCall | None, keys: list[str], meta: Entry) ->
     )
     if held is None or not decoded.kind.startswith("transfer"):
         return ""
-    had, amount = held.get("uiAmountString"), members.get("tokenAmount")
+    had, amount = held.get("uiAmountString"), members.get("tokenAmount", {}).get("uiAmountString")
     if amount is None and "amount" in members and held.get("decimals") is not None:
         amount = units(int(members["amount"]), held["decimals"])
     if had is None or amount is None:
         return ""
-    return f"Transfer of {amount} tokens; the account had {had} before the transaction."
+    return (
+        f"Transfer of {with_separators(amount)} tokens;"
+        f" the account had {with_separators(had)} before the transaction."
+    )
 
 
 def _of_log(call: FailedCall) -> str:

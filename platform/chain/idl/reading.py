@@ -22,7 +22,8 @@ _MESSAGE = 500
 # In front of an event that a program logs by calling itself.
 _EVENT_TAG = bytes.fromhex("e445a52e51cb9a1d")
 
-_Name = Annotated[str, Meta(min_length=1, max_length=128)]
+# A text column cannot hold a NUL.
+_Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"\A[^\0]*\Z")]
 _Discriminator = Annotated[list[Annotated[int, Meta(ge=0, le=255)]], Meta(max_length=32)]
 _SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 

@@ -1,6 +1,5 @@
 """ManagementViewSet: checks, versions, repeats, audit and errors of every call."""
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,6 +10,7 @@ from django.core.exceptions import ValidationError as ModelInvalid
 from django.db import DataError, IntegrityError, transaction
 from django.http import Http404
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import exceptions
 from rest_framework.parsers import JSONParser
@@ -50,6 +50,15 @@ _READS = ("GET", "HEAD")
 _LONGEST_NAME = 255
 # The name of problems that are of no single field.
 _WHOLE = "request"
+_OF_THE_WHOLE = ("__all__", "non_field_errors")
+
+
+class _Json(JSONParser):
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().parse(*args, **kwargs)
+        except RecursionError:
+            raise exceptions.ParseError("nested too deep") from None
 
 
 class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
@@ -62,11 +71,13 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
     owner: ClassVar[str] = ""
     # Members that change by themselves: no version counts them.
     volatile: ClassVar[frozenset[str]] = frozenset()
+    # What a body changes and no response shows: versions count it.
+    unshown: ClassVar[tuple[str, ...]] = ()
 
     authentication_classes = (ManagementKeyAuthentication,)
     permission_classes = (HasScope,)
     throttle_classes = (KeyLimit,)
-    parser_classes = (JSONParser,)
+    parser_classes = (_Json,)
     renderer_classes = (JsonRenderer,)
     content_negotiation_class = OneForm
     pagination_class = Pages
@@ -101,6 +112,9 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request)
         super().initial(request, *args, **kwargs)
+        repeated = [name for name, sent in request.query_params.lists() if len(sent) > 1]
+        if repeated:
+            raise FieldsInvalid({name[:100]: ["Send it once."] for name in repeated})
         if request.method not in _READS:
             if request.body and request.content_type.partition(";")[0] != "application/json":
                 raise ContentTypeUnsupported(request.content_type)
@@ -243,8 +257,10 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
             row, context=self.get_serializer_context()
         ).data
         stable = {name: value for name, value in data.items() if name not in self.volatile}
+        stable |= {name: getattr(row, name) for name in self.unshown}
         text = json.dumps(stable, sort_keys=True, default=str)
-        return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+        # Keyed: what is not shown cannot be guessed from it.
+        return f'"{salted_hmac(__name__, text, algorithm="sha256").hexdigest()[:32]}"'
 
     def record(self, verb: str, subject: Any, **details: Any) -> None:
         """An entry of the audit log on what the actor did."""
@@ -293,16 +309,15 @@ def _plain(detail: Any) -> dict[str, Any]:
     """The problems of each field, by its name on the wire."""
     if not isinstance(detail, dict):
         return {_WHOLE: _texts(detail)}
-    whole = ("__all__", "non_field_errors")
-    return {
-        _WHOLE if name in whole else to_camel(str(name)): _texts(each)
-        for name, each in detail.items()
-    }
+    return _texts(detail)  # type: ignore[no-any-return]
 
 
 def _texts(detail: Any) -> Any:
     if isinstance(detail, dict):
-        return {str(name): _texts(each) for name, each in detail.items()}
+        return {
+            _WHOLE if name in _OF_THE_WHOLE else to_camel(str(name)): _texts(each)
+            for name, each in detail.items()
+        }
     if isinstance(detail, list | tuple):
         return [_texts(each) for each in detail]
     # It may quote what was sent.

@@ -187,7 +187,10 @@ class Members(ResourceViewSet):
         user = self.locked(pk).user
         if not provider_accounts.is_bound(user):
             raise ActionRefused("no account of the provider is bound")
-        return self.act("unbound from the provider", pk, lambda: provider_accounts.unbind(user))
+        provider_accounts.unbind(user)
+        member = self.get_object()
+        self.record("unbound from the provider", member)
+        return self.answer(member)
 
     @order("sign-out")
     def sign_out(self, request: Any, pk: int) -> Response:

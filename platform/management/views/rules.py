@@ -11,7 +11,7 @@ from alerts.conditions import FATES, MINUTES, PERIODS, TITLES
 from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rules
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel, OfCustomer
+from management.serializers import Body, Camel, OfCustomer, RowField
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
@@ -97,7 +97,7 @@ class RuleChanges(Body):
 
     name = serializers.CharField(max_length=100)
     condition = RuleCondition(required=False)
-    webhook: Any = serializers.PrimaryKeyRelatedField(
+    webhook: Any = RowField(
         queryset=Webhook.objects.all(),
         required=False,
         allow_null=True,
@@ -136,6 +136,11 @@ class Replay(Body):
         allow_empty=False,
         help_text="by default both",
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "until" in attrs and attrs["until"] <= attrs["since"]:
+            raise serializers.ValidationError({"until": ["It is not after `since`."]})
+        return attrs
 
 
 class Replayed(Camel):

@@ -46,6 +46,10 @@ class UpstreamSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
         return host_of(upstream.url)
 
 
+def _names_of_tiers(upstream: Upstream) -> list[str]:
+    return sorted(tier.name for tier in upstream.tiers.all())
+
+
 class UpstreamBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]
     """An upstream to add, or what to change of one. Without tiers it serves all of them."""
 
@@ -62,6 +66,7 @@ class Upstreams(ResourceViewSet):
     resource = "upstreams"
     singular, plural = "an upstream", "upstreams"
     volatile = frozenset({"brokenUntil", "brokenReason"})
+    unshown = ("url",)
     queryset = Upstream.objects.prefetch_related("tiers")
     serializer_class = UpstreamSerializer
 
@@ -82,13 +87,17 @@ class Upstreams(ResourceViewSet):
         given = self.given(upstream)
         tiers = given.pop("tiers", None)
         before = {name: getattr(upstream, name) for name in given}
+        served = _names_of_tiers(upstream)
         for name, value in given.items():
             setattr(upstream, name, value)
         if "is_enabled" in given and given["is_enabled"] != before["is_enabled"]:
             upstream.draining_since = None
         editing.save_upstream(upstream, tiers)
-        self.record("changed", upstream, changes=between(before, upstream))
-        return self.answer(self.get_object())
+        changes, changed = between(before, upstream), self.get_object()
+        if _names_of_tiers(changed) != served:
+            changes["tiers"] = [served, _names_of_tiers(changed)]
+        self.record("changed", upstream, changes=changes)
+        return self.answer(changed)
 
     @shape(status=204)
     def destroy(self, request: Any, pk: int) -> Response:

@@ -20,7 +20,7 @@ from management.shapes import shape
 from management.views.base import ManagementViewSet
 from staff.time_ranges import BadRange
 
-_MOST_KEYS = 200
+_MOST_KEYS = 1_000
 
 
 class UsageQuery(Body):
@@ -38,6 +38,11 @@ class UsageQuery(Body):
     keyless = serializers.BooleanField(required=False)
     method = serializers.CharField(required=False, max_length=60)
     status = serializers.CharField(required=False, max_length=60)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("keyless") and ("key" in attrs or "customer" in attrs):
+            raise serializers.ValidationError({"keyless": ["Not with `key` or `customer`."]})
+        return attrs
 
 
 class CsvQuery(UsageQuery):
@@ -90,6 +95,9 @@ class UsageSerializer(Camel):
     steps = StepSerializer(many=True)
     methods = MethodSerializer(many=True)
     by_key = KeyCallsSerializer(many=True)
+    truncated = serializers.BooleanField(
+        help_text=f"whether `byKey` has only the {_MOST_KEYS:,} busiest keys: a CSV has all"
+    )
 
 
 class Usage(ManagementViewSet):
@@ -108,7 +116,7 @@ class Usage(ManagementViewSet):
         narrow = {"method": asked.method, "status": asked.status}
         by_key = (
             usage_reports.busiest_keys(
-                span, now=now, customer_id=asked.customer_id, limit=_MOST_KEYS, **narrow
+                span, now=now, customer_id=asked.customer_id, limit=_MOST_KEYS + 1, **narrow
             )
             if asked.key_id is None and not asked.keyless
             else []
@@ -120,7 +128,8 @@ class Usage(ManagementViewSet):
             "counts": report.counts,
             "steps": report.steps,
             "methods": report.methods,
-            "by_key": by_key,
+            "by_key": by_key[:_MOST_KEYS],
+            "truncated": len(by_key) > _MOST_KEYS,
         }
         return Response(UsageSerializer(found).data)
 
@@ -133,18 +142,18 @@ class Usage(ManagementViewSet):
         return usage_csv.answer(of, asked, self.request.query_params, now=timezone.now())
 
     def _asked(self) -> tuple[Asked, Span]:
-        given, own = self.asked(), self.actor.customer_id
-        key_id = given.get("key")
+        given = self.asked()
+        customer, key_id = given.get("customer", self.actor.customer_id), given.get("key")
         if key_id is not None:
             keys = ApiKey.objects.filter(pk=key_id)
-            (keys if own is None else keys.filter(customer=own)).get()
+            (keys if customer is None else keys.filter(customer=customer)).get()
         try:
             span = asked_span(self.request.query_params, now=timezone.now())
         except BadRange as error:
             raise serializers.ValidationError({"from": [str(error)]}) from None
         asked = Asked(
             key_id=key_id,
-            customer_id=given.get("customer", own),
+            customer_id=customer,
             keyless=given.get("keyless", False),
             method=given.get("method"),
             status=given.get("status"),

@@ -14,7 +14,7 @@ from alerts.models import Attempt, Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Camel, RowField
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
@@ -78,9 +78,7 @@ class NewWebhook(WebhookChanges):
 
     for_staff: ClassVar[tuple[str, ...]] = ("customer",)
 
-    customer: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Customer.objects.all(), required=False, allow_null=True
-    )
+    customer: Any = RowField(queryset=Customer.objects.all(), required=False, allow_null=True)
 
 
 class WebhookFilter(Filters):
@@ -95,6 +93,7 @@ class Webhooks(ResourceViewSet):
     singular, plural = "a webhook", "webhooks"
     owner = "customer"
     volatile = frozenset({"failingSince", "lastProblem", "deliveredAt"})
+    unshown = ("url",)
     queryset = Webhook.objects.all()
     serializer_class = WebhookSerializer
     filterset_class = WebhookFilter

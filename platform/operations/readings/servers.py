@@ -56,7 +56,9 @@ class RedisReading(msgspec.Struct, frozen=True):
 
 
 class AlertsReading(msgspec.Struct, frozen=True):
-    """Waiting deliveries, those due minutes ago, and names of failing webhooks."""
+    """Waiting deliveries, those due minutes ago, and names of failing webhooks with those of their
+    customers.
+    """
 
     waiting: int
     late: int
@@ -134,8 +136,9 @@ def read_disk(folder: Path) -> DiskReading:
 
 def read_alerts(now: datetime) -> AlertsReading:
     waiting, late = count_waiting(now=now, due_before=now - LATE)
-    failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name")
-    names = list(failing.values_list("name", flat=True)[:20])
+    failing = Webhook.objects.filter(failing_since__isnull=False).order_by("name", "pk")
+    named = failing.values_list("name", "customer__name")[:20]
+    names = [name if customer is None else f"{name} of {customer}" for name, customer in named]
     return AlertsReading(waiting, late, names)
 
 

@@ -141,9 +141,11 @@ def _hold(
     storage: AlarmStorage,
     now: datetime,
 ) -> None:
-    """Creates or updates an alarm for each finding, and removes it from the unclosed ones."""
-    for finding in findings:
-        alarm = unclosed.pop((rule.name, finding.subject[:200]), None)
+    """Creates or updates an alarm for each subject, and removes it from the unclosed ones."""
+    # Customers name some subjects: two alike must not end the watch over everything else.
+    by_subject = {finding.subject[:200]: finding for finding in findings}
+    for subject, finding in by_subject.items():
+        alarm = unclosed.pop((rule.name, subject), None)
         _holds(rule, finding, alarm, storage, now)
 
 

@@ -63,7 +63,7 @@ class FiltersField(forms.CharField):
             return []
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, list):
             raise forms.ValidationError('Write a JSON list, such as [{"dataSize": 165}]')

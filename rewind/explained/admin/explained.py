@@ -7,7 +7,14 @@ from typing import Any
 from django.utils.html import format_html
 from solders.signature import Signature
 
-from chain.explained.instructions import Call, CallAccount, KnownIdl, flat, sol
+from chain.explained.instructions import (
+    Call,
+    CallAccount,
+    KnownIdl,
+    flat,
+    sol,
+    with_separators,
+)
 from chain.explained.movements import Fees, Tip, Transfer
 from chain.explained.transactions import (
     Balance,
@@ -178,7 +185,11 @@ def _transfer(each: Transfer, names: Mapping[str, str]) -> dict[str, Any]:
         "kind": each.kind,
         "source": _named(each.source, names),
         "destination": _named(each.destination, names),
-        "amount": escaped(each.ui_amount or f"{each.amount} of the smallest unit"),
+        "amount": escaped(
+            with_separators(each.ui_amount)
+            if each.ui_amount
+            else f"{with_separators(each.amount)} of the smallest unit"
+        ),
         "mint": "SOL"
         if each.mint is None and each.decimals is not None
         else _named(each.mint, names),
@@ -203,11 +214,11 @@ def _balance(each: Balance, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _token(each: TokenBalance, names: Mapping[str, str]) -> dict[str, Any]:
-    change = each.change or "-"
+    change = with_separators(each.change or "-")
     return {
         "pubkey": _named(each.pubkey, names),
         "mint": _named(each.mint, names),
-        "before": escaped(each.before),
-        "after": escaped(each.after),
+        "before": escaped(with_separators(each.before)),
+        "after": escaped(with_separators(each.after)),
         "change": change if change == "0" or change.startswith("-") else f"+{change}",
     }

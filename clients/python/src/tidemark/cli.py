@@ -33,6 +33,8 @@ from tidemark.version import VERSION
 _DEFAULT_URL = "http://127.0.0.1:8000"
 _URL_MEANING = "--url or TIDEMARK_URL is its URL."
 _MOST_ENTRIES = 100
+# Before the names of a method's arguments, some of which are the command's own: url, method.
+_OF_METHOD = "of_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (TidemarkError, ResponseUnreadable, NoKey, ValueError) as error:
         print(f"tidemark: {error}", file=sys.stderr)
-        for name, problems in getattr(error, "data", {}).get("fields", {}).items():
-            print(f"  {name}: {' '.join(map(str, problems))}", file=sys.stderr)
+        for line in _problems(getattr(error, "data", {}).get("fields", {})):
+            print(f"  {line}", file=sys.stderr)
         return 1
     return 0
+
+
+def _problems(fields: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """A line for each field; those of a member follow its name and a point."""
+    for name, problems in fields.items():
+        if isinstance(problems, Mapping):
+            yield from _problems(problems, f"{before}{name}.")
+        else:
+            yield f"{before}{name}: {' '.join(map(str, problems))}"
 
 
 def root_key(environment: Mapping[str, str]) -> str:
@@ -125,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
             made_action.set_defaults(resource=resource, method=method.__name__, names=names)
             if inspect.isgeneratorfunction(method):
                 limit = f"the newest entries; 0 is all of them ({_MOST_ENTRIES} by default)"
-                made_action.add_argument("--limit", type=int, default=_MOST_ENTRIES, help=limit)
+                made_action.add_argument("--limit", type=_count, default=_MOST_ENTRIES, help=limit)
     return made
 
 
@@ -147,7 +158,8 @@ def commands() -> dict[str, dict[str, tuple[Callable[..., Any], frozenset[str]]]
 
 def _run(management: Management, given: argparse.Namespace) -> Any:
     resource = getattr(management, given.resource.replace("-", "_"))
-    values = {name: getattr(given, name) for name in given.names if hasattr(given, name)}
+    sent = vars(given)
+    values = {name: sent[_OF_METHOD + name] for name in given.names if _OF_METHOD + name in sent}
     answer = getattr(resource, given.method)(**values)
     if isinstance(answer, Iterator):
         return list(islice(answer, given.limit or None))
@@ -178,14 +190,16 @@ def _add_arguments(
             shown["nargs"] = "*"
         shown["metavar"] = _metavar(kind)
         if not is_named:
-            command.add_argument(name, **shown)
+            command.add_argument(_OF_METHOD + name, **shown)
             continue
         # A change that names no version is made whatever the version is.
         given = "*" if name == "version" else argparse.SUPPRESS
         required = parameter.default is inspect.Parameter.empty and name != "version"
         default = given if parameter.default is inspect.Parameter.empty else argparse.SUPPRESS
         option = f"--{name.strip('_').replace('_', '-')}"
-        command.add_argument(option, dest=name, required=required, default=default, **shown)
+        command.add_argument(
+            option, dest=_OF_METHOD + name, required=required, default=default, **shown
+        )
     return names
 
 
@@ -214,6 +228,12 @@ def _reader(kind: Any) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(error.errors()[0]["msg"]) from None
 
     return read
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("0 or more entries")
+    return int(text)
 
 
 def _metavar(kind: Any) -> str:

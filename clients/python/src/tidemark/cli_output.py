@@ -8,6 +8,8 @@ from typing import Any
 from tidemark.values import Record, plain
 
 _GAP = "  "
+# What says most of a row: these columns come first, the others as long as there is room.
+_FIRST = ("id", "name", "rule", "who", "verb", "subject", "text", "state", "severity", "email")
 
 
 def as_json(found: Any) -> str:
@@ -16,7 +18,9 @@ def as_json(found: Any) -> str:
 
 
 def as_text(found: Any) -> str:
-    """A table of a list, as wide as the terminal; of another value a line for each member."""
+    """A table of a list, as wide as the terminal, and the columns that it has no room for; of
+    another value a line for each member.
+    """
     value = _as_wire(found)
     if isinstance(value, list):
         return _table([each for each in value if isinstance(each, dict)])
@@ -29,15 +33,18 @@ def as_text(found: Any) -> str:
 def _table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "none\n"
-    # What names a row first.
-    names = sorted(rows[0], key=lambda name: {"id": 0, "name": 1}.get(name, 2))
+    names = [name for name in _FIRST if name in rows[0]]
+    names += [name for name in rows[0] if name not in names]
     columns = [[name, *(_cell(row.get(name)) for row in rows)] for name in names]
-    lines, room = [""] * (len(rows) + 1), shutil.get_terminal_size().columns
+    lines, room, narrow = [""] * (len(rows) + 1), shutil.get_terminal_size().columns, []
     for column in columns:
         width = max(map(len, column))
         if len(lines[0]) and len(lines[0]) + width > room:
+            narrow.append(column[0])
             continue
         lines = [line + f"{cell:<{width}}{_GAP}" for line, cell in zip(lines, column, strict=True)]
+    if narrow:
+        lines.append(f"No room for {', '.join(narrow)}: widen the terminal, or use --json.")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

@@ -590,6 +590,8 @@ class Usage(Resource):
     start: datetime
     step_seconds: int
     steps: list[Step]
+    truncated: bool
+    """whether `byKey` has only the 1,000 busiest keys: a CSV has all"""
 
 
 class Webhook(Resource):

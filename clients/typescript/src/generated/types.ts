@@ -3207,6 +3207,7 @@ export interface components {
              * @description null applies its tier's limit
              */
             callsPerMonth?: bigint | number | null;
+            /** Format: int64 */
             customer?: bigint | number;
             environment?: string;
             /** Format: date-time */
@@ -3232,6 +3233,7 @@ export interface components {
         };
         /** @description A member to invite. A root key names the customer. */
         ManagedNewMember: {
+            /** Format: int64 */
             customer?: bigint | number;
             /** Format: email */
             email: string;
@@ -3246,6 +3248,7 @@ export interface components {
         /** @description A rule to add. A root key names the customer. */
         ManagedNewRule: {
             condition?: components["schemas"]["ManagedRuleCondition"];
+            /** Format: int64 */
             customer?: bigint | number;
             /** @description whether the events are mailed to the customer */
             mails?: boolean;
@@ -3260,11 +3263,15 @@ export interface components {
              * @enum {string}
              */
             trigger: "submission" | "landing_share" | "tip_spend" | "account" | "program" | "mention";
-            /** @description the customer's webhook that gets the events, whatever types it has chosen */
+            /**
+             * Format: int64
+             * @description the customer's webhook that gets the events, whatever types it has chosen
+             */
             webhook?: bigint | number | null;
         };
         /** @description A webhook to add; for root keys without a customer it is the staff's. */
         ManagedNewWebhook: {
+            /** Format: int64 */
             customer?: bigint | number | null;
             /** @description the events to deliver; empty means all */
             kinds?: string[];
@@ -3696,6 +3703,8 @@ export interface components {
             start: string;
             stepSeconds: bigint;
             steps: components["schemas"]["ManagedStep"][];
+            /** @description whether `byKey` has only the 1,000 busiest keys: a CSV has all */
+            truncated: boolean;
         };
         /** @description An address that events are posted to; only its host is shown, its path may be a secret. */
         ManagedWebhook: {
@@ -4054,7 +4063,10 @@ export interface components {
             /** @description whether the events are mailed to the customer */
             mails?: boolean;
             name?: string;
-            /** @description the customer's webhook that gets the events, whatever types it has chosen */
+            /**
+             * Format: int64
+             * @description the customer's webhook that gets the events, whatever types it has chosen
+             */
             webhook?: bigint | number | null;
         };
         /** @description A tier to add, or what to change of one. */

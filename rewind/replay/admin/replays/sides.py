@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from chain.encodings import b64decode
-from chain.explained.instructions import Call, all_keys, flat, sol
+from chain.explained.instructions import Call, all_keys, flat, sol, with_separators
 from chain.explained.transactions import Explanation, explain
 from chain.shown_text import escaped, escaped_lines
 from rewind.replay.services.replays.results import Json, ReplayedTransaction
@@ -126,7 +126,7 @@ def token_rows(then: Side, now: Side) -> list[dict[str, Any]]:
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         a, b = (side.get(key) for side in sides)
         figures = [
-            text
+            escaped(with_separators(text))
             for one in (a, b)
             for text in (("-", "-") if one is None else (one.before, one.after))
         ]
