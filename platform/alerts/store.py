@@ -15,6 +15,7 @@ from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
+from columns.queries import all_rows, execute
 
 # --- events ---------------------------------------------------------------------------------------
 
@@ -158,20 +159,19 @@ def record_delivered(done: Sequence[tuple[Delivery, datetime]]) -> set[int]:
     """Records that the deliveries' next attempts succeeded; the ids of those where no other worker
     had recorded that attempt.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE alerts_delivery d SET state = %s, tries = d.tries + 1, delivered_at = v.at"
-            " FROM unnest(%s::bigint[], %s::integer[], %s::timestamptz[]) AS v(id, tries, at)"
-            " WHERE d.id = v.id AND d.tries = v.tries AND d.state = %s RETURNING d.id",
-            [
-                Delivery.State.DELIVERED,
-                [delivery.pk for delivery, _ in done],
-                [delivery.tries for delivery, _ in done],
-                [at for _, at in done],
-                Delivery.State.WAITING,
-            ],
-        )
-        return {pk for (pk,) in cursor.fetchall()}
+    rows = all_rows(
+        "UPDATE alerts_delivery d SET state = %s, tries = d.tries + 1, delivered_at = v.at"
+        " FROM unnest(%s::bigint[], %s::integer[], %s::timestamptz[]) AS v(id, tries, at)"
+        " WHERE d.id = v.id AND d.tries = v.tries AND d.state = %s RETURNING d.id",
+        [
+            Delivery.State.DELIVERED,
+            [delivery.pk for delivery, _ in done],
+            [delivery.tries for delivery, _ in done],
+            [at for _, at in done],
+            Delivery.State.WAITING,
+        ],
+    )
+    return {pk for (pk,) in rows}
 
 
 def create_attempts(attempts: Sequence[Attempt]) -> None:
@@ -227,8 +227,7 @@ def give_up_waiting(webhook: Webhook) -> None:
 def delete_webhook(webhook: Webhook) -> None:
     """Deletes the webhook with its deliveries, without reading them: there may be 100,000."""
     Attempt.objects.filter(delivery__webhook=webhook).delete()
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM alerts_delivery WHERE webhook_id = %s", [webhook.pk])
+    execute("DELETE FROM alerts_delivery WHERE webhook_id = %s", [webhook.pk])
     webhook.delete()
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import all_rows, first_row
 
 
 class Spread(NamedTuple):
@@ -46,12 +47,11 @@ def other_than(wanted: Mapping[str, str]) -> list[str]:
 
 def spread_tables() -> set[str]:
     """The names of tables that are spread, without partitions."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname FROM pg_dist_partition AS d JOIN pg_class AS c"
-            " ON c.oid = d.logicalrelid WHERE d.partmethod = 'h' AND NOT c.relispartition"
-        )
-        return {name for (name,) in cursor.fetchall()}
+    rows = all_rows(
+        "SELECT c.relname FROM pg_dist_partition AS d JOIN pg_class AS c"
+        " ON c.oid = d.logicalrelid WHERE d.partmethod = 'h' AND NOT c.relispartition"
+    )
+    return {name for (name,) in rows}
 
 
 def is_spread(table: str) -> bool:
@@ -85,7 +85,5 @@ def spread(each: Spread) -> bool:
 
 
 def _value(query: str) -> Any:
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        row = cursor.fetchone()
+    row = first_row(query)
     return None if row is None else row[0]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
+from columns.queries import all_rows
 from columns.raw_queries import fetch_all, fetch_together
 from columns.slot_cells import RUN_SLOTS, whole_runs
 from historical.sealed.entries import ENTRY_BYTES
@@ -79,15 +80,14 @@ _TRUTH = f"""
 
 def wrong_counts(first: int, last: int) -> list[int]:
     """Runs that touch the range whose counts are not those of their blocks."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
-            f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
-            " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
-            " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
-            whole_runs(first, last),
-        )
-        return [run for (run,) in cursor.fetchall()]
+    rows = all_rows(
+        f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
+        f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
+        " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
+        " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
+        whole_runs(first, last),
+    )
+    return [run for (run,) in rows]
 
 
 @transaction.atomic

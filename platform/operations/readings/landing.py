@@ -7,6 +7,7 @@ import msgspec
 import redis
 from django.db import connection
 
+from columns.queries import first_row
 from priority.queue.services.lander_names import landers
 from priority.queue.services.stalled_queue import refused_from_ms
 from priority.queue.store import QueueState, queue_state
@@ -113,9 +114,7 @@ class LandingReading(msgspec.Struct, frozen=True):
 
 def read_settled(now: datetime) -> tuple[int, int]:
     """How many submissions of the last minutes settled, and how many of these landed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SETTLED, [_SUBMISSIONS, now - WINDOW, list(SETTLED)])
-        settled, landed = cursor.fetchone()
+    settled, landed = first_row(_SETTLED, [_SUBMISSIONS, now - WINDOW, list(SETTLED)])
     return settled, landed
 
 

@@ -13,6 +13,7 @@ from django.db import connection
 
 from alerts.models import Webhook
 from alerts.store import count_waiting
+from columns.queries import first_row
 from embedded.addresses import is_embedded
 from shared_state import task_faults
 from shared_state.database_writes import outage_of_writes
@@ -97,9 +98,7 @@ def _disk_of_database() -> DiskReading | None:
     total = settings.DATABASE_DISK_BYTES
     if not total or is_embedded(settings.DATABASE_URL, settings.RUN_DIR):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_USED)
-        (used,) = cursor.fetchone()
+    (used,) = first_row(_USED)
     return DiskReading(free=max(0, total - int(used)), total=total)
 
 

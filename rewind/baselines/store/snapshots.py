@@ -19,6 +19,7 @@ from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from columns.packed_data import unpack
+from columns.queries import all_rows, execute, first_row
 from columns.row_cursors import rows_of
 from rewind.positions import END_OF_SLOT
 from rewind.recording.store.writing import NotAU64, copy_rows
@@ -92,18 +93,18 @@ class Staging:
 
     def owners(self) -> list[bytes]:
         """The owners of staged accounts."""
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
-            return [bytes(owner) for (owner,) in cursor.fetchall()]
+        return [
+            bytes(owner)
+            for (owner,) in all_rows(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
+        ]
 
     def keep_stake_accounts(self, owner: bytes) -> None:
         """Wanted accounts of the stake program are known as such from now on."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO rewind_stakeaccount (pubkey) SELECT DISTINCT pubkey"
-                f" FROM {self._table} WHERE wanted AND owner = %s ON CONFLICT DO NOTHING",
-                [owner],
-            )
+        execute(
+            "INSERT INTO rewind_stakeaccount (pubkey) SELECT DISTINCT pubkey"
+            f" FROM {self._table} WHERE wanted AND owner = %s ON CONFLICT DO NOTHING",
+            [owner],
+        )
 
     def insert_bases(self, slot: int, *, gone_too: bool) -> int:
         """Each wanted account's newest state is a row of kind base at the end of the slot, unless
@@ -118,15 +119,13 @@ class Staging:
 
     def counts(self) -> tuple[int, int]:
         """Wanted accounts that are staged, and those of them that are gone."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FILTER (WHERE wanted),"
-                " count(*) FILTER (WHERE wanted AND lamports = 0)"
-                f" FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-            )
-            accounts, gone = cursor.fetchone()
-            return accounts, gone
+        accounts, gone = first_row(
+            "SELECT count(*) FILTER (WHERE wanted),"
+            " count(*) FILTER (WHERE wanted AND lamports = 0)"
+            f" FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+        )
+        return accounts, gone
 
     def pubkeys(self) -> Iterator[bytes]:
         """Of all staged accounts, each once. Inside a transaction."""
@@ -209,21 +208,19 @@ class Staging:
             return int(held)
 
     def _insert(self, slot: int, which: str) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
-                " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
-                " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s,"
-                " rewind_owner.id, 1, executable, newest.pubkey, data"
-                f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-                " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-                f" WHERE wanted AND {which} AND NOT EXISTS"
-                " (SELECT 1 FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
-                " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
-                {"position": END_OF_SLOT, **kept_terms(slot)},
-            )
-            (new,) = cursor.fetchone()
+        (new,) = first_row(
+            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
+            " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s,"
+            " rewind_owner.id, 1, executable, newest.pubkey, data"
+            f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+            " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
+            f" WHERE wanted AND {which} AND NOT EXISTS"
+            " (SELECT 1 FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
+            " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
+            {"position": END_OF_SLOT, **kept_terms(slot)},
+        )
         late_rows.note_place(slot, END_OF_SLOT)
         return int(new)
 

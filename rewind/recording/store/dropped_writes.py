@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 from django.db import connection, transaction
 
 from columns.clusters import is_clustered
+from columns.queries import execute
 from columns.raw_queries import fetch_together
 from rewind.positions import CARRIED
 from rewind.sealed.store.segments import slice_bounds
@@ -32,18 +33,17 @@ def note(dropped: Mapping[bytes, tuple[int, int]], filters: Hashable) -> None:
     }
     if not new:
         return
-    with connection.cursor() as cursor:
-        # In one order for all, so that no two writers wait in ring.
-        cursor.execute(
-            "INSERT INTO rewind_droppedaccount AS stored (pubkey, first_slot, last_slot)"
-            " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
-            " ON CONFLICT (pubkey) DO UPDATE SET"
-            " first_slot = least(stored.first_slot, excluded.first_slot),"
-            " last_slot = greatest(stored.last_slot, excluded.last_slot)"
-            " WHERE excluded.first_slot < stored.first_slot"
-            " OR excluded.last_slot > stored.last_slot",
-            [list(new), [first for first, _ in new.values()], [last for _, last in new.values()]],
-        )
+    # In one order for all, so that no two writers wait in ring.
+    execute(
+        "INSERT INTO rewind_droppedaccount AS stored (pubkey, first_slot, last_slot)"
+        " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
+        " ON CONFLICT (pubkey) DO UPDATE SET"
+        " first_slot = least(stored.first_slot, excluded.first_slot),"
+        " last_slot = greatest(stored.last_slot, excluded.last_slot)"
+        " WHERE excluded.first_slot < stored.first_slot"
+        " OR excluded.last_slot > stored.last_slot",
+        [list(new), [first for first, _ in new.values()], [last for _, last in new.values()]],
+    )
     # What a rolled back transaction noted is not there.
     transaction.on_commit(lambda: _remember(new, filters))
 
@@ -57,24 +57,23 @@ def carry(number: int, edge: int) -> None:
     if is_clustered():
         _carry_apart(low, high, edge)
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
-            " WHERE pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
-            " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE),"
-            # A state that was carried itself is of any slot below the one that it stands in.
-            " newest AS MATERIALIZED (SELECT pubkey, (SELECT slot - (position = %(carried)s)::int"
-            " FROM (SELECT slot, position FROM rewind_accountchange AS change"
-            " WHERE change.pubkey = noted.pubkey AND slot < %(edge)s"
-            " UNION ALL SELECT slot, position FROM rewind_unsealed AS sealed"
-            " WHERE sealed.pubkey = noted.pubkey) AS change"
-            " ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
-            " fresh AS (DELETE FROM rewind_droppedaccount AS stored USING newest"
-            " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
-            " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
-            " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
-            {"edge": edge, "carried": CARRIED, "from": low, "to": high},
-        )
+    execute(
+        "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
+        " WHERE pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
+        " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE),"
+        # A state that was carried itself is of any slot below the one that it stands in.
+        " newest AS MATERIALIZED (SELECT pubkey, (SELECT slot - (position = %(carried)s)::int"
+        " FROM (SELECT slot, position FROM rewind_accountchange AS change"
+        " WHERE change.pubkey = noted.pubkey AND slot < %(edge)s"
+        " UNION ALL SELECT slot, position FROM rewind_unsealed AS sealed"
+        " WHERE sealed.pubkey = noted.pubkey) AS change"
+        " ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
+        " fresh AS (DELETE FROM rewind_droppedaccount AS stored USING newest"
+        " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
+        " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
+        " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
+        {"edge": edge, "carried": CARRIED, "from": low, "to": high},
+    )
 
 
 _NEWEST = (

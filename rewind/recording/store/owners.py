@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from django.db import connection
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.models import Owner
 
@@ -24,14 +24,13 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     if new:
         # Without the lock, two who bring in the same owners could wait for each other.
         wait_for(AdvisoryLock.OWNERS)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO rewind_owner (pubkey, filtered)"
-                " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
-                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
-                " ON CONFLICT DO NOTHING",
-                [new],
-            )
+        execute(
+            "INSERT INTO rewind_owner (pubkey, filtered)"
+            " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
+            " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
+            " ON CONFLICT DO NOTHING",
+            [new],
+        )
         found = known_ids(pubkeys)
     return found
 

@@ -11,6 +11,7 @@ from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_one
 from rewind.models import ArchiveState
 
@@ -60,12 +61,11 @@ def ensure(slots: Iterable[int]) -> None:
 
 def existing() -> list[Partition]:
     """All partitions, lowest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
-            " WHERE inhparent = 'rewind_accountchange'::regclass"
-        )
-        names = [name for (name,) in cursor.fetchall()]
+    rows = all_rows(
+        "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+        " WHERE inhparent = 'rewind_accountchange'::regclass"
+    )
+    names = [name for (name,) in rows]
     return sorted(map(Partition.of_table, names))
 
 
@@ -129,12 +129,11 @@ def _turn(first: int) -> int:
 def note_layout() -> None:
     """Processes that remember the partitions read them again."""
     ArchiveState.objects.get_or_create(id=1)
-    with connection.cursor() as cursor:
-        # A time: what is rolled back leaves no number that another change could have.
-        cursor.execute(
-            "UPDATE rewind_archivestate SET layout = greatest(layout + 1,"
-            " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
-        )
+    # A time: what is rolled back leaves no number that another change could have.
+    execute(
+        "UPDATE rewind_archivestate SET layout = greatest(layout + 1,"
+        " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+    )
 
 
 def _make(partition: Partition) -> None:

@@ -9,6 +9,7 @@ from django.db.models import Sum
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import execute, first_row
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed.models import SealedBlock, SealedDamage, SealedSegment, SegmentScrub
 from rewind.sealed.store.change_source import BEFORE_ALL, Key
@@ -155,15 +156,13 @@ def next_to_scrub(before: Any) -> SealedSegment | None:
     """The segment that is being read through; else the one that was not for longest, if it was
     sealed and last read through before that moment.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT s.id FROM rewind_sealedsegment AS s"
-            " LEFT JOIN rewind_segmentscrub AS c ON c.segment = s.id"
-            " WHERE s.state = %s AND (c.pubkey IS NOT NULL OR coalesce(c.checked_at, s.sealed_at)"
-            " < %s) ORDER BY c.pubkey IS NULL, coalesce(c.checked_at, s.sealed_at), s.id LIMIT 1",
-            [SealedSegment.State.ACTIVE, before],
-        )
-        row = cursor.fetchone()
+    row = first_row(
+        "SELECT s.id FROM rewind_sealedsegment AS s"
+        " LEFT JOIN rewind_segmentscrub AS c ON c.segment = s.id"
+        " WHERE s.state = %s AND (c.pubkey IS NOT NULL OR coalesce(c.checked_at, s.sealed_at)"
+        " < %s) ORDER BY c.pubkey IS NULL, coalesce(c.checked_at, s.sealed_at), s.id LIMIT 1",
+        [SealedSegment.State.ACTIVE, before],
+    )
     return None if row is None else active_segment(row[0])
 
 
@@ -202,11 +201,10 @@ def scrub_again(segment: int) -> None:
 
 def replace_block(number: int, packed: bytes) -> bytes | None:
     """The block has these bytes, in the database; as they are read back."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_sealedblock SET block = %s, at = NULL, size = NULL WHERE id = %s",
-            [packed, number],
-        )
+    execute(
+        "UPDATE rewind_sealedblock SET block = %s, at = NULL, size = NULL WHERE id = %s",
+        [packed, number],
+    )
     row = block(number)
     return None if row is None else row.packed
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from django.db import connection
 
 from columns.clusters import is_clustered
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_one
 from rewind.recording.store.partitions import PARTITION_SLOTS, Partition
 
@@ -54,37 +55,34 @@ def being_sealed() -> tuple[int, int] | None:
 def note(places: Sequence[Place]) -> None:
     if not places:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"{_NOTED} SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::int[])"
-            " ON CONFLICT DO NOTHING",
-            list(map(list, zip(*places, strict=True))),
-        )
+    execute(
+        f"{_NOTED} SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::int[])"
+        " ON CONFLICT DO NOTHING",
+        list(map(list, zip(*places, strict=True))),
+    )
 
 
 def note_staged() -> None:
     """The rows that are about to be written from rewind_staged, as far as they are to be noted."""
     span = being_sealed()
     if span is not None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"{_NOTED} SELECT DISTINCT pubkey, slot, position FROM rewind_staged"
-                " WHERE slot BETWEEN %s AND %s ON CONFLICT DO NOTHING",
-                span,
-            )
+        execute(
+            f"{_NOTED} SELECT DISTINCT pubkey, slot, position FROM rewind_staged"
+            " WHERE slot BETWEEN %s AND %s ON CONFLICT DO NOTHING",
+            span,
+        )
 
 
 def note_place(slot: int, position: int) -> None:
     """All rows at the place, if its slot is being sealed."""
     span = being_sealed()
     if span is not None and span[0] <= slot <= span[1]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pubkey, slot, position FROM rewind_accountchange"
-                " WHERE slot = %s AND position = %s",
-                [slot, position],
-            )
-            rows = [(bytes(pubkey), *place) for pubkey, *place in cursor.fetchall()]
+        stored = all_rows(
+            "SELECT pubkey, slot, position FROM rewind_accountchange"
+            " WHERE slot = %s AND position = %s",
+            [slot, position],
+        )
+        rows = [(bytes(pubkey), *place) for pubkey, *place in stored]
         note(rows)
 
 
@@ -112,14 +110,8 @@ def keep(tables: Sequence[str], first_slot: int, last_slot: int) -> list[int]:
 
 def put_back(columns: str) -> None:
     """What lies aside is in the archive again; its partitions are there."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_accountchange ({columns}) SELECT {columns} FROM rewind_late_kept"
-        )
+    execute(f"INSERT INTO rewind_accountchange ({columns}) SELECT {columns} FROM rewind_late_kept")
 
 
 def forget(first_slot: int, last_slot: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_laterow WHERE slot BETWEEN %s AND %s", [first_slot, last_slot]
-        )
+    execute("DELETE FROM rewind_laterow WHERE slot BETWEEN %s AND %s", [first_slot, last_slot])

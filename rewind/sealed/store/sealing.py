@@ -11,6 +11,7 @@ from solders.sysvar import RENT
 
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import is_clustered
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from columns.timeouts import lift_timeouts
 from rewind.recording.store import partitions, slots, writing
@@ -211,13 +212,11 @@ def delete_retired(before: Any) -> int:
     none left; how many blocks. Those that have objects in the store wait until these are gone.
     """
     for segment in _retired(before).order_by("id")[:1]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"
-                " WHERE segment_id = %s LIMIT %s)",
-                [segment.pk, _DELETED_AT_ONCE],
-            )
-            deleted = int(cursor.rowcount)
+        deleted = execute(
+            "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"
+            " WHERE segment_id = %s LIMIT %s)",
+            [segment.pk, _DELETED_AT_ONCE],
+        )
         if deleted < _DELETED_AT_ONCE:
             segment.delete()
         return deleted + 1

@@ -5,6 +5,7 @@ from itertools import groupby, islice
 
 from django.db import connection
 
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.store import writing
@@ -69,11 +70,10 @@ def restore_staged() -> bool:
     if not found:
         return False
     copy(found)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
-            f" SELECT {writing.COLUMNS} FROM rewind_unsealed ON CONFLICT DO NOTHING"
-        )
+    execute(
+        f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
+        f" SELECT {writing.COLUMNS} FROM rewind_unsealed ON CONFLICT DO NOTHING"
+    )
     return True
 
 
@@ -81,12 +81,11 @@ def forget_restored() -> None:
     """Of what was restored only rows stay that say otherwise now than what is sealed."""
     compared = ("kind", "lamports", "rent_epoch", "owner_id", "executable", "data")
     mine, sealed = (", ".join(f"{of}.{name}" for name in compared) for of in ("change", "copy"))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_accountchange AS change USING rewind_unsealed AS copy"
-            " WHERE change.pubkey = copy.pubkey AND change.slot = copy.slot"
-            f" AND change.position = copy.position AND ({mine}) IS NOT DISTINCT FROM ({sealed})"
-        )
+    execute(
+        "DELETE FROM rewind_accountchange AS change USING rewind_unsealed AS copy"
+        " WHERE change.pubkey = copy.pubkey AND change.slot = copy.slot"
+        f" AND change.position = copy.position AND ({mine}) IS NOT DISTINCT FROM ({sealed})"
+    )
 
 
 def _covering(slot: int) -> list[tuple[int, ...]]:
