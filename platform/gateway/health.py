@@ -52,12 +52,8 @@ def add_notice(name: str, notice: Notice) -> None:
 
 
 def _database() -> dict[str, Any]:
-    found = read_run_state(Path(settings.RUN_DIR))
-    if (
-        found is not None
-        and "postgres" in found.servers
-        and found.servers["postgres"].state == "hung"
-    ):
+    run = read_run_state(Path(settings.RUN_DIR))
+    if run is not None and "postgres" in run.servers and run.servers["postgres"].state == "hung":
         # The supervisor's finding: each new connection would wait until it times out.
         raise OperationalError("the embedded PostgreSQL hangs")
     execute("SELECT 1")
