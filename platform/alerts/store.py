@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
@@ -77,10 +77,9 @@ def delete_events(before: datetime, most: int, *, of_rules: bool = False) -> int
         old = old.filter(rule__isnull=False)
     found = list(old.order_by("at").values_list("pk", flat=True)[:most])
     Attempt.objects.filter(delivery__event__in=found).delete()
-    with connection.cursor() as cursor:
-        # The ORM would read the rows first, for cascades: nothing refers to them any more.
-        cursor.execute("DELETE FROM alerts_delivery WHERE event_id = ANY(%s)", [found])
-        cursor.execute("DELETE FROM alerts_event WHERE id = ANY(%s)", [found])
+    # The ORM would read the rows first, for cascades: nothing refers to them any more.
+    execute("DELETE FROM alerts_delivery WHERE event_id = ANY(%s)", [found])
+    execute("DELETE FROM alerts_event WHERE id = ANY(%s)", [found])
     return len(found)
 
 
