@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping
 from django.db import connection, transaction
 
 from columns.clusters import is_clustered
+from columns.kept import Remembered
 from columns.queries import execute
 from columns.raw_queries import fetch_together
 from rewind.positions import CARRIED
@@ -18,7 +19,7 @@ _AT_ONCE = 200
 # Accounts whose noted slots a process remembers: some 40 MB.
 _MOST = 200_000
 
-_known: dict[bytes, tuple[int, int]] = {}
+_known: Remembered[bytes, tuple[int, int]] = Remembered()
 _known_under: Hashable = None
 
 
@@ -107,11 +108,6 @@ def _carry_apart(low: bytes, high: bytes | None, edge: int) -> None:
         cursor.execute(
             "UPDATE rewind_droppedaccount SET last_slot = %s WHERE pubkey = ANY(%s)", [edge, stale]
         )
-
-
-def forget() -> None:
-    """Nothing counts as noted: the table is another."""
-    _known.clear()
 
 
 def _is_known(pubkey: bytes, first: int, last: int, filters: Hashable) -> bool:

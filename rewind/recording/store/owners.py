@@ -5,6 +5,7 @@ from collections.abc import Collection
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.kept import Remembered
 from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.models import Owner
@@ -12,7 +13,7 @@ from rewind.models import Owner
 # Some 15 MB.
 _MOST_PUBKEYS = 100_000
 
-_pubkeys: dict[int, bytes] = {}
+_pubkeys: Remembered[int, bytes] = Remembered()
 
 
 def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
@@ -46,11 +47,6 @@ def pubkeys_of(ids: Collection[int]) -> dict[int, bytes]:
             fetch_all("SELECT id, pubkey FROM rewind_owner WHERE id = ANY($1)", missing)
         )
     return {number: _pubkeys[number] for number in ids}
-
-
-def forget() -> None:
-    """Nothing is known: the table is another."""
-    _pubkeys.clear()
 
 
 def owner_id(pubkey: Pubkey) -> int | None:
