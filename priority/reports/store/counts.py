@@ -12,8 +12,6 @@ is of all of them. Sweeps of our own are not counted.
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from django.db import connection
-
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.queries import all_rows, execute, first_row
 from priority.fates.store.shared import IS_FIRST, NOTED
@@ -190,9 +188,8 @@ def count_steps(starts: Sequence[datetime]) -> None:
     steps = list(starts)
     for model in (LandingCount, LandingKeyCount):
         model.objects.filter(seconds=STEP, start__in=steps).delete()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, [steps])
-        cursor.execute(_COUNT_KEYS, [steps, steps])
+    execute(_COUNT, [steps])
+    execute(_COUNT_KEYS, [steps, steps])
 
 
 def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
@@ -203,17 +200,14 @@ def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
         ("priority_landingkeytally", "key_id, tier, state, reason", "count, tips"),
     ):
         summed = ", ".join(f"sum({each})" for each in sums.split(", "))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"DELETE FROM {table} WHERE seconds = %s AND start = ANY(%s)", [seconds, wanted]
-            )
-            cursor.execute(
-                f"INSERT INTO {table} (seconds, start, {columns}, {sums})"
-                f" SELECT %s, w.start, {columns}, {summed} FROM unnest(%s::timestamptz[])"
-                f" AS w(start) JOIN {table} t ON t.seconds = %s AND t.start >= w.start"
-                f" AND t.start < w.start + make_interval(secs => %s) GROUP BY w.start, {columns}",
-                [seconds, wanted, of, seconds],
-            )
+        execute(f"DELETE FROM {table} WHERE seconds = %s AND start = ANY(%s)", [seconds, wanted])
+        execute(
+            f"INSERT INTO {table} (seconds, start, {columns}, {sums})"
+            f" SELECT %s, w.start, {columns}, {summed} FROM unnest(%s::timestamptz[])"
+            f" AS w(start) JOIN {table} t ON t.seconds = %s AND t.start >= w.start"
+            f" AND t.start < w.start + make_interval(secs => %s) GROUP BY w.start, {columns}",
+            [seconds, wanted, of, seconds],
+        )
 
 
 def forget_before(earliest: datetime, *, seconds: int) -> None:

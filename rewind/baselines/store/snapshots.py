@@ -72,23 +72,22 @@ class Staging:
 
     def __exit__(self, kind: object, *_: object) -> None:
         # A failed transaction took the table with it; else the next import drops what stays.
-        with suppress(DatabaseError) if kind else nullcontext(), connection.cursor() as cursor:
+        with suppress(DatabaseError) if kind else nullcontext():
             if not connection.needs_rollback:
-                cursor.execute(f"DROP TABLE IF EXISTS {self._table}")
+                execute(f"DROP TABLE IF EXISTS {self._table}")
         self._lock.release()
 
     def fill(self, rows: Iterable[Staged]) -> None:
         """The rows are in the table. Once."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"CREATE UNLOGGED TABLE {self._table} (number bigserial,"
-                " stored_slot bigint NOT NULL, write_version bigint NOT NULL,"
-                " lamports bigint NOT NULL, rent_epoch bigint NOT NULL, wanted boolean NOT NULL,"
-                " executable boolean NOT NULL, pubkey bytea NOT NULL, owner bytea NOT NULL,"
-                " data bytea NOT NULL)"
-            )
-            # Not in CREATE TABLE, which takes it from PostgreSQL 16 on.
-            cursor.execute(f"ALTER TABLE {self._table} ALTER COLUMN data SET STORAGE EXTERNAL")
+        execute(
+            f"CREATE UNLOGGED TABLE {self._table} (number bigserial,"
+            " stored_slot bigint NOT NULL, write_version bigint NOT NULL,"
+            " lamports bigint NOT NULL, rent_epoch bigint NOT NULL, wanted boolean NOT NULL,"
+            " executable boolean NOT NULL, pubkey bytea NOT NULL, owner bytea NOT NULL,"
+            " data bytea NOT NULL)"
+        )
+        # Not in CREATE TABLE, which takes it from PostgreSQL 16 on.
+        execute(f"ALTER TABLE {self._table} ALTER COLUMN data SET STORAGE EXTERNAL")
         copy_rows(self._table, _COLUMNS, _packed(rows))
 
     def owners(self) -> list[bytes]:
@@ -180,32 +179,30 @@ class Staging:
         slot = -1 if base_slot is None else base_slot
         unsealing.copy_at_end_of(slot)
         hot = "rewind_accountchange"
-        with connection.cursor() as cursor:
-            if is_clustered():
-                # What lies on other nodes is not joined with what lies here.
-                hot = "rewind_staged_bases"
-                cursor.execute(f"DROP TABLE IF EXISTS {hot}")
-                cursor.execute(
-                    f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
-                    " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
-                    " WHERE slot = %s AND position = %s",
-                    [slot, END_OF_SLOT],
-                )
-            cursor.execute(
-                "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
-                f" lamports FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
-                " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
-                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
-                " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
-                f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
-                " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
-                " AND late.position = sealed.position)) AS base"
-                f" WHERE NOT EXISTS (SELECT 1 FROM {self._table} WHERE pubkey = base.pubkey))",
-                {"base": slot, "position": END_OF_SLOT},
+        if is_clustered():
+            # What lies on other nodes is not joined with what lies here.
+            hot = "rewind_staged_bases"
+            execute(f"DROP TABLE IF EXISTS {hot}")
+            execute(
+                f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
+                " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
+                " WHERE slot = %s AND position = %s",
+                [slot, END_OF_SLOT],
             )
-            (held,) = cursor.fetchone()
-            return int(held)
+        (held,) = first_row(
+            "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
+            f" lamports FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
+            " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
+            f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
+            " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
+            " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
+            " AND late.position = sealed.position)) AS base"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {self._table} WHERE pubkey = base.pubkey))",
+            {"base": slot, "position": END_OF_SLOT},
+        )
+        return int(held)
 
     def _insert(self, slot: int, which: str) -> int:
         (new,) = first_row(

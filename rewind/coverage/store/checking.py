@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from columns.queries import all_rows
+from columns.queries import all_rows, execute
 from columns.slot_cells import RUN_SLOTS, whole_runs
 from rewind.accounts.store import slot_lookup
 from rewind.positions import Position
@@ -166,16 +166,15 @@ def recount(runs: Sequence[int]) -> None:
     """Recounts the runs from their slots. A concurrent writer waits for the rows, and adds its own
     slots afterwards.
     """
-    with connection.cursor() as cursor:
-        for run in sorted(runs):
-            cursor.execute(
-                "INSERT INTO rewind_slottally (run, slots, coarse_slots, changes)"
-                " VALUES (%s, 0, 0, 0) ON CONFLICT (run) DO UPDATE SET run = excluded.run",
-                [run],
-            )
-            cursor.execute(
-                "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
-                " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
-                f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
-                {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
-            )
+    for run in sorted(runs):
+        execute(
+            "INSERT INTO rewind_slottally (run, slots, coarse_slots, changes)"
+            " VALUES (%s, 0, 0, 0) ON CONFLICT (run) DO UPDATE SET run = excluded.run",
+            [run],
+        )
+        execute(
+            "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
+            " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
+            f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
+            {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
+        )

@@ -6,7 +6,7 @@ They are made apart and then attached: CREATE TABLE … PARTITION OF would lock 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
 from columns import clusters
@@ -90,12 +90,11 @@ def drop_in_transaction(several: Sequence[Partition]) -> None:
     note_layout()
     if not several:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
-        clusters.let_reads_end()
-        # One that was sealed meanwhile is gone already.
-        cursor.execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
-        cursor.execute("SET LOCAL lock_timeout = 0")
+    execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+    clusters.let_reads_end()
+    # One that was sealed meanwhile is gone already.
+    execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
+    execute("SET LOCAL lock_timeout = 0")
 
 
 def size_of(partition: Partition) -> int:
@@ -138,15 +137,14 @@ def note_layout() -> None:
 
 def _make(partition: Partition) -> None:
     table, first, end = partition.table, partition.first, partition.last + 1
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TABLE {table} (LIKE rewind_accountchange INCLUDING ALL,"
-            f" CONSTRAINT {table}_range CHECK (slot >= {first} AND slot < {end}))"
-        )
-        cursor.execute(f"CREATE UNIQUE INDEX {table}_key ON {table} (pubkey, slot, position)")
-        cursor.execute(
-            f"ALTER TABLE rewind_accountchange ATTACH PARTITION {table}"
-            f" FOR VALUES FROM ({first}) TO ({end})"
-        )
-        # It only spared ATTACH the look through the rows; the partition's bounds say the same.
-        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_range")
+    execute(
+        f"CREATE TABLE {table} (LIKE rewind_accountchange INCLUDING ALL,"
+        f" CONSTRAINT {table}_range CHECK (slot >= {first} AND slot < {end}))"
+    )
+    execute(f"CREATE UNIQUE INDEX {table}_key ON {table} (pubkey, slot, position)")
+    execute(
+        f"ALTER TABLE rewind_accountchange ATTACH PARTITION {table}"
+        f" FOR VALUES FROM ({first}) TO ({end})"
+    )
+    # It only spared ATTACH the look through the rows; the partition's bounds say the same.
+    execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_range")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
@@ -78,8 +78,8 @@ def lock_window() -> bool:
     for this lock keeps every other writer waiting behind it.
     """
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+        with transaction.atomic():
+            execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
             wait_for(AdvisoryLock.ARCHIVE_WINDOW)
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
@@ -232,21 +232,19 @@ def forget(slots: Collection[int]) -> list[int]:
 
 
 def add_run_counts(run_counts: RunCounts) -> None:
-    with connection.cursor() as cursor:
-        for row in run_counts.rows():
-            cursor.execute(
-                "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
-                " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
-                " slots = stored.slots + excluded.slots,"
-                " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
-                " changes = stored.changes + excluded.changes",
-                row,
-            )
+    for row in run_counts.rows():
+        execute(
+            "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
+            " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
+            " slots = stored.slots + excluded.slots,"
+            " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
+            " changes = stored.changes + excluded.changes",
+            row,
+        )
 
 
 def forget_below(slot: int) -> None:
     """No slot below it is archived any more."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
-        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
+    execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
+    execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
     slot_owners.forget_below(slot)

@@ -69,12 +69,11 @@ def _watched(
 
 def stage() -> None:
     """An empty temporary table of this session, for `copy_staged`."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
-            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
-        )
-        cursor.execute("TRUNCATE rewind_staged")
+    execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
+        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
+    )
+    execute("TRUNCATE rewind_staged")
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:

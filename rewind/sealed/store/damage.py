@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Sum
 from solders.pubkey import Pubkey
 
@@ -137,19 +137,17 @@ def note(
 
 def end_of_unread(now: Any) -> int:
     """Damage of segments that were merged or left the window is of no one's concern."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_sealeddamage AS d SET state = %s, ended_at = %s, ended_by = 'the segment"
-            " is not read any more' WHERE state = %s AND NOT EXISTS (SELECT FROM"
-            " rewind_sealedsegment AS s WHERE s.id = d.segment AND s.state = %s)",
-            [SealedDamage.State.GONE, now, SealedDamage.State.DAMAGED, SealedSegment.State.ACTIVE],
-        )
-        ended = int(cursor.rowcount)
-        cursor.execute(
-            "DELETE FROM rewind_segmentscrub AS c WHERE NOT EXISTS (SELECT FROM"
-            " rewind_sealedsegment AS s WHERE s.id = c.segment)"
-        )
-        return ended
+    ended = execute(
+        "UPDATE rewind_sealeddamage AS d SET state = %s, ended_at = %s, ended_by = 'the segment"
+        " is not read any more' WHERE state = %s AND NOT EXISTS (SELECT FROM"
+        " rewind_sealedsegment AS s WHERE s.id = d.segment AND s.state = %s)",
+        [SealedDamage.State.GONE, now, SealedDamage.State.DAMAGED, SealedSegment.State.ACTIVE],
+    )
+    execute(
+        "DELETE FROM rewind_segmentscrub AS c WHERE NOT EXISTS (SELECT FROM"
+        " rewind_sealedsegment AS s WHERE s.id = c.segment)"
+    )
+    return ended
 
 
 def next_to_scrub(before: Any) -> SealedSegment | None:

@@ -24,12 +24,11 @@ def watch(tables: Iterable[str]) -> None:
     """From the transaction's end on, what is written to the partitions is noted."""
     if is_clustered():
         return
-    with connection.cursor() as cursor:
-        for table in tables:
-            cursor.execute(
-                f"CREATE TRIGGER {_TRIGGER} AFTER INSERT OR UPDATE ON {table}"
-                f" FOR EACH ROW EXECUTE FUNCTION {_TRIGGER}()"
-            )
+    for table in tables:
+        execute(
+            f"CREATE TRIGGER {_TRIGGER} AFTER INSERT OR UPDATE ON {table}"
+            f" FOR EACH ROW EXECUTE FUNCTION {_TRIGGER}()"
+        )
 
 
 def unwatch(tables: Iterable[str]) -> None:
@@ -90,22 +89,23 @@ def keep(tables: Sequence[str], first_slot: int, last_slot: int) -> list[int]:
     """The noted rows of the partitions lie aside; the first slots of their partitions."""
     if not tables:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS rewind_late_kept")
-        cursor.execute(
-            "CREATE TEMPORARY TABLE rewind_late_kept"
-            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DROP"
+    execute("DROP TABLE IF EXISTS rewind_late_kept")
+    execute(
+        "CREATE TEMPORARY TABLE rewind_late_kept"
+        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DROP"
+    )
+    for partition in map(Partition.of_table, tables):
+        execute(
+            "WITH late AS MATERIALIZED (SELECT pubkey, slot, position FROM rewind_laterow"
+            " WHERE slot BETWEEN %s AND %s)"
+            " INSERT INTO rewind_late_kept SELECT change.* FROM late"
+            f" JOIN {partition.table} AS change USING (pubkey, slot, position)",
+            [max(first_slot, partition.first), min(last_slot, partition.last)],
         )
-        for partition in map(Partition.of_table, tables):
-            cursor.execute(
-                "WITH late AS MATERIALIZED (SELECT pubkey, slot, position FROM rewind_laterow"
-                " WHERE slot BETWEEN %s AND %s)"
-                " INSERT INTO rewind_late_kept SELECT change.* FROM late"
-                f" JOIN {partition.table} AS change USING (pubkey, slot, position)",
-                [max(first_slot, partition.first), min(last_slot, partition.last)],
-            )
-        cursor.execute(f"SELECT DISTINCT slot / {PARTITION_SLOTS} FROM rewind_late_kept")
-        return [number * PARTITION_SLOTS for (number,) in cursor.fetchall()]
+    return [
+        number * PARTITION_SLOTS
+        for (number,) in all_rows(f"SELECT DISTINCT slot / {PARTITION_SLOTS} FROM rewind_late_kept")
+    ]
 
 
 def put_back(columns: str) -> None:

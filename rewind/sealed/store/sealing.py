@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
@@ -70,12 +70,12 @@ def begin(
     from now on is noted. None when a writer is at one of them for too long.
     """
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             # Writers of a cluster note what they write if they find the segment: none is at work
             # that has looked already.
             if is_clustered() and not slots.lock_window():
                 return None
-            cursor.execute("SET LOCAL lock_timeout = 300")
+            execute("SET LOCAL lock_timeout = 300")
             late_rows.watch(each.table for each in replaced)
             return SealedSegment.objects.create(
                 first_slot=first_slot,

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from itertools import groupby, islice
 
-from django.db import connection
-
 from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.positions import END_OF_SLOT, Position
@@ -20,13 +18,12 @@ _ACTIVE = "SELECT id, first_slot, last_slot FROM rewind_sealedsegment WHERE stat
 
 def copy(changes: Iterable[Change]) -> None:
     """The changes are rows of the temporary table rewind_unsealed, and no others."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_unsealed"
-            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
-        )
-        # It is hardly ever large, and TRUNCATE makes new files.
-        cursor.execute("DELETE FROM rewind_unsealed")
+    execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_unsealed"
+        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
+    )
+    # It is hardly ever large, and TRUNCATE makes new files.
+    execute("DELETE FROM rewind_unsealed")
     rows = map(writing.packed_change, changes)
     # Reading the changes asks the same connection, which serves nothing else during a COPY.
     while some := list(islice(rows, _COPIED_AT_ONCE)):
