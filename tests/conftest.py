@@ -257,12 +257,14 @@ def _nothing_stored_before(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _partitions_of_this_test() -> None:
-    """What a test that was rolled back had made is not there any more."""
-    from rewind.recording.store import owners, partition_cache
+def _nothing_kept_before() -> None:
+    """What the process keeps is of another test, and may have been rolled back."""
+    from columns.kept import forget_all
+    from rewind.recording.store import partition_cache
     from rewind.sealed.store import open_blocks
 
-    for module in (open_blocks, owners, partition_cache):
+    forget_all()
+    for module in (open_blocks, partition_cache):
         module.forget()
 
 

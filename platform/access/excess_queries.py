@@ -9,9 +9,8 @@ be.
 from datetime import date, datetime
 from typing import Any
 
-from django.db import connection
-
 from access.counted_calls import FREE, NOTIFICATION
+from columns.queries import all_rows
 
 # (key_id or None: callers without a key, calls above, all its calls)
 Excess = tuple[int | None, int, int]
@@ -29,7 +28,7 @@ def above_rate(
     who, values = _who(tier_id)
     method = "method = ANY(%s)" if methods else "method NOT LIKE %s AND method NOT LIKE %s"
     named: list[Any] = [methods] if methods else [f"%{NOTIFICATION}", "%ubscribe"]
-    return _rows(
+    return all_rows(
         f"""
         SELECT key_id, sum(above)::bigint, sum(calls)::bigint FROM (
             SELECT key_id, sum(calls) AS calls, greatest(
@@ -50,7 +49,7 @@ def above_rate(
 def above_daily_cap(tier_id: int | None, *, cap: int, method: str, since: date) -> list[Excess]:
     """Keys with more successful calls of the method in a UTC day since then than the cap."""
     who, values = _who(tier_id)
-    return _rows(
+    return all_rows(
         f"""
         SELECT key_id, sum(greatest(calls - %s, 0))::bigint, sum(calls)::bigint
         FROM access_usageday WHERE {who} AND day >= %s AND method = %s AND status = 'ok'
@@ -62,7 +61,7 @@ def above_daily_cap(tier_id: int | None, *, cap: int, method: str, since: date) 
 
 def above_monthly_bytes(tier_id: int, *, limit: int, start: date) -> list[Excess]:
     """(key_id, 0, notifications' bytes) of the keys with more bytes than that since the start."""
-    return _rows(
+    return all_rows(
         f"""
         SELECT key_id, 0, sum(bytes)::bigint FROM access_keyday
         WHERE {_OF_TIER} AND day >= %s GROUP BY 1 HAVING sum(bytes) > %s
@@ -74,7 +73,7 @@ def above_monthly_bytes(tier_id: int, *, limit: int, start: date) -> list[Excess
 def calls_since(tier_id: int | None, since: datetime) -> list[Excess]:
     """(key_id, 0, counted calls) of the keys of the tier that were used since then."""
     who, values = _who(tier_id)
-    return _rows(
+    return all_rows(
         f"""
         SELECT key_id, 0, sum(counted)::bigint FROM access_keyhour
         WHERE {who} AND hour >= %s GROUP BY 1
@@ -85,10 +84,3 @@ def calls_since(tier_id: int | None, since: datetime) -> list[Excess]:
 
 def _who(tier_id: int | None) -> tuple[str, list[Any]]:
     return (_KEYLESS, []) if tier_id is None else (_OF_TIER, [tier_id])
-
-
-def _rows(sql: str, values: list[Any]) -> list[Excess]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        rows: list[Excess] = cursor.fetchall()
-        return rows

@@ -71,8 +71,9 @@ class RefusedCall:
     network: str
 
 
-# What is noted of a call; the address becomes a network when it is flushed.
-_Noted = tuple[int, float, str, str, int, int | None, str, str, str, str]
+# What is noted of a call, with the texts of _LONGEST last; the address becomes a network when it is
+# flushed.
+_Noted = tuple[int, float, int, int | None, str, str, str, str, str, str]
 
 _lock = threading.Lock()
 _noted: dict[int, deque[_Noted]] = {}
@@ -95,18 +96,8 @@ def note(
     """Notes a call that was refused or failed, at the Unix time `seconds`. access.usage flushes it
     within about a second.
     """
-    call = (
-        next(_numbers),
-        seconds,
-        method,
-        path,
-        status,
-        code,
-        reason,
-        message,
-        request_id,
-        address,
-    )
+    texts = (method, path, reason, message, request_id)
+    call = (next(_numbers), seconds, status, code, address, *texts)
     with _lock:
         calls = _noted.get(key_id)
         if calls is None:
@@ -159,22 +150,14 @@ def _arguments(noted: Mapping[int, deque[_Noted]]) -> list[str | int | float]:
 
 
 def _text(call: _Noted) -> str:
-    number, seconds, method, path, status, code, reason, message, request_id, address = call
-    kept = {
-        "method": method,
-        "path": path,
-        "reason": reason,
-        "message": message,
-        "request_id": request_id,
-    }
-    cut = {
+    number, seconds, status, code, address, *texts = call
+    cut = [
         # A text of the caller's may have halves of characters, which no page can show.
-        name: text[: _LONGEST[name]].encode("utf-8", "replace").decode()
-        for name, text in kept.items()
-    }
-    process = f"{os.getpid()}-{number}"
-    network = shown_network(address)
-    return json.dumps([process, round(seconds, 3), status, code, network, *cut.values()])
+        text[:longest].encode("utf-8", "replace").decode()
+        for text, longest in zip(texts, _LONGEST.values(), strict=True)
+    ]
+    process, network = f"{os.getpid()}-{number}", shown_network(address)
+    return json.dumps([process, round(seconds, 3), status, code, network, *cut])
 
 
 def _call(parts: list[Any]) -> RefusedCall:

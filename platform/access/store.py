@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Cast, Coalesce
 
 from access.models import ApiKey, Customer, Tier, UsageClaim
+from columns.queries import execute
 from staff.models import AuditEntry
 
 
@@ -134,13 +134,11 @@ def customer_by_name(name: str) -> Customer:
 
 def claim(name: str, now: datetime) -> bool:
     """True for the first claim of the name; others wait for its transaction, then get False."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO access_usageclaim (name, claimed_at) VALUES (%s, %s)"
-            " ON CONFLICT DO NOTHING",
-            [name, now],
-        )
-        return bool(cursor.rowcount == 1)
+    written = execute(
+        "INSERT INTO access_usageclaim (name, claimed_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        [name, now],
+    )
+    return written == 1
 
 
 def forget_claims_before(moment: datetime) -> None:
@@ -152,21 +150,20 @@ def mark_used(uses: Iterable[tuple[int, datetime, str | None]]) -> None:
     columns = [list(column) for column in zip(*uses, strict=True)]
     if not columns:
         return
-    with connection.cursor() as cursor:
-        # Locked in one order, so that two runs wait for one another and never both ways.
-        cursor.execute(
-            """
-            WITH new AS (
-                SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::inet[])
-                     AS new (key_id, at, address)
-            ), locked AS (
-                SELECT id FROM access_apikey WHERE id IN (SELECT key_id FROM new)
-                ORDER BY id FOR NO KEY UPDATE
-            )
-            UPDATE access_apikey SET last_used_at = new.at, last_used_address = new.address
-            FROM new JOIN locked ON locked.id = new.key_id
-            WHERE access_apikey.id = new.key_id
-              AND (last_used_at IS NULL OR last_used_at < new.at)
-            """,
-            columns,
+    # Locked in one order, so that two runs wait for one another and never both ways.
+    execute(
+        """
+        WITH new AS (
+            SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::inet[])
+                 AS new (key_id, at, address)
+        ), locked AS (
+            SELECT id FROM access_apikey WHERE id IN (SELECT key_id FROM new)
+            ORDER BY id FOR NO KEY UPDATE
         )
+        UPDATE access_apikey SET last_used_at = new.at, last_used_address = new.address
+        FROM new JOIN locked ON locked.id = new.key_id
+        WHERE access_apikey.id = new.key_id
+          AND (last_used_at IS NULL OR last_used_at < new.at)
+        """,
+        columns,
+    )

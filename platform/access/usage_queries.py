@@ -14,6 +14,7 @@ from django.db import connection
 
 from access.counted_calls import FAILED, NOTIFICATION, REFUSED, CallCounts
 from access.spans import Span
+from columns.queries import all_rows
 
 _HOUR = timedelta(hours=1)
 # access.counted_calls in SQL, over sums by kind: (counted, refused, failed, pushed).
@@ -96,13 +97,6 @@ def _condition(asked: Asked, source: _Source, span: Span, now: datetime) -> tupl
     return " AND ".join(parts), values
 
 
-def _rows(sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
-
-
 def calls_by_step(
     asked: Asked, span: Span, now: datetime
 ) -> list[tuple[datetime, str, str, int, int]]:
@@ -113,7 +107,7 @@ def calls_by_step(
         step, before = source.column, []
     else:
         step, before = f"date_bin(%s, {source.column}, %s)", [span.step, span.bounds(now)[0]]
-    found = _rows(
+    found = all_rows(
         f"""
         SELECT {step}, method, status, sum(calls)::bigint, sum(microseconds)::bigint
         FROM {source.table} WHERE {where} GROUP BY 1, 2, 3
@@ -131,7 +125,7 @@ def counted_since() -> datetime | None:
     """The minute of the first call of all, or its hour if the minutes are forgotten; None before
     it.
     """
-    rows = _rows(
+    rows = all_rows(
         """
         SELECT coalesce((
             SELECT min(minute) FROM access_usageminute
@@ -146,7 +140,7 @@ def counted_since() -> datetime | None:
 
 def bytes_of_keys(key_ids: Collection[int], first: date, end: date) -> int:
     """Bytes of notifications to the keys in the days from the first to before the end."""
-    rows = _rows(
+    rows = all_rows(
         "SELECT coalesce(sum(bytes), 0)::bigint FROM access_keyday"
         " WHERE key_id = ANY(%s) AND day >= %s AND day < %s",
         [list(key_ids), first, end],
@@ -165,7 +159,7 @@ def calls_by_key(
     else:
         source = _KEY_DAYS if span.is_of_days else _KEY_HOURS
     where, values = _condition(asked, source, span, now)
-    rows = _rows(
+    rows = all_rows(
         f"""
         SELECT key_id, {_SUMS} FROM ({by_kind} FROM {source.table} WHERE {where}) AS rows
         GROUP BY 1 ORDER BY 2 DESC, sum(calls) DESC, key_id NULLS FIRST LIMIT %s
@@ -199,7 +193,7 @@ def single_rows(asked: Asked, span: Span, now: datetime) -> Iterator[tuple[Any, 
 
 def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:
     """(status, calls) without notifications, most calls first."""
-    return _rows(
+    return all_rows(
         f"""
         SELECT status, sum(calls)::bigint FROM access_usageminute
         WHERE minute >= %s AND minute < %s AND method NOT LIKE '%%{NOTIFICATION}'
@@ -211,7 +205,7 @@ def calls_by_status(start: datetime, end: datetime) -> list[tuple[str, int]]:
 
 def counted_by_key(key_ids: list[int], start: date, end: date) -> dict[int, int]:
     """Calls that count against a monthly limit, by key, of the days from start to before end."""
-    rows = _rows(
+    rows = all_rows(
         """
         SELECT key_id, sum(counted)::bigint FROM access_keyday
         WHERE day >= %s AND day < %s AND key_id = ANY(%s) GROUP BY 1
@@ -237,7 +231,7 @@ _BEFORE = """before(id, created_at, rotated_from_id) AS (
 
 def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, int]:
     """The same by day, without days of no such calls."""
-    rows = _rows(
+    rows = all_rows(
         f"""
         WITH RECURSIVE {_BEFORE}, after(id) AS (
             SELECT id FROM access_apikey WHERE rotated_from_id = %s
@@ -256,7 +250,7 @@ def counted_days_of_family(key_id: int, start: date, end: date) -> dict[date, in
 
 def first_issued_at(key_id: int) -> datetime | None:
     """When the first of the keys was issued that the key was rotated from, or itself."""
-    rows = _rows(
+    rows = all_rows(
         f"WITH RECURSIVE {_BEFORE} SELECT min(created_at) FROM before",
         [key_id],
     )
@@ -267,7 +261,7 @@ def days_of_keys(
     key_ids: Collection[int], start: date, end: date
 ) -> list[tuple[int, date, CallCounts]]:
     """(key_id, day, calls) of the keys' days from start to before end."""
-    rows = _rows(
+    rows = all_rows(
         f"""
         SELECT key_id, day, {_SUMS} FROM access_keyday
         WHERE key_id = ANY(%s) AND day >= %s AND day < %s GROUP BY 1, 2
@@ -285,7 +279,7 @@ def days_of_key(key_id: int, start: date, end: date) -> CallCounts:
 
 def counted_by_customer(customer_ids: list[int], start: date, end: date) -> dict[int, int]:
     """Counted calls of all keys of each customer, of the days from start to before end."""
-    rows = _rows(
+    rows = all_rows(
         """
         SELECT k.customer_id, sum(d.counted)::bigint
         FROM access_apikey k JOIN access_keyday d ON d.key_id = k.id

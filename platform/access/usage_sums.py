@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from access.counted_calls import Kind, kind_of
 from access.models import ApiKey, KeyDay, KeyHour, UsageDay, UsageHour, UsageMinute
+from columns.queries import execute
 
 UsageRow = (
     tuple[int | None, str, str, datetime, int, int]
@@ -93,19 +94,18 @@ def _upsert(model: Any, names: Sequence[str], summed: Sequence[str], sums: _Sums
     listed, place = ", ".join(columns), ", ".join(names)
     # All writers use one order, so that two batches cannot deadlock.
     rows = [(*row, *sums[row]) for row in sorted(sums, key=_order)]
-    with connection.cursor() as cursor:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            values: list[Any] = [
-                list(column) for column in zip(*rows[start : start + _ROWS_AT_ONCE], strict=True)
-            ]
-            cursor.execute(
-                f"""
-                INSERT INTO {table} ({listed})
-                SELECT {listed} FROM unnest({arrays}) AS new ({listed})
-                ON CONFLICT ({place}) DO UPDATE SET {additions}
-                """,
-                values,
-            )
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        values: list[Any] = [
+            list(column) for column in zip(*rows[start : start + _ROWS_AT_ONCE], strict=True)
+        ]
+        execute(
+            f"""
+            INSERT INTO {table} ({listed})
+            SELECT {listed} FROM unnest({arrays}) AS new ({listed})
+            ON CONFLICT ({place}) DO UPDATE SET {additions}
+            """,
+            values,
+        )
 
 
 def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, QuerySet
 
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Rule, Webhook
+from columns.queries import execute
 
 _AT_ONCE = 1_000
 
@@ -54,9 +54,8 @@ def all_keys(customer_id: int) -> list[int]:
 def delete_rule(rule: Rule) -> None:
     """Deletes the rule with its events and deliveries, without reading them."""
     Attempt.objects.filter(delivery__rule=rule).delete()
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM alerts_delivery WHERE rule_id = %s", [rule.pk])
-        cursor.execute("DELETE FROM alerts_event WHERE rule_id = %s", [rule.pk])
+    execute("DELETE FROM alerts_delivery WHERE rule_id = %s", [rule.pk])
+    execute("DELETE FROM alerts_event WHERE rule_id = %s", [rule.pk])
     rule.delete()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
@@ -15,6 +15,7 @@ from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
+from columns.queries import all_rows, execute
 
 # --- events ---------------------------------------------------------------------------------------
 
@@ -76,10 +77,9 @@ def delete_events(before: datetime, most: int, *, of_rules: bool = False) -> int
         old = old.filter(rule__isnull=False)
     found = list(old.order_by("at").values_list("pk", flat=True)[:most])
     Attempt.objects.filter(delivery__event__in=found).delete()
-    with connection.cursor() as cursor:
-        # The ORM would read the rows first, for cascades: nothing refers to them any more.
-        cursor.execute("DELETE FROM alerts_delivery WHERE event_id = ANY(%s)", [found])
-        cursor.execute("DELETE FROM alerts_event WHERE id = ANY(%s)", [found])
+    # The ORM would read the rows first, for cascades: nothing refers to them any more.
+    execute("DELETE FROM alerts_delivery WHERE event_id = ANY(%s)", [found])
+    execute("DELETE FROM alerts_event WHERE id = ANY(%s)", [found])
     return len(found)
 
 
@@ -158,20 +158,19 @@ def record_delivered(done: Sequence[tuple[Delivery, datetime]]) -> set[int]:
     """Records that the deliveries' next attempts succeeded; the ids of those where no other worker
     had recorded that attempt.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE alerts_delivery d SET state = %s, tries = d.tries + 1, delivered_at = v.at"
-            " FROM unnest(%s::bigint[], %s::integer[], %s::timestamptz[]) AS v(id, tries, at)"
-            " WHERE d.id = v.id AND d.tries = v.tries AND d.state = %s RETURNING d.id",
-            [
-                Delivery.State.DELIVERED,
-                [delivery.pk for delivery, _ in done],
-                [delivery.tries for delivery, _ in done],
-                [at for _, at in done],
-                Delivery.State.WAITING,
-            ],
-        )
-        return {pk for (pk,) in cursor.fetchall()}
+    rows = all_rows(
+        "UPDATE alerts_delivery d SET state = %s, tries = d.tries + 1, delivered_at = v.at"
+        " FROM unnest(%s::bigint[], %s::integer[], %s::timestamptz[]) AS v(id, tries, at)"
+        " WHERE d.id = v.id AND d.tries = v.tries AND d.state = %s RETURNING d.id",
+        [
+            Delivery.State.DELIVERED,
+            [delivery.pk for delivery, _ in done],
+            [delivery.tries for delivery, _ in done],
+            [at for _, at in done],
+            Delivery.State.WAITING,
+        ],
+    )
+    return {pk for (pk,) in rows}
 
 
 def create_attempts(attempts: Sequence[Attempt]) -> None:
@@ -227,8 +226,7 @@ def give_up_waiting(webhook: Webhook) -> None:
 def delete_webhook(webhook: Webhook) -> None:
     """Deletes the webhook with its deliveries, without reading them: there may be 100,000."""
     Attempt.objects.filter(delivery__webhook=webhook).delete()
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM alerts_delivery WHERE webhook_id = %s", [webhook.pk])
+    execute("DELETE FROM alerts_delivery WHERE webhook_id = %s", [webhook.pk])
     webhook.delete()
 
 

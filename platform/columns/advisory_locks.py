@@ -4,7 +4,7 @@ there is only one). PostgreSQL never confuses them with locks of a single number
 
 from enum import IntEnum, unique
 
-from django.db import connection
+from columns.queries import execute, first_row
 
 
 @unique
@@ -58,18 +58,14 @@ def attempt(lock: AdvisoryLock, number: int) -> str:
 
 def wait_for(lock: AdvisoryLock, number: int = 0) -> None:
     """Holds the lock until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(exclusive(lock, str(number)))
+    execute(exclusive(lock, str(number)))
 
 
 def share(lock: AdvisoryLock) -> None:
     """Shares the lock until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(shared(lock))
+    execute(shared(lock))
 
 
 def try_for(lock: AdvisoryLock, number: int = 0) -> bool:
     """Whether this transaction holds the lock until it ends; False if another has it."""
-    with connection.cursor() as cursor:
-        cursor.execute(attempt(lock, number))
-        return bool(cursor.fetchone()[0])
+    return bool(first_row(attempt(lock, number))[0])

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from django.db import NotSupportedError, connection
+from django.db import NotSupportedError
+
+from columns.queries import all_rows, first_row
 
 
 class Node(NamedTuple):
@@ -72,20 +74,15 @@ def read(root_of: Callable[[str], str] = str) -> ClusterStatus:
     """Asks every node. `root_of` names the table of a partition. Raises django.db.Error where a
     node does not respond, or the database is no cluster.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
-        extension = cursor.fetchone()
-        if extension is None:
-            raise NotSupportedError("the database has no extension citus")
-        cursor.execute("SELECT pg_database_size(current_database())")
-        (own,) = cursor.fetchone()
-        cursor.execute(
-            "SELECT nodename, nodeport, isactive FROM pg_dist_node"
-            " WHERE shouldhaveshards AND noderole = 'primary' ORDER BY nodename, nodeport"
-        )
-        nodes = cursor.fetchall()
-        cursor.execute(_SHARDS)
-        shards = cursor.fetchall()
+    extension = first_row("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
+    if extension is None:
+        raise NotSupportedError("the database has no extension citus")
+    (own,) = first_row("SELECT pg_database_size(current_database())")
+    nodes = all_rows(
+        "SELECT nodename, nodeport, isactive FROM pg_dist_node"
+        " WHERE shouldhaveshards AND noderole = 'primary' ORDER BY nodename, nodeport"
+    )
+    shards = all_rows(_SHARDS)
     held: dict[tuple[str, int], list[int]] = defaultdict(list)
     parts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     counted: dict[str, int] = defaultdict(int)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from columns.advisory_locks import AdvisoryLock, exclusive, shared
+from columns.queries import all_rows, execute, first_row
 
 CITUS = "citus"
 
@@ -37,8 +38,7 @@ def let_reads_end() -> None:
     table that reads wait for: they would hold up its commit.
     """
     if is_clustered():
-        with connection.cursor() as cursor:
-            cursor.execute(COMMIT_FENCE)
+        execute(COMMIT_FENCE)
 
 
 def total_size_of(table: str) -> str:
@@ -54,18 +54,14 @@ def total_size_of(table: str) -> str:
 
 def nodes_that_fail(statement: str) -> list[tuple[str, str]]:
     """The workers of the cluster (`host:port`) on which the statement fails, and why."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT nodename || ':' || nodeport, result FROM run_command_on_workers(%s)"
-            " WHERE NOT success",
-            [statement],
-        )
-        return list(cursor.fetchall())
+    return all_rows(
+        "SELECT nodename || ':' || nodeport, result FROM run_command_on_workers(%s)"
+        " WHERE NOT success",
+        [statement],
+    )
 
 
 @cache
 def _has_citus() -> bool:
     """Without the extension the service does not start, but the admin says so."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
-        return cursor.fetchone() is not None
+    return first_row("SELECT 1 FROM pg_extension WHERE extname = 'citus'") is not None

@@ -1,11 +1,19 @@
-"""A value that one process keeps for a while."""
+"""Values that one process keeps for a while."""
 
 import time
 from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+_all: list[Callable[[], None]] = []
+
+
+def forget_all() -> None:
+    """Empties them, for tests: what is stored is something else now."""
+    for forget in _all:
+        forget()
 
 
 class Kept(Generic[_Value]):
@@ -18,6 +26,7 @@ class Kept(Generic[_Value]):
         self._lock = Lock()
         self._until = 0.0
         self._value: _Value | None = None
+        _all.append(self.forget)
 
     def value(self) -> _Value:
         """Raises what `read` does."""
@@ -31,5 +40,13 @@ class Kept(Generic[_Value]):
             return self._value
 
     def forget(self) -> None:
-        """Reads again at the next call, for tests that change what is stored."""
+        """Reads again at the next call."""
         self._until, self._value = 0.0, None
+
+
+class Remembered(dict[_Key, _Value]):
+    """Values by key, of a module; its functions say for how long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        _all.append(self.clear)

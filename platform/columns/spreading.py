@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import all_rows, execute, first_row
 
 
 class Spread(NamedTuple):
@@ -46,12 +47,11 @@ def other_than(wanted: Mapping[str, str]) -> list[str]:
 
 def spread_tables() -> set[str]:
     """The names of tables that are spread, without partitions."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.relname FROM pg_dist_partition AS d JOIN pg_class AS c"
-            " ON c.oid = d.logicalrelid WHERE d.partmethod = 'h' AND NOT c.relispartition"
-        )
-        return {name for (name,) in cursor.fetchall()}
+    rows = all_rows(
+        "SELECT c.relname FROM pg_dist_partition AS d JOIN pg_class AS c"
+        " ON c.oid = d.logicalrelid WHERE d.partmethod = 'h' AND NOT c.relispartition"
+    )
+    return {name for (name,) in rows}
 
 
 def is_spread(table: str) -> bool:
@@ -66,26 +66,22 @@ def spread(each: Spread) -> bool:
     """The table and all of its rows are spread; False where it was already. Reads go on, and its
     writers wait until the rows are copied.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
+    with transaction.atomic():
+        execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
         wait_for(AdvisoryLock.SPREADING_TABLES)
         if each.table in spread_tables():
             return False
         for change in each.changes:
-            cursor.execute(change)
-        cursor.execute(
+            execute(change)
+        execute(
             "SELECT create_distributed_table(%s::regclass, %s, colocate_with => %s)",
             [each.table, each.column, each.beside or "none"],
         )
         # The coordinator keeps the rows of before, which no one reads any more.
-        cursor.execute(
-            "SELECT truncate_local_data_after_distributing_table(%s::regclass)", [each.table]
-        )
+        execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", [each.table])
     return True
 
 
 def _value(query: str) -> Any:
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        row = cursor.fetchone()
+    row = first_row(query)
     return None if row is None else row[0]

@@ -1,9 +1,8 @@
 """The time that statements may take."""
 
-from django.db import connection
+from columns.queries import execute
 
 
 def lift_timeouts() -> None:
     """For this transaction: a write takes as long as it takes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
+    execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")

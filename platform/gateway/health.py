@@ -12,6 +12,7 @@ import msgspec
 from django.conf import settings
 from django.db import OperationalError, connection
 
+from columns.queries import execute
 from embedded.run_state import read_run_state
 from jsonrpc.wire import As
 from shared_state.database_writes import outage_of_writes
@@ -55,8 +56,7 @@ def _database() -> dict[str, Any]:
     if run is not None and "postgres" in run.servers and run.servers["postgres"].state == "hung":
         # The supervisor's finding: each new connection would wait until it times out.
         raise OperationalError("the embedded PostgreSQL hangs")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    execute("SELECT 1")
     return {}
 
 

@@ -35,6 +35,13 @@ class Camel(serializers.Serializer):  # type: ignore[type-arg]
         return found
 
 
+class Resource(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+    """A row as responses have it."""
+
+    def get_extra_kwargs(self) -> dict[str, Any]:
+        return {name: {"read_only": True} for name in self.Meta.fields}
+
+
 class Body(Camel):
     """What a request sends. A member that is none of the fields is refused, not ignored: it would
     be a misspelled one.

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 
+from columns.queries import execute
 from management.models import KeptResponse, ManagementKey
 from portal.models import Member
 
@@ -51,13 +51,12 @@ def tokens_managed_by(member: Member) -> QuerySet[ManagementKey]:
 
 def begin_response(key_id: int, name: str, request_digest: bytes, now: datetime) -> bool:
     """Whether this transaction is the first with the name; others wait until it ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO management_keptresponse (key_id, name, request_digest, sealed, created_at)"
-            " VALUES (%s, %s, %s, '', %s) ON CONFLICT DO NOTHING",
-            [key_id, name, request_digest, now],
-        )
-        return bool(cursor.rowcount == 1)
+    written = execute(
+        "INSERT INTO management_keptresponse (key_id, name, request_digest, sealed, created_at)"
+        " VALUES (%s, %s, %s, '', %s) ON CONFLICT DO NOTHING",
+        [key_id, name, request_digest, now],
+    )
+    return written == 1
 
 
 def kept_response(key_id: int, name: str) -> KeptResponse:

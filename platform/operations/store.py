@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
 from django.db.models import F, Q, QuerySet
 
+from columns.queries import all_rows
 from operations.models import Alarm, Sample
 
 
@@ -54,16 +54,14 @@ def daily_means(
     """
     means = ", ".join(["avg((values->>%s)::float8)"] * len(names))
     length: Any = timedelta(seconds=day)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT date_trunc('day', at, 'UTC'), sum(CASE WHEN resolution = %s"
-            f" THEN (totals->>%s)::int ELSE 1 END), {means} FROM operations_sample"
-            " WHERE at >= %s AND (resolution = %s OR (resolution = %s AND at >= coalesce("
-            "(SELECT max(at) + %s FROM operations_sample WHERE resolution = %s), %s)))"
-            " GROUP BY 1",
-            [day, steps, *names, since, day, mean, length, day, since],
-        )
-        rows = cursor.fetchall()
+    rows = all_rows(
+        f"SELECT date_trunc('day', at, 'UTC'), sum(CASE WHEN resolution = %s"
+        f" THEN (totals->>%s)::int ELSE 1 END), {means} FROM operations_sample"
+        " WHERE at >= %s AND (resolution = %s OR (resolution = %s AND at >= coalesce("
+        "(SELECT max(at) + %s FROM operations_sample WHERE resolution = %s), %s)))"
+        " GROUP BY 1",
+        [day, steps, *names, since, day, mean, length, day, since],
+    )
     found = {}
     for at, count, *values in rows:
         known = {

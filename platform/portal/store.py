@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import Max, Q, QuerySet, Sum
 from solders.signature import Signature
 
 from access.models import ApiKey, Customer, UsageMinute
 from access.store import with_creator
 from alerts.models import Webhook
+from columns.queries import all_rows
 from portal.models import KeyTerms, Member
 from priority.fates.store import cosubmitters
 from priority.models import Bundle, CoSubmitter, Submission
@@ -141,9 +141,10 @@ def newest_submissions(
     keys = max(1, ApiKey.objects.filter(customer=customer_id).count())
     searched = limit if not state else max(limit, SEARCHED // keys)
     last = _LAST if before is None else before
-    with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, [last, searched, state, state, limit, customer_id, limit])
-        ids = [row[0] for row in cursor.fetchall()]
+    ids = [
+        row[0]
+        for row in all_rows(_NEWEST, [last, searched, state, state, limit, customer_id, limit])
+    ]
     own = Submission.objects.select_related("key").filter(pk__in=ids)
     also = cosubmitters.listed(customer_id, below=last, state=state, newest=True, limit=limit)
     return sorted([*own, *also], key=lambda row: -row.pk)[:limit]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from psycopg.errors import QueryCanceled
 
 from columns.clusters import CITUS, nodes_that_fail
+from columns.queries import execute
 from shared_state.outages import NODE_AWAY, Outage, outage_of
 from shared_state.redis_client import NAMESPACE, client
 
@@ -68,8 +69,7 @@ def _tried() -> Outage | None:
     name = f"tidemark_trial_{secrets.token_hex(6)}"
     try:
         with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute(f"CREATE TABLE {name} AS {_ROWS}")
+            execute(f"CREATE TABLE {name} AS {_ROWS}")
             transaction.set_rollback(True)
         return _tried_on_nodes() if settings.ARCHIVE_CLUSTER == CITUS else None
     except (DatabaseError, InterfaceError) as error:
@@ -83,8 +83,7 @@ def _tried() -> Outage | None:
 
 def _tried_on_nodes() -> Outage | None:
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {_NODES_MS}")
+        execute(f"SET LOCAL statement_timeout = {_NODES_MS}")
         try:
             failed = nodes_that_fail(_ON_NODES)
         except OperationalError as error:

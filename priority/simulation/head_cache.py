@@ -8,6 +8,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
+from columns.kept import Remembered
 from shared_state.pace import slot_seconds
 from upstream.connection_pool import ConnectionPool
 
@@ -28,7 +29,7 @@ class KnownSlot:
     size: int = 0
 
 
-_known: dict[tuple[ConnectionPool, Commitment], KnownSlot] = {}
+_known: Remembered[tuple[ConnectionPool, Commitment], KnownSlot] = Remembered()
 
 
 def known_slot(node: ConnectionPool, commitment: Commitment) -> KnownSlot | None:
@@ -60,8 +61,3 @@ def remember(
         if key not in known.accounts and known.size < _MOST_BYTES:
             known.size += _ACCOUNT_BYTES + (0 if account is None else len(account.data))
             known.accounts[key] = account
-
-
-def forget() -> None:
-    """Reads everything again."""
-    _known.clear()

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
+from columns.queries import all_rows
 from priority.models import Submission
 from priority.upstreams.models import BreakerOpening, Upstream
 
@@ -32,19 +33,18 @@ class UpstreamRow(NamedTuple):
 
 def enabled_upstreams() -> list[UpstreamRow]:
     """By name; a lander reads them every other second, so in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, name, kind, url, ARRAY(SELECT tier.name::text"
-            " FROM priority_upstream_tiers AS serves"
-            " JOIN access_tier AS tier ON tier.id = serves.tier_id"
-            " WHERE serves.upstream_id = upstream.id), weight, own_tip_lamports, timeout_ms,"
-            " broken_until, draining_since"
-            " FROM priority_upstream AS upstream WHERE is_enabled ORDER BY name"
-        )
-        return [
-            UpstreamRow(key, name, kind, url.strip(), frozenset(tiers), *rest)
-            for key, name, kind, url, tiers, *rest in cursor.fetchall()
-        ]
+    rows = all_rows(
+        "SELECT id, name, kind, url, ARRAY(SELECT tier.name::text"
+        " FROM priority_upstream_tiers AS serves"
+        " JOIN access_tier AS tier ON tier.id = serves.tier_id"
+        " WHERE serves.upstream_id = upstream.id), weight, own_tip_lamports, timeout_ms,"
+        " broken_until, draining_since"
+        " FROM priority_upstream AS upstream WHERE is_enabled ORDER BY name"
+    )
+    return [
+        UpstreamRow(key, name, kind, url.strip(), frozenset(tiers), *rest)
+        for key, name, kind, url, tiers, *rest in rows
+    ]
 
 
 def kinds_by_name() -> dict[str, str]:

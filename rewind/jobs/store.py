@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import all_rows
 from rewind.jobs.models import SimulationJob, SimulationResult
 
 State = SimulationJob.State
@@ -148,9 +149,7 @@ def take_idle(*, now: datetime, until: datetime, limit: int) -> list[tuple[UUID,
     """(id, turn) of jobs without a worker; they count as queued from now on. What a former worker
     of theirs still writes is void.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_CALL_AGAIN, [until, now, limit])
-        return list(cursor.fetchall())
+    return all_rows(_CALL_AGAIN, [until, now, limit])
 
 
 def expired(now: datetime) -> QuerySet[SimulationJob]:

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from django.utils import timezone
 from solders.hash import Hash
 
 from access.models import ApiKey
-from config.pages import front_live
 from historical.models import Block
 from ingest import follower_state
 from ingest.follower_state import FollowerState
@@ -22,10 +20,8 @@ from tests.priority.landed_samples import fill_landing
 
 
 @pytest.fixture(autouse=True)
-def fresh(empty_redis: None) -> Iterator[None]:
-    front_live.forget()
-    yield
-    front_live.forget()
+def fresh(empty_redis: None) -> None:
+    """Nothing is in Redis."""
 
 
 def shown(client: Any) -> str:

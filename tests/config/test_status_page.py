@@ -1,7 +1,6 @@
 """The public status page: lights over 90 days and incidents, without a name of anything."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -12,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from columns.kept import forget_all
 from operations.models import Alarm, Sample
 from operations.rules.rule import Area
 from operations.rules.table import RULES
@@ -27,11 +27,8 @@ NAMES = ("db-7.internal.example", "Northern Lights", "tmk_AbCd", "frankfurt")
 
 
 @pytest.fixture(autouse=True)
-def page(settings: Any) -> Iterator[None]:
+def page(settings: Any) -> None:
     settings.STATUS_PAGE = True
-    present.forget()
-    yield
-    present.forget()
 
 
 def read(client: Any, path: str = "/status/") -> str:
@@ -42,7 +39,7 @@ def read(client: Any, path: str = "/status/") -> str:
 
 
 def status(client: Any) -> dict[str, Any]:
-    present.forget()
+    forget_all()
     found: dict[str, Any] = client.get("/status.json", HTTP_HOST="localhost").json()
     return found
 
@@ -222,7 +219,7 @@ def test_the_feed_is_atom_and_an_end_updates_its_entry(client: Any) -> None:
     incident = alarm("no_upstream", 50)
 
     def entry() -> dict[str, str]:
-        present.forget()
+        forget_all()
         answer = client.get("/status/feed/", HTTP_HOST="localhost")
         assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
         (found,) = ElementTree.fromstring(answer.content).iter(f"{ATOM}entry")
@@ -240,7 +237,7 @@ def test_the_feed_is_atom_and_an_end_updates_its_entry(client: Any) -> None:
 
 def test_many_visitors_ask_the_database_once(client: Any) -> None:
     sampled(at=timezone.now())
-    present.forget()
+    forget_all()
     counts = []
     for _ in range(3):
         with CaptureQueriesContext(connection) as queries:

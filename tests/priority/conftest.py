@@ -18,9 +18,6 @@ from tests.priority.odd_nodes import Answer, OddNode, odd_node
 @pytest.fixture(autouse=True)
 def forgetful(nothing_remembered: None) -> None:
     """Every test of this folder begins with a process that remembers nothing."""
-    from priority.acceptance.services import selection
-
-    selection.forget()
 
 
 @pytest.fixture(scope="module")

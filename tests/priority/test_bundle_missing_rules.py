@@ -12,8 +12,7 @@ from solders.pubkey import Pubkey
 from chain import addresses
 from chain.encodings import b64encode
 from chain.rent import rent_exempt
-from priority.simulation import head_cache
-from priority.simulation.services import node_features
+from columns.kept import forget_all
 from rewind.recording.store import runtime_accounts
 from simulator.newer_features import NEWER_FEATURES
 from tests.localnet.wallets import SOL, pay, signed, wallet
@@ -57,11 +56,9 @@ def account_file(key: Pubkey, owner: Pubkey, data: bytes) -> dict[str, Any]:
 @pytest.fixture
 def chain(newer: Localnet, settings: Any) -> Iterator[Localnet]:
     settings.UPSTREAM_RPC_URL = newer.url
-    node_features.forget()
-    head_cache.forget()
+    forget_all()
     yield newer
-    node_features.forget()
-    head_cache.forget()
+    forget_all()
 
 
 def test_the_context_names_what_the_engine_lacks(
@@ -78,7 +75,7 @@ def test_the_context_names_what_the_engine_lacks(
     assert nested(post, [transaction])["context"]["missingRules"] == named
     # Of a feature that no list has, the archive knows: it met the account.
     runtime_accounts.keep([bytes(UNHEARD_OF), bytes(addresses.RENT)])
-    node_features.forget()
+    forget_all()
     unheard = {"kind": "feature", "address": str(UNHEARD_OF), "name": None}
     with_it = sorted([*named, unheard], key=lambda each: bytes(Pubkey.from_string(each["address"])))
     assert flat(post, [transaction])["context"]["missingRules"] == with_it
@@ -103,8 +100,7 @@ def test_a_chain_that_the_engine_knows_whole_names_nothing(
     localnet: Localnet, settings: Any, post: Post
 ) -> None:
     settings.UPSTREAM_RPC_URL = localnet.url
-    node_features.forget()
-    head_cache.forget()
+    forget_all()
     payer = wallet(localnet, SOL)
     context = flat(post, [signed(localnet, [pay(payer, payer.pubkey(), 1)], payer)])["context"]
     assert "missingRules" not in context

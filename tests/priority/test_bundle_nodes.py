@@ -9,8 +9,8 @@ import pytest
 from solders.keypair import Keypair
 
 from chain.addresses import CLOCK
-from priority.simulation import code_cache, head_cache
-from priority.simulation.services import node_features
+from columns.kept import forget_all
+from priority.simulation import code_cache
 from tests.localnet.wallets import SOL, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.bundling import Post, answer, asking, flat, new_mint
@@ -30,8 +30,7 @@ def alice(localnet: Localnet) -> Keypair:
 @pytest.fixture(autouse=True)
 def nothing_known() -> Iterator[None]:
     code_cache.forget()
-    node_features.forget()
-    head_cache.forget()
+    forget_all()
     yield
 
 

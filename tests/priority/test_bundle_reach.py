@@ -19,7 +19,7 @@ from solders.system_program import (
 )
 
 from chain.addresses import LOOKUP_TABLE, SYSTEM
-from priority.simulation.services import node_features
+from columns.kept import forget_all
 from simulator.defaults import rent_minimum
 from simulator.features import mainnet_features
 from tests.examples import examples
@@ -161,7 +161,7 @@ def test_features_are_the_chains_own(
 
     absent = Instruction(Keypair().pubkey(), b"", [])
     transaction = signed(chain, [absent], alice)
-    node_features.forget()
+    forget_all()
     (told,) = nested(post, [transaction])["value"]["transactionResults"]
     assert (told["err"], told["fee"]) == ("ProgramAccountNotFound", 5_000)
     node(without)

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 SHARES = (25, 50, 75, 95, 99)
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    tip_floor.forget()
-
-
 def tips(*lamports: int, seconds_ago: float = 10.0) -> None:
     seen_at = timezone.now() - timedelta(seconds=seconds_ago)
     for place, each in enumerate(lamports):

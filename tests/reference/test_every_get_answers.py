@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from access.callers import ANONYMOUS
+from columns.kept import forget_all
 from priority.fates.streams import PATH as STREAM
 from tests.web_server import service_worker
 from tests.webserver.serving import serving
@@ -43,16 +44,16 @@ def service() -> Iterator[str]:
     """The service's address; callers without a key have no limits, or they would get nothing."""
     from access.models import Tier
     from tipping.models import TtlClass
-    from tipping.services import batches, edge_classes
+    from tipping.services import batches
 
-    edge_classes.forget()
+    forget_all()
     TtlClass.objects.all().delete()
     TtlClass.objects.create(ttl_seconds=600, window_seconds=600, batch_size=512, is_default=True)
     batches.prepare_batches(seed=service_settings.TIP_SECRET_SEED, now=timezone.now())
     Tier.objects.update_or_create(name=ANONYMOUS, defaults={"rank": 0, "requests_per_second": None})
     with serving(service_worker()) as port:
         yield f"http://127.0.0.1:{port}"
-    edge_classes.forget()
+    forget_all()
 
 
 def get(url: str, key: str = "") -> requests.Response:

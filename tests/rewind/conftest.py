@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from columns.kept import forget_all
+
 NOW = datetime(2026, 1, 31, 14, 5, tzinfo=UTC)
 TABLES = (
     "accountchange",
@@ -81,9 +83,8 @@ def empty_archive() -> None:
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[None]:
     """What is written is committed, seen by other threads, and gone after the test."""
-    from rewind.recording.store import dropped_writes
 
-    dropped_writes.forget()
+    forget_all()
     empty_archive()  # of partitions, too, that a test of another folder left
     yield
     empty_archive()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
+from columns.kept import forget_all
 from rewind.recording.services import filters
 from rewind.recording.services.recording import record_slots
-from rewind.recording.store import dropped_writes
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import Ask, asking, text
@@ -50,7 +50,7 @@ def ask(client: Any, api_key: str, empty_ledger: None) -> Ask:
 
 def archive(steps: list[Any]) -> tuple[list[Written], int, bool]:
     """All that was written, the last slot, and whether there ever was a filter."""
-    dropped_writes.forget()
+    forget_all()
     written: list[Written] = []
     set_now: set[Any] = set()
     slot, has_filters = FIRST, False

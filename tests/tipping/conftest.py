@@ -1,6 +1,6 @@
 """Fixtures of tipping: cleared caches, and TTL classes with small batches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -20,15 +20,11 @@ def a_lock_is_awaited() -> bool:
 
 
 @pytest.fixture(autouse=True)
-def forgetful(nothing_remembered: None) -> Iterator[None]:
+def forgetful(nothing_remembered: None) -> None:
     """Clears the process's caches before each test."""
     from tipping import calls
-    from tipping.services import edge_classes
 
-    edge_classes.forget()
     calls.forget()
-    yield
-    edge_classes.forget()
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from django.utils import timezone
 from solders.pubkey import Pubkey
 
 from access.models import Tier
+from columns.kept import forget_all
 from shared_state.redis_client import client as redis_client
 from tests.databases import end_session
 from tests.tipping.conftest import SEED, a_lock_is_awaited
 from tipping.addresses import KEPT_SECONDS, live_key
 from tipping.errors import TipAddressesUnavailable
 from tipping.models import Edge, TipAddress, TipBatch
-from tipping.services import batches, edge_classes, expiries, fetching
+from tipping.services import batches, expiries, fetching
 
 pytestmark = pytest.mark.django_db
 
@@ -323,7 +324,7 @@ def test_a_fetch_makes_up_for_a_late_rotation(opened):
         fetched(now=start + timedelta(seconds=120))
     assert refused.value.retry_seconds > 1
     batches.prepare_batches(seed=SEED, now=start + timedelta(seconds=121))
-    edge_classes.forget()
+    forget_all()
     assert fetched(now=start + timedelta(seconds=121)).expires_at == before.expires_at + 121
 
 
@@ -373,7 +374,7 @@ def test_a_database_that_was_restored_issues_no_address_again(opened, caplog):
             again += fetched(12, now=start + timedelta(seconds=second)).pubkeys
         except TipAddressesUnavailable:
             batches.prepare_batches(seed=SEED, now=start + timedelta(seconds=second))
-            edge_classes.forget()
+            forget_all()
     assert again and len(set(again)) == len(again) and not issued & set(again)
     assert "had been issued before" in caplog.text
     numbers = list(TipBatch.objects.order_by("number").values_list("state", flat=True))

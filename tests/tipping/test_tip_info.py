@@ -5,10 +5,11 @@ from django.utils import timezone
 from solders.keypair import Keypair
 
 from access.models import Tier
+from columns.kept import forget_all
 from shared_state.redis_client import client as redis_client
 from tests.tipping.conftest import SEED
 from tipping.models import TipAddress, TipBatch
-from tipping.services import batches, edge_classes
+from tipping.services import batches
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +74,7 @@ def test_a_class_that_a_fetch_would_refuse_is_unavailable(get, opened, ttl_class
     assert classes[1]["expires_at_if_fetched_now"] is None
     batches.prepare_batches(seed=SEED, now=timezone.now())
     batches.rotate_due(now=timezone.now())
-    edge_classes.forget()  # as half a second would
+    forget_all()  # as half a second would
     assert all(each["available"] for each in get("/priority/tipinfo", key).json()["ttl_classes"])
 
 

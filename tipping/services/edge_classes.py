@@ -4,6 +4,7 @@ import threading
 import time
 from datetime import datetime
 
+from columns.kept import Remembered
 from tipping import calls
 from tipping.errors import TipAddressesUnavailable
 from tipping.services import batches
@@ -16,8 +17,8 @@ FRESH_SECONDS = 0.5
 _RETRY_SECONDS = 5
 
 _lock = threading.Lock()
-_edges: dict[str, int] = {}
-_read: dict[str, tuple[float, list[EdgeClass]]] = {}
+_edges: Remembered[str, int] = Remembered()
+_read: Remembered[str, tuple[float, list[EdgeClass]]] = Remembered()
 
 
 def edge_id_of(edge: str, *, now: datetime) -> int:
@@ -78,11 +79,6 @@ def stale(edge: str, seen: list[EdgeClass]) -> None:
     known = _read.get(edge)
     if known is not None and known[1] is seen:
         _read.pop(edge, None)
-
-
-def forget() -> None:
-    _read.clear()
-    _edges.clear()
 
 
 def _known(edge: str, *, now: datetime) -> list[EdgeClass] | None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db import connection
 from django.db.models import Count, Max, Q, QuerySet
 
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import exists
+from columns.queries import execute
 from columns.raw_queries import fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
@@ -156,15 +156,13 @@ def delete_never_issued(*, most: int) -> int:
     An address that is being issued while its batch closes is kept: the delete rechecks a row that
     it waited for.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM tipping_tipaddress WHERE issued_at IS NULL AND pubkey IN ("
-            " SELECT a.pubkey FROM tipping_tipbatch b JOIN tipping_tipaddress a"
-            " ON a.batch_id = b.id AND a.issued_at IS NULL"
-            " WHERE b.state = 'closed' AND b.swept_at IS NULL LIMIT %s)",
-            [most],
-        )
-        return int(cursor.rowcount)
+    return execute(
+        "DELETE FROM tipping_tipaddress WHERE issued_at IS NULL AND pubkey IN ("
+        " SELECT a.pubkey FROM tipping_tipbatch b JOIN tipping_tipaddress a"
+        " ON a.batch_id = b.id AND a.issued_at IS NULL"
+        " WHERE b.state = 'closed' AND b.swept_at IS NULL LIMIT %s)",
+        [most],
+    )
 
 
 def has_too_few_prepared(fewest: int) -> bool:

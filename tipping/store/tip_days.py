@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max, Min, Sum
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, try_for
+from columns.queries import execute
 from tipping.models import TipDay, TipEntry
 
 _COUNT = """
@@ -50,8 +51,7 @@ def count_days() -> None:
     else:
         first = newest - timedelta(days=1)  # entries from before midnight may be committed after it
     TipDay.objects.filter(day__gte=first).delete()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, [datetime(first.year, first.month, first.day, tzinfo=UTC)])
+    execute(_COUNT, [datetime(first.year, first.month, first.day, tzinfo=UTC)])
 
 
 def sums(*, since: date | None = None) -> list[KindSum]:

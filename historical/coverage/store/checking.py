@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_all, fetch_together
 from columns.slot_cells import RUN_SLOTS, whole_runs
 from historical.sealed.entries import ENTRY_BYTES
@@ -79,15 +80,14 @@ _TRUTH = f"""
 
 def wrong_counts(first: int, last: int) -> list[int]:
     """Runs that touch the range whose counts are not those of their blocks."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
-            f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
-            " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
-            " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
-            whole_runs(first, last),
-        )
-        return [run for (run,) in cursor.fetchall()]
+    rows = all_rows(
+        f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM historical_blocktally"
+        f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
+        " AS stored USING (run) WHERE (truth.blocks, truth.skipped)"
+        " IS DISTINCT FROM (stored.blocks::bigint, stored.skipped) ORDER BY run",
+        whole_runs(first, last),
+    )
+    return [run for (run,) in rows]
 
 
 @transaction.atomic
@@ -95,19 +95,16 @@ def recount(runs: Sequence[int]) -> None:
     """The runs' counts are those of their blocks. Who writes meanwhile waits for the rows, and
     counts what it brings itself.
     """
-    with connection.cursor() as cursor:
-        for run in sorted(runs):
-            cursor.execute(
-                "INSERT INTO historical_blocktally (run, blocks, skipped) VALUES (%s, 0, 0)"
-                " ON CONFLICT (run) DO UPDATE SET run = excluded.run",
-                [run],
-            )
-            cursor.execute(
-                f"UPDATE historical_blocktally SET (blocks, skipped) = (SELECT"
-                f" coalesce(sum(blocks), 0), coalesce(sum(skipped), 0) FROM ({_TRUTH}) AS truth)"
-                " WHERE run = %(run)s",
-                {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
-            )
-        cursor.execute(
-            "DELETE FROM historical_blocktally WHERE run = ANY(%s) AND blocks = 0", [list(runs)]
+    for run in sorted(runs):
+        execute(
+            "INSERT INTO historical_blocktally (run, blocks, skipped) VALUES (%s, 0, 0)"
+            " ON CONFLICT (run) DO UPDATE SET run = excluded.run",
+            [run],
         )
+        execute(
+            f"UPDATE historical_blocktally SET (blocks, skipped) = (SELECT"
+            f" coalesce(sum(blocks), 0), coalesce(sum(skipped), 0) FROM ({_TRUTH}) AS truth)"
+            " WHERE run = %(run)s",
+            {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
+        )
+    execute("DELETE FROM historical_blocktally WHERE run = ANY(%s) AND blocks = 0", [list(runs)])

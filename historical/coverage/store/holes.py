@@ -6,9 +6,8 @@ so that a ledger of millions of slots with a few holes reads a few thousand rows
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from django.db import connection
-
 from chain.slot_ranges import SlotRange
+from columns.queries import all_rows
 from columns.slot_cells import RUN_SLOTS
 from historical.coverage.store.coverage import count_blocks
 
@@ -55,11 +54,9 @@ def holes_between(first: int, last: int, limit: int) -> Holes:
     if missing <= 0:
         return Holes(blocks, [], truncated=False, is_whole=True)
     cells = _cells_with_holes(SlotRange(first, last), missing, limit)
-    with connection.cursor() as cursor:
-        lows, highs = [each.first for each in cells], [each.last for each in cells]
-        # Beside them one at each end, which may lie outside of the range.
-        cursor.execute(_LINKS, [lows, highs, limit + 3])
-        found = [SlotRange(*row) for row in cursor.fetchall()]
+    lows, highs = [each.first for each in cells], [each.last for each in cells]
+    # Beside them one at each end, which may lie outside of the range.
+    found = [SlotRange(*row) for row in all_rows(_LINKS, [lows, highs, limit + 3])]
     found = [each for each in found if each.first <= last and each.last >= first]
     return Holes(blocks, found[:limit], truncated=len(found) > limit, is_whole=False)
 

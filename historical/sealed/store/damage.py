@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Case, Min, When
 
 from columns.other_database import OtherDatabase
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 from historical.models import (
     IndexRun,
@@ -179,19 +179,17 @@ def replace_dictionary(number: int, keys: bytes, dictionary: bytes) -> None:
 
 
 def replace_index(row: IndexBlockRow, block: bytes) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE historical_packedindex SET block = %s WHERE run = %s AND first_entry = %s",
-            [block, row.run, row.first_entry],
-        )
+    execute(
+        "UPDATE historical_packedindex SET block = %s WHERE run = %s AND first_entry = %s",
+        [block, row.run, row.first_entry],
+    )
 
 
 def delete_index(row: IndexBlockRow) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM historical_packedindex WHERE run = %s AND first_entry = %s",
-            [row.run, row.first_entry],
-        )
+    execute(
+        "DELETE FROM historical_packedindex WHERE run = %s AND first_entry = %s",
+        [row.run, row.first_entry],
+    )
 
 
 def count_entries(run: int, entries: int) -> None:

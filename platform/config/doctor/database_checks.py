@@ -7,6 +7,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from columns.queries import all_rows, first_row
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.running import earlier_builds
 from config.running.cluster import is_cluster_wanted, not_spread, require_cluster
@@ -133,15 +134,10 @@ def of_migrations() -> Iterator[Finding]:
 
 
 def of_database() -> Iterator[Finding]:
-    with connection.cursor() as cursor:
-        cursor.execute(_STATE, [_IDLE_MINUTES])
-        sessions, most, oldest, idle, is_standby, is_super = cursor.fetchone()
-        cursor.execute(
-            "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", [list(_WANTED)]
-        )
-        found = dict(cursor.fetchall())
-        cursor.execute("SELECT pg_database_size(current_database())")
-        (size,) = cursor.fetchone()
+    sessions, most, oldest, idle, is_standby, is_super = first_row(_STATE, [_IDLE_MINUTES])
+    wanted = "SELECT name, setting FROM pg_settings WHERE name = ANY(%s)"
+    found = dict(all_rows(wanted, [list(_WANTED)]))
+    (size,) = first_row("SELECT pg_database_size(current_database())")
     if is_standby:
         yield error("PostgreSQL is a read-only standby.", "Set DATABASE_URL to the primary.")
     own = not is_embedded(settings.DATABASE_URL, settings.RUN_DIR)

@@ -11,8 +11,8 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.db import connection
 
+from columns.queries import first_row
 from config.doctor.findings import Finding, error, note, ok, warning
 from config.environment import env
 from config.environment.listening import ports_of_a_run
@@ -51,9 +51,7 @@ def of_clock() -> Iterator[Finding]:
 
 def of_clock_and_database() -> Iterator[Finding]:
     def read() -> float:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
-            return float(cursor.fetchone()[0])
+        return float(first_row("SELECT extract(epoch FROM clock_timestamp())::float8")[0])
 
     read()  # the first one opens the connection
     yield from _compared("PostgreSQL", read)

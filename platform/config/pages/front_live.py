@@ -64,11 +64,6 @@ def strip() -> Strip:
     return _kept.value()
 
 
-def forget() -> None:
-    _kept.forget()
-    _kept_archive.forget()
-
-
 def _read(_before: Strip | None) -> Strip:
     try:
         return _strip(_kept_archive.value())

@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg import sql
 
 from columns.poolers import is_pooled
+from columns.queries import all_rows, execute
 from columns.raw_queries import raw_connection
 
 OLDEST = 15
@@ -99,36 +100,31 @@ def forget_sessions() -> None:
     """Behind a pooler: idle sessions of this role in the database end. After a migration they may
     hold plans and temporary tables of before it.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user"
-            " AND datname = current_database() AND state = 'idle' AND pid <> pg_backend_pid()"
-        )
+    execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user"
+        " AND datname = current_database() AND state = 'idle' AND pid <> pg_backend_pid()"
+    )
 
 
 def _of_role(names: dict[str, int]) -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT unnest(setconfig) FROM pg_db_role_setting"
-            " WHERE setrole = current_user::regrole AND setdatabase ="
-            " (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
-        found = dict(line.split("=", 1) for (line,) in cursor.fetchall())
+    rows = all_rows(
+        "SELECT unnest(setconfig) FROM pg_db_role_setting"
+        " WHERE setrole = current_user::regrole AND setdatabase ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    found = dict(line.split("=", 1) for (line,) in rows)
     return {name: int(value) for name, value in found.items() if name in names and value.isdigit()}
 
 
 def _in_force(names: dict[str, int]) -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)", [list(names)]
-        )
-        return dict(cursor.fetchall())
+    return dict(
+        all_rows("SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)", [list(names)])
+    )
 
 
 def _end_this_session() -> None:
     """The session of the pooler that we are given now is one of before."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
 @contextmanager

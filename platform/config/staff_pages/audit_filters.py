@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from columns.queries import all_rows
 from staff.filters import value_filter
 from staff.models import AuditEntry
 from staff.parsing import id_in
@@ -145,14 +146,13 @@ def _values(column: str) -> list[str]:
     """
     table, quoted = AuditEntry._meta.db_table, connection.ops.quote_name(column)
     first = f"SELECT min({quoted}) FROM {table}"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"WITH RECURSIVE found(value) AS (({first}) UNION ALL"
-            f" SELECT ({first} WHERE {quoted} > found.value) FROM found"
-            f" WHERE found.value IS NOT NULL)"
-            f" SELECT value FROM found WHERE value IS NOT NULL LIMIT {_MOST}"
-        )
-        return [value for (value,) in cursor.fetchall()]
+    rows = all_rows(
+        f"WITH RECURSIVE found(value) AS (({first}) UNION ALL"
+        f" SELECT ({first} WHERE {quoted} > found.value) FROM found"
+        f" WHERE found.value IS NOT NULL)"
+        f" SELECT value FROM found WHERE value IS NOT NULL LIMIT {_MOST}"
+    )
+    return [value for (value,) in rows]
 
 
 def _kind(name: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from alerts.services import waiting
+from alerts.store import has_waiting
 from historical.sealed.services import sealing as ledger_sealing
 from historical.sealed.services.sealed_life import LEDGER
 from ingest.services import classification, fates, filling, node_stakes, orders, refuted_repair
@@ -23,7 +23,7 @@ Question = Callable[[datetime], bool]
 
 # By the names of `beat_schedule`.
 QUESTIONS: dict[str, Question] = {
-    "send-notifications": lambda now: waiting.is_due(now=now),
+    "send-notifications": has_waiting,
     "classify-slots": lambda now: classification.is_due(now=now),
     "settle-fates": lambda now: fates.is_due(now=now),
     "fill-gaps": lambda now: filling.is_due(now=now),

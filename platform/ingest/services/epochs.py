@@ -6,17 +6,12 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
-from django.db import transaction
-
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.units import Slot
-from historical.errors import BadBlock, BlockConflict
 from historical.recording.services import imports
-from historical.recording.services.recording import Recorded, record_blocks
-from ingest.errors import ImportRefused, OtherChain
-from ingest.services import ledger_links, tip_ledger
-from ingest.services.imports import Imported
+from historical.recording.services.recording import Recorded
+from ingest.services.imports import Imported, attempted, record_linked
 from ingest.services.known_blocks import KnownBlocks, OneChain
 from upstream.archives.block_files import CAR, BlockFile, open_block_file
 from upstream.archives.errors import BadBlockFile
@@ -69,9 +64,8 @@ def import_epoch(
     ImportRefused; the runs before the fault are then in the ledger. Every attempt is a row of the
     imports table.
     """
-    entry = imports.begin(str(path), now=now())
     total = Recorded()
-    try:
+    with attempted(path, now=now) as attempt:
         chain = OneChain(genesis_hash)
         with open_block_file(path, blockhash_of=KnownBlocks().blockhash_of) as blocks:
             if blocks.format != CAR:
@@ -79,25 +73,17 @@ def import_epoch(
             records = _WithProgress(blocks, total, progress)
             linked = chain.checked(records, has_previous=False)
             for _number, run in groupby(linked, key=lambda record: record.slot // _RUN_SLOTS):
-                with transaction.atomic():
-                    recorded = record_blocks(
-                        tip_ledger.recorded(run, now=now()), now=now(), signatures=signatures
-                    )
-                    ledger_links.close_imported(recorded, source=path.name, now=now())
-                    chain.is_proved = chain.is_proved or blocks.known > 0
-                    chain.claim(source=path.name, now=now())
+                recorded = record_linked(
+                    run, chain, blocks, source=path.name, signatures=signatures, now=now
+                )
                 _add(total, recorded)
-                imports.note(entry, total)
+                attempt.blocks = total.recorded + total.present
+                imports.note(attempt.entry, total)
             total.present += blocks.known
-            imports.finish(entry, total, file_format=CAR, warnings=blocks.warnings, now=now())
+            imports.finish(
+                attempt.entry, total, file_format=CAR, warnings=blocks.warnings, now=now()
+            )
             return Imported(total, blocks.warnings, blocks.not_taken)
-    except (BadBlockFile, BadBlock, BlockConflict, OtherChain, OSError) as error:
-        reason = _reason(error)
-        imports.fail(entry, reason, now=now())
-        raise ImportRefused(path, reason, blocks=total.recorded + total.present) from error
-    except BaseException as error:  # an interrupt too must not leave the row as running
-        imports.fail(entry, f"stopped: {type(error).__name__}", now=now())
-        raise
 
 
 def _add(total: Recorded, run: Recorded) -> None:
@@ -109,15 +95,3 @@ def _add(total: Recorded, run: Recorded) -> None:
             total.first_slot, total.last_slot = run.first_slot, run.last_slot
         total.first_slot = min(run.first_slot, total.first_slot)
         total.last_slot = max(run.last_slot, total.last_slot)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder; name the files in it"
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    if isinstance(error, BadBlockFile):
-        return f"{error.place}: {error.reason}" if error.place else error.reason
-    if isinstance(error, BlockConflict):
-        return f"{error}; the file may be of another chain"
-    return str(error)

@@ -1,6 +1,8 @@
 """Imports files of blocks into the ledger."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +12,7 @@ from django.db import transaction
 from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from historical.errors import BadBlock, BlockConflict
+from historical.models import Import
 from historical.recording.services import imports
 from historical.recording.services.recording import Recorded, record_blocks
 from ingest.errors import ImportRefused, OtherChain
@@ -44,40 +47,80 @@ def import_file(
     one. `signatures`: what becomes of unsigned blocks. Every attempt is a row of the imports
     table.
     """
-    entry = imports.begin(str(path), now=now())
-    position = 0
-    try:
+    with attempted(path, now=now) as attempt:
         chain = OneChain(genesis_hash)
         known = KnownBlocks()
         with open_block_file(path, slot=slot, blockhash_of=known.blockhash_of) as blocks:
 
             def report(read: int, size: int) -> None:
-                nonlocal position
-                position = read
+                attempt.position = read
                 progress(read, size)
 
             linked = chain.checked(
                 _with_progress(blocks, report), has_previous=blocks.format != CAR
             )
-            with transaction.atomic():
-                recorded = record_blocks(
-                    tip_ledger.recorded(linked, now=now()), now=now(), signatures=signatures
-                )
-                ledger_links.close_imported(recorded, source=path.name, now=now())
-                chain.is_proved = chain.is_proved or blocks.known > 0
-                chain.claim(source=path.name, now=now())
+            recorded = record_linked(
+                linked, chain, blocks, source=path.name, signatures=signatures, now=now
+            )
             recorded.present += blocks.known
             imports.finish(
-                entry, recorded, file_format=blocks.format, warnings=blocks.warnings, now=now()
+                attempt.entry,
+                recorded,
+                file_format=blocks.format,
+                warnings=blocks.warnings,
+                now=now(),
             )
             return Imported(recorded, blocks.warnings, blocks.not_taken)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An import's row, the bytes read of its file, and how many of its blocks stay in the ledger
+    if it fails.
+    """
+
+    entry: Import
+    position: int = 0
+    blocks: int = 0
+
+
+@contextmanager
+def attempted(path: Path, *, now: Callable[[], datetime]) -> Iterator[Attempt]:
+    """The row of an import, which records its failure too. Raises ImportRefused for a fault of the
+    file, its chain or the disk.
+    """
+    attempt = Attempt(imports.begin(str(path), now=now()))
+    try:
+        yield attempt
     except (BadBlockFile, BadBlock, BlockConflict, OtherChain, OSError) as error:
-        reason = _reason(error, position)
-        imports.fail(entry, reason, now=now())
-        raise ImportRefused(path, reason) from error
+        reason = _reason(error, attempt.position)
+        imports.fail(attempt.entry, reason, now=now())
+        raise ImportRefused(path, reason, blocks=attempt.blocks) from error
     except BaseException as error:  # an interrupt too must not leave the row as running
-        imports.fail(entry, f"stopped: {type(error).__name__}", now=now())
+        imports.fail(attempt.entry, f"stopped: {type(error).__name__}", now=now())
         raise
+
+
+@transaction.atomic
+def record_linked(
+    linked: Iterable[SlotRecord],
+    chain: OneChain,
+    blocks: BlockFile,
+    *,
+    source: str,
+    signatures: Signatures,
+    now: Callable[[], datetime],
+) -> Recorded:
+    """Records blocks of the file, closes the gaps that they fill, and claims the ledger for their
+    chain.
+    """
+    recorded = record_blocks(
+        tip_ledger.recorded(linked, now=now()), now=now(), signatures=signatures
+    )
+    ledger_links.close_imported(recorded, source=source, now=now())
+    chain.is_proved = chain.is_proved or blocks.known > 0
+    chain.claim(source=source, now=now())
+    return recorded
 
 
 def _reason(error: Exception, position: int) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 
 import psycopg
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from alerts.services import chain_rules
 from chain.blocks import SlotRecord
@@ -17,6 +17,7 @@ from chain.signed import Signatures
 from chain.slot_ranges import SlotRange, runs, subtract
 from columns.advisory_locks import AdvisoryLock, exclusive
 from columns.collector import without_collector
+from columns.queries import execute
 from gaps import life_cycle
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
@@ -100,11 +101,10 @@ def _ingest_run(result: Ingested, now: datetime) -> bool:
 
 def _lock_writers() -> None:
     """One writer at a time: a second one would only wait for the first one's rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
-            f"{exclusive(AdvisoryLock.SLOT_WRITER)}"
-        )
+    execute(
+        "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
+        f"{exclusive(AdvisoryLock.SLOT_WRITER)}"
+    )
 
 
 _Readable = list[tuple[slot_queue.Taken, SlotRecord]]

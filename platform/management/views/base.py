@@ -225,6 +225,14 @@ class ManagementViewSet(GenericViewSet):  # type: ignore[type-arg]
         self.record("changed", row, changes=between(before, row))
         return self.answer(self.get_object())
 
+    def edit(self, pk: int, edit: Callable[..., Any]) -> Response:
+        """Changes the row by a service that takes the values of the body."""
+        row, given = self.locked(pk), self.given()
+        before = {name: getattr(row, name) for name in given}
+        changed = edit(pk, **given)
+        self.record("changed", changed, changes=between(before, changed))
+        return self.answer(changed)
+
     def remove(self, pk: int, delete: Callable[[Any], Any]) -> Response:
         """Deletes the row by a service."""
         row = self.locked(pk)

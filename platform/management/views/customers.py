@@ -9,12 +9,12 @@ from rest_framework.response import Response
 from access.models import Customer
 from access.services import customer_edits
 from management.filters import Filters
-from management.serializers import Body, Camel
+from management.serializers import Body, Resource
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 
 
-class CustomerSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class CustomerSerializer(Resource):
     """A holder of API keys."""
 
     for_staff: ClassVar[tuple[str, ...]] = ("notes",)
@@ -24,7 +24,6 @@ class CustomerSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
     class Meta:
         model = Customer
         fields = ("id", "name", "email", "alert_mails", "notes", "created_at")
-        read_only_fields = fields
 
 
 class CustomerBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]

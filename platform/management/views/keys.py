@@ -16,7 +16,7 @@ from access.origins import MOST_ORIGINS
 from access.services import key_edits, keys, overlaps
 from access.store import with_creator
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel, OfCustomer
+from management.serializers import Body, OfCustomer, Resource
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.services import key_actions, key_rights
@@ -29,7 +29,7 @@ _MOST_OVERLAP_HOURS = 24 * 90
 _TIERS = Tier.objects.exclude(name=ANONYMOUS)
 
 
-class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class KeySerializer(Resource):
     """An API key, without its secret."""
 
     for_staff: ClassVar[tuple[str, ...]] = ("notes",)
@@ -75,7 +75,6 @@ class KeySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
             "rotated_from",
             "rotated_to",
         )
-        read_only_fields = fields
 
     def get_state(self, key: ApiKey) -> KeyState:
         return state_of(key, now=timezone.now())
@@ -97,7 +96,6 @@ class IssuedKeySerializer(KeySerializer):
 
     class Meta(KeySerializer.Meta):
         fields = (*KeySerializer.Meta.fields, "secret")  # type: ignore[assignment]
-        read_only_fields = fields  # type: ignore[assignment]
 
 
 class KeyChanges(Body):

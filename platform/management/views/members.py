@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel, OfCustomer
+from management.serializers import Body, OfCustomer, Resource
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.errors import MayNot
@@ -23,7 +23,7 @@ from staff.errors import ActionRefused
 from staff.models import App
 
 
-class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class MemberSerializer(Resource):
     """A user of a customer's portal."""
 
     customer: Any = serializers.PrimaryKeyRelatedField(read_only=True)
@@ -47,7 +47,6 @@ class MemberSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type
             "created_at",
             "signed_in_at",
         )
-        read_only_fields = fields
 
     def get_state(self, member: Member) -> str:
         """active, invited (without a password yet) or deactivated"""
@@ -63,7 +62,6 @@ class MemberWithLink(MemberSerializer):
 
     class Meta(MemberSerializer.Meta):
         fields = (*MemberSerializer.Meta.fields, "link")  # type: ignore[assignment]
-        read_only_fields = fields  # type: ignore[assignment]
 
 
 class NewMember(OfCustomer):

@@ -18,7 +18,7 @@ from historical.coverage.services.gaps import ledger_gaps
 from historical.models import Gap as LedgerGap
 from jsonrpc.wire import encode
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Camel, Resource
 from management.shapes import order, shape
 from management.views.base import ManagementViewSet, ResourceViewSet
 from operations.models import Alarm
@@ -37,7 +37,7 @@ from staff.models import AuditEntry
 _MOST_SLOT = 2**63 - 1
 
 
-class _GapSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class _GapSerializer(Resource):
     """Slots that are not stored, both ends included."""
 
     state = serializers.ChoiceField([each.value for each in GapState])
@@ -59,7 +59,6 @@ class _GapSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-a
             "next_try_at",
             "history",
         )
-        read_only_fields = fields
 
 
 class LedgerGapSerializer(_GapSerializer):
@@ -156,7 +155,7 @@ class Coverage(ManagementViewSet):
         return Response(b'{"ledger":%b,"archive":%b}' % parts)
 
 
-class AlarmSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class AlarmSerializer(Resource):
     """A problem for the operator."""
 
     rule = serializers.CharField(source="name")
@@ -178,7 +177,6 @@ class AlarmSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-
             "acknowledged_by",
             "runbook_url",
         )
-        read_only_fields = fields
 
     def get_runbook_url(self, alarm: Alarm) -> str:
         """the paragraph of the docs on the rule: when it opens, and what to do"""
@@ -211,7 +209,7 @@ class Alarms(ResourceViewSet):
         return self.answer(self.get_object())
 
 
-class AuditEntrySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class AuditEntrySerializer(Resource):
     """One action of staff, of a customer, or of a program with a root key."""
 
     changes = serializers.DictField(help_text="{field: [before, after]}")
@@ -233,7 +231,6 @@ class AuditEntrySerializer(Camel, serializers.ModelSerializer):  # type: ignore[
             "changes",
             "digest",
         )
-        read_only_fields = fields
 
     def get_digest(self, entry: AuditEntry) -> str:
         """SHA-256 over the entry before and this one's content"""
@@ -259,7 +256,7 @@ class AuditLog(ResourceViewSet):
     filterset_class = AuditFilter
 
 
-class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class SubmissionSerializer(Resource):
     """An accepted transaction and what became of it; final once `settledAt` is set."""
 
     signature = serializers.CharField()
@@ -293,7 +290,6 @@ class SubmissionSerializer(Camel, serializers.ModelSerializer):  # type: ignore[
             "seen_at",
             "settled_at",
         )
-        read_only_fields = fields
 
 
 class SubmissionFilter(Filters):

@@ -11,11 +11,10 @@ from alerts.conditions import FATES, MINUTES, PERIODS, TITLES
 from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rules
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel, OfCustomer, RowField
+from management.serializers import Body, Camel, OfCustomer, Resource, RowField
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
-from staff.changes import between
 from staff.formatting import counted
 
 _TRIGGERS = [(each.value, title) for each, title in TITLES.items()]
@@ -62,7 +61,7 @@ class RuleCondition(Body):
     outcome = serializers.ChoiceField(_OUTCOMES, required=False, help_text="any by default")
 
 
-class RuleSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class RuleSerializer(Resource):
     """An event rule. `condition` has the members that go with its trigger."""
 
     customer: Any = serializers.PrimaryKeyRelatedField(read_only=True)
@@ -89,7 +88,6 @@ class RuleSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-a
             "low_since",
             "created_at",
         )
-        read_only_fields = fields
 
 
 class RuleChanges(Body):
@@ -182,11 +180,7 @@ class Rules(ResourceViewSet):
     @shape(body=RuleChanges, partial=True)
     def partial_update(self, request: Any, pk: int) -> Response:
         """Changes an event rule; its trigger stays."""
-        rule, given = self.locked(pk), self.given()
-        before = {name: getattr(rule, name) for name in given}
-        changed = rules.edit(pk, **given)
-        self.record("changed", changed, changes=between(before, changed))
-        return self.answer(changed)
+        return self.edit(pk, rules.edit)
 
     @shape(status=204)
     def destroy(self, request: Any, pk: int) -> Response:

@@ -7,20 +7,19 @@ from rest_framework.response import Response
 
 from access.models import Tier
 from access.services import tier_edits
-from management.serializers import Body, Camel
+from management.serializers import Body, Resource
 from management.shapes import shape
 from management.views.base import ResourceViewSet
 
 _FIELDS = tuple(each.name for each in Tier._meta.fields if not each.primary_key)
 
 
-class TierSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class TierSerializer(Resource):
     """A class of service. A limit of null means unlimited."""
 
     class Meta:
         model = Tier
         fields = ("id", *_FIELDS)
-        read_only_fields = fields
 
 
 class TierBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]

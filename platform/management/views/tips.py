@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel
+from management.serializers import Body, Resource
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from staff.errors import ActionRefused
@@ -19,13 +19,12 @@ from tipping.services import batches, desk, sweeping, ttl_classes
 _FIELDS = ("ttl_seconds", "window_seconds", "batch_size", "is_default")
 
 
-class TtlClassSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class TtlClassSerializer(Resource):
     """How long tip addresses live, and how many are prepared."""
 
     class Meta:
         model = TtlClass
         fields = ("id", *_FIELDS)
-        read_only_fields = fields
 
 
 class TtlClassBody(Body, serializers.ModelSerializer):  # type: ignore[type-arg]
@@ -101,7 +100,7 @@ def _save(row: TtlClass) -> None:
     ttl_classes.save_ttl_class(row)
 
 
-class TipBatchSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class TipBatchSerializer(Resource):
     """Tip addresses of one TTL class that are issued in one window and expire together."""
 
     ttl_class: Any = serializers.PrimaryKeyRelatedField(read_only=True)
@@ -124,7 +123,6 @@ class TipBatchSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
             "balances_read_at",
             "sweep_note",
         )
-        read_only_fields = fields
 
 
 class TipBatchFilter(Filters):
@@ -157,7 +155,7 @@ class TipBatches(ResourceViewSet):
         return self.answer(self.get_object())
 
 
-class SweptAddressSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class SweptAddressSerializer(Resource):
     """An address of a sweep, and the balance that it moves."""
 
     address = serializers.CharField(source="address_id")
@@ -165,10 +163,9 @@ class SweptAddressSerializer(Camel, serializers.ModelSerializer):  # type: ignor
     class Meta:
         model = TipSweepPart
         fields = ("address", "lamports")
-        read_only_fields = fields
 
 
-class TipSweepSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class TipSweepSerializer(Resource):
     """One transaction that moves the balances of tip addresses to the treasury."""
 
     signature = serializers.CharField()
@@ -190,7 +187,6 @@ class TipSweepSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
             "reason",
             "addresses",
         )
-        read_only_fields = fields
 
 
 class TipSweepFilter(Filters):
@@ -207,7 +203,7 @@ class TipSweeps(ResourceViewSet):
     filterset_class = TipSweepFilter
 
 
-class TipSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class TipSerializer(Resource):
     """By how much one finalized transaction changed the balance of one of our addresses."""
 
     signature = serializers.CharField()
@@ -227,7 +223,6 @@ class TipSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-ar
             "key",
             "recorded_at",
         )
-        read_only_fields = fields
 
 
 class TipFilter(Filters):

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from access.models import Tier
-from management.serializers import Body, Camel
+from management.serializers import Body, Resource
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from priority.upstreams.models import Upstream
@@ -17,7 +17,7 @@ from staff.changes import between, host_of
 _FIELDS = ("name", "kind", "url", "weight", "is_enabled", "own_tip_lamports", "timeout_ms")
 
 
-class UpstreamSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class UpstreamSerializer(Resource):
     """A service that sends to the leaders; only its host is shown, its URL may hold a key."""
 
     host = serializers.SerializerMethodField()
@@ -39,7 +39,6 @@ class UpstreamSerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
             "broken_until",
             "broken_reason",
         )
-        read_only_fields = fields
 
     def get_host(self, upstream: Upstream) -> str | None:
         """null: those of the followed chain"""

@@ -14,14 +14,13 @@ from alerts.models import Attempt, Delivery, Webhook
 from alerts.services import webhooks
 from alerts.services.delivering import message_id
 from management.filters import Filters, IdFilter
-from management.serializers import Body, Camel, RowField
+from management.serializers import Body, Resource, RowField
 from management.shapes import order, shape
 from management.views.base import ResourceViewSet
 from portal.views.webhooks import TESTS
-from staff.changes import between
 
 
-class WebhookSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class WebhookSerializer(Resource):
     """An address that events are posted to; only its host is shown, its path may be a secret."""
 
     customer: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
@@ -44,7 +43,6 @@ class WebhookSerializer(Camel, serializers.ModelSerializer):  # type: ignore[typ
             "delivered_at",
             "previous_until",
         )
-        read_only_fields = fields
 
     def get_host(self, webhook: Webhook) -> str:
         return addresses.host_of(webhook.url)
@@ -57,7 +55,6 @@ class WebhookWithSecret(WebhookSerializer):
 
     class Meta(WebhookSerializer.Meta):
         fields = (*WebhookSerializer.Meta.fields, "secret")  # type: ignore[assignment]
-        read_only_fields = fields  # type: ignore[assignment]
 
 
 class WebhookChanges(Body):
@@ -111,11 +108,7 @@ class Webhooks(ResourceViewSet):
     @shape(body=WebhookChanges, partial=True)
     def partial_update(self, request: Any, pk: int) -> Response:
         """Changes a webhook."""
-        webhook, given = self.locked(pk), self.given()
-        before = {name: getattr(webhook, name) for name in given}
-        changed = webhooks.edit(pk, **given)
-        self.record("changed", changed, changes=between(before, changed))
-        return self.answer(changed)
+        return self.edit(pk, webhooks.edit)
 
     @shape(status=204)
     def destroy(self, request: Any, pk: int) -> Response:
@@ -150,16 +143,15 @@ class Webhooks(ResourceViewSet):
         return self.answer(webhook)
 
 
-class AttemptSerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class AttemptSerializer(Resource):
     """One attempt of a delivery: the HTTP status (of a mail 250), or the problem."""
 
     class Meta:
         model = Attempt
         fields = ("at", "status", "problem", "milliseconds")
-        read_only_fields = fields
 
 
-class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[type-arg]
+class DeliverySerializer(Resource):
     """One event for one webhook, or for one mail address that a rule names."""
 
     webhook: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
@@ -187,7 +179,6 @@ class DeliverySerializer(Camel, serializers.ModelSerializer):  # type: ignore[ty
             "delivered_at",
             "attempts",
         )
-        read_only_fields = fields
 
     def get_message_id(self, delivery: Delivery) -> str:
         return message_id(delivery.event)

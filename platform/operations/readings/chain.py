@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import redis
-from django.db import connection
 from django.db.models import Count, Value
 
+from columns.queries import all_rows
 from historical.blocks.services.bounds import newest_slot_or_none
 from ingest.follower_state import published
 from operations.lives import LIVES
@@ -139,16 +139,12 @@ def _damage() -> list[DamageReading]:
 def _gaps(now: datetime) -> list[GapCount]:
     parts = " UNION ALL ".join(_GAPS.format(table=table) for _, table in _TABLES)
     values = [value for store, _ in _TABLES for value in (store, now - GAP_PATIENCE)]
-    with connection.cursor() as cursor:
-        cursor.execute(f"{parts} ORDER BY 1, 2", values)
-        return [
-            GapCount(store, cause, gaps, int(slots), old, oldest_at)
-            for store, cause, gaps, slots, old, oldest_at in cursor.fetchall()
-        ]
+    return [
+        GapCount(store, cause, gaps, int(slots), old, oldest_at)
+        for store, cause, gaps, slots, old, oldest_at in all_rows(f"{parts} ORDER BY 1, 2", values)
+    ]
 
 
 def _given_up() -> dict[str, int]:
     parts = " UNION ALL ".join(_GIVEN_UP.format(table=table) for _, table in _TABLES)
-    with connection.cursor() as cursor:
-        cursor.execute(parts, [store for store, _ in _TABLES])
-        return {store: int(slots) for store, slots in cursor.fetchall()}
+    return {store: int(slots) for store, slots in all_rows(parts, [store for store, _ in _TABLES])}

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import redis
-from django.db import connection
 
+from columns.queries import all_rows, first_row
 from priority.queue.services.lander_names import landers
 from priority.queue.services.stalled_queue import refused_from_ms
 from priority.queue.store import QueueState, queue_state
@@ -113,22 +113,16 @@ class LandingReading(msgspec.Struct, frozen=True):
 
 def read_settled(now: datetime) -> tuple[int, int]:
     """How many submissions of the last minutes settled, and how many of these landed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SETTLED, [_SUBMISSIONS, now - WINDOW, list(SETTLED)])
-        settled, landed = cursor.fetchone()
+    settled, landed = first_row(_SETTLED, [_SUBMISSIONS, now - WINDOW, list(SETTLED)])
     return settled, landed
 
 
 def read_landing(now: datetime) -> LandingReading:
     since = now - WINDOW
-    with connection.cursor() as cursor:
-        shares = list(SHARES)
-        cursor.execute(_RECENT, [shares, list(IN_A_BLOCK), shares, _SUBMISSIONS, since])
-        *rows, whole = cursor.fetchall()
-        cursor.execute(_BY_UPSTREAM, [_ATTEMPTS, since, shares, list(SETTLED)])
-        attempts = {
-            name: (*counts, _triple(times, 1e-3)) for name, *counts, times in cursor.fetchall()
-        }
+    shares = list(SHARES)
+    *rows, whole = all_rows(_RECENT, [shares, list(IN_A_BLOCK), shares, _SUBMISSIONS, since])
+    by_upstream = all_rows(_BY_UPSTREAM, [_ATTEMPTS, since, shares, list(SETTLED)])
+    attempts = {name: (*counts, _triple(times, 1e-3)) for name, *counts, times in by_upstream}
     alive, waiting, queue = _redis_state()
     return LandingReading(
         states={row[0]: row[1] for row in rows},

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import redis
 from django.conf import settings
-from django.db import connection
 
 from alerts.models import Webhook
 from alerts.store import count_waiting
+from columns.queries import execute, first_row
 from embedded.addresses import is_embedded
 from shared_state import task_faults
 from shared_state.database_writes import outage_of_writes
@@ -74,14 +74,12 @@ class SignInReading(msgspec.Struct, frozen=True):
 
 def read_database() -> DatabaseReading:
     # The first query opens the connection, which is not to be measured.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_setting('server_version'), pg_database_size(current_database())"
-        )
-        version, size = cursor.fetchone()
-        started = time.perf_counter()
-        cursor.execute("SELECT 1")
-        milliseconds = (time.perf_counter() - started) * 1e3
+    version, size = first_row(
+        "SELECT current_setting('server_version'), pg_database_size(current_database())"
+    )
+    started = time.perf_counter()
+    execute("SELECT 1")
+    milliseconds = (time.perf_counter() - started) * 1e3
     outage = outage_of_writes()
     problem = "" if outage is None else outage.text
     return DatabaseReading(version.split()[0], size, milliseconds, problem, _disk_of_database())
@@ -99,9 +97,7 @@ def _disk_of_database() -> DiskReading | None:
     total = settings.DATABASE_DISK_BYTES
     if not total or is_embedded(settings.DATABASE_URL, settings.RUN_DIR):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_USED)
-        (used,) = cursor.fetchone()
+    (used,) = first_row(_USED)
     return DiskReading(free=max(0, total - int(used)), total=total)
 
 

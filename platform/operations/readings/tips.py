@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from django.db import connection
 
+from columns.queries import all_rows, first_row
 from tipping.services import batches
 
 # What was recorded so long ago is committed by any process.
@@ -90,9 +90,7 @@ class TipsReading(msgspec.Struct, frozen=True):
 def read_tips(now: datetime, *, sweep_after_seconds: int, known: TipSums) -> TipsReading:
     """Entries up to those of `known` are not summed again."""
     late = now - timedelta(seconds=sweep_after_seconds + 60)
-    with connection.cursor() as cursor:
-        cursor.execute(_SWEEPING, [late])
-        unswept, noted, sweeps, oldest = cursor.fetchone()
+    unswept, noted, sweeps, oldest = first_row(_SWEEPING, [late])
     settled, every = _sums(now, known)
     tips_today, lamports_today, is_cut = _today(now)
     return TipsReading(
@@ -124,9 +122,7 @@ def _class(state: batches.ClassState) -> ClassReading:
 
 def _sums(now: datetime, known: TipSums) -> tuple[TipSums, TipSums]:
     """Of what is surely committed, and of all."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SETTLED_ID, [now - _SETTLED, _NEWEST, _NEWEST])
-        newest, *settled = cursor.fetchone()
+    newest, *settled = first_row(_SETTLED_ID, [now - _SETTLED, _NEWEST, _NEWEST])
     if newest < known.upto:
         known = TipSums()  # the database went back: it was restored from a copy
     base = _more(known, max(settled))
@@ -136,9 +132,10 @@ def _sums(now: datetime, known: TipSums) -> tuple[TipSums, TipSums]:
 def _more(known: TipSums, upto: int) -> TipSums:
     if upto <= known.upto:
         return known
-    with connection.cursor() as cursor:
-        cursor.execute(_SUMS, [known.upto, upto])
-        rows = {is_static: (count, int(sums)) for is_static, count, sums in cursor.fetchall()}
+    rows = {
+        is_static: (count, int(sums))
+        for is_static, count, sums in all_rows(_SUMS, [known.upto, upto])
+    }
     static, dynamic = rows.get(True, (0, 0)), rows.get(False, (0, 0))
     return TipSums(
         upto,
@@ -150,7 +147,5 @@ def _more(known: TipSums, upto: int) -> TipSums:
 
 def _today(now: datetime) -> tuple[int, int, bool]:
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    with connection.cursor() as cursor:
-        cursor.execute(_TODAY, [_NEWEST, _NEWEST, midnight])
-        tips, lamports, is_cut = cursor.fetchone()
+    tips, lamports, is_cut = first_row(_TODAY, [_NEWEST, _NEWEST, midnight])
     return tips, int(lamports), is_cut

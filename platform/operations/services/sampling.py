@@ -5,8 +5,7 @@ those of a day for 90 days.
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
+from columns.queries import execute
 from operations import store
 from operations.models import Sample
 from operations.readings.calls import call_totals, totals_to_keep
@@ -82,8 +81,7 @@ def _roll_up(shorter: int, mean: int, *, kept: timedelta, now: datetime) -> None
         "now": now,
         "from": step_of(first, mean),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_ROLL_UP, values)
+    execute(_ROLL_UP, values)
 
 
 def step_of(moment: datetime, seconds: int) -> datetime:

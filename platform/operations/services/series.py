@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
+from columns.queries import all_rows
 from operations.readings.present import MOMENT_SECONDS
 from operations.services.sampling import MEAN_SECONDS, step_of
 
@@ -66,13 +65,11 @@ def lines(names: Sequence[str], span: Span, *, now: datetime) -> dict[str, Point
     start = start_of(span, now)
     means = ", ".join(["avg((values->>%s)::float8)"] * len(names))
     step: Any = timedelta(seconds=span.step)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT date_bin(%s, at, %s), {means} FROM operations_sample"
-            " WHERE resolution = %s AND at >= %s AND at <= %s GROUP BY 1 ORDER BY 1",
-            [step, _ORIGIN, *names, span.resolution, start, now],
-        )
-        rows = cursor.fetchall()
+    rows = all_rows(
+        f"SELECT date_bin(%s, at, %s), {means} FROM operations_sample"
+        " WHERE resolution = %s AND at >= %s AND at <= %s GROUP BY 1 ORDER BY 1",
+        [step, _ORIGIN, *names, span.resolution, start, now],
+    )
     found: dict[str, Points] = {name: [] for name in names}
     for at, *values in rows:
         number = (at - start) // step

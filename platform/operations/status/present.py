@@ -73,10 +73,6 @@ def status() -> Status:
     return _kept.value()
 
 
-def forget() -> None:
-    _kept.forget()
-
-
 def _read(before: Status | None) -> Status:
     """Read now; while the database is away, what was known before."""
     now = clock.now()

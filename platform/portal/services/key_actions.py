@@ -1,7 +1,7 @@
 """Actions of customers on their keys, within the rights that staff gave."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -62,15 +62,8 @@ def issue(customer_id: int, *, like: int, wish: Wish, now: datetime) -> keys.Iss
     issued = keys.issue_key(
         customer,
         tier=model.tier,
-        name=wish.name,
-        environment=wish.environment,
-        scopes=wish.scopes,
-        networks=wish.networks,
-        origins=wish.origins,
-        expires_at=wish.expires_at,
-        methods=wish.methods,
-        requests_per_second=wish.requests_per_second,
         calls_per_month=model.calls_per_month,
+        **asdict(wish),
     )
     _note(issued.key, rights)
     return issued
@@ -85,17 +78,9 @@ def edit(customer_id: int, key_id: int, *, wish: Wish, now: datetime) -> ApiKey:
     expiry_changes = wish.expires_at != key.expires_at
     if _rights_of(wish) != _rights_of(key) or expiry_changes:
         wish = _within(rights, key.tier, wish)
-    changes: key_edits.KeyChanges = {
-        "name": wish.name,
-        "environment": wish.environment,
-        "scopes": wish.scopes,
-        "networks": wish.networks,
-        "origins": wish.origins,
-        "methods": wish.methods,
-        "requests_per_second": wish.requests_per_second,
-    }
-    if expiry_changes:
-        changes["expires_at"] = wish.expires_at
+    changes = asdict(wish)
+    if not expiry_changes:
+        del changes["expires_at"]
     changed = key_edits.edit_key(key_id, now=now, **changes)
     _note(changed, rights)
     return changed

@@ -1,15 +1,12 @@
 """A customer's event rules: the list, one with its deliveries, and actions."""
 
-from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 
@@ -28,12 +25,11 @@ from portal.views.pages import (
     attempt,
     carry_out,
     changed_by_owners,
-    count,
     for_members,
     for_owners,
     page,
 )
-from portal.views.webhooks import TESTS, logged
+from portal.views.webhooks import button, count_test, logged
 from staff import audit, outgoing_mail
 from staff.changes import between
 from staff.formatting import counted
@@ -136,34 +132,28 @@ def _form(request: HttpRequest, member: Member, trigger: str, rule: Rule | None 
     )
 
 
-def _action(
-    verb: str, said: str, run: Callable[[int, datetime], object], *, limited: bool = False
-) -> Callable[..., HttpResponseBase]:
-    """A button of a rule's page."""
-
-    @action_of_owners
-    def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
-        found = _own(member, pk)
-        if limited:
-            _count_test(request, member)
-        carry_out(request, found, verb, lambda: run(pk, timezone.now()), said=said)
-        return _to(pk)
-
-    return press
+def _own(member: Member, pk: int) -> Rule:
+    return get_object_or_404(rules_of(member.customer_id), pk=pk)
 
 
-send_test = _action(
+def _to(pk: int) -> HttpResponse:
+    return redirect("portal:rule", pk)
+
+
+_button = partial(button, _own, _to)
+
+send_test = _button(
     "tested",
     "The test is being sent: reload this page in a few seconds",
-    lambda pk, now: services.send_test(pk, now=now),
+    lambda pk: services.send_test(pk, now=timezone.now()),
     limited=True,
 )
-enable = _action(
-    "enabled", "Events are published again", lambda pk, now: services.enable(pk, now=now)
+enable = _button(
+    "enabled",
+    "Events are published again",
+    lambda pk: services.enable(pk, now=timezone.now()),
 )
-disable = _action(
-    "disabled", "No events are published until it is enabled", lambda pk, _: services.disable(pk)
-)
+disable = _button("disabled", "No events are published until it is enabled", services.disable)
 
 
 @action_of_owners
@@ -173,7 +163,7 @@ def replay(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Choose when the replay begins, and which deliveries it sends")
         return _to(pk)
-    _count_test(request, member)
+    count_test(request, member)
     now = timezone.now()
     with attempt(request) as attempted:
         queued = services.replay(
@@ -197,26 +187,14 @@ def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         audit.record(request, "deleted", found, text="in the portal")
         services.delete(pk)
     messages.success(request, f"Deleted {found}")
-    return HttpResponseRedirect(reverse("portal:rules"))
+    return redirect("portal:rules")
 
 
 @action_of_owners
 def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
     found = _own(member, pk)
     get_object_or_404(Delivery, pk=delivery_pk, rule=found)
-    _count_test(request, member)
+    count_test(request, member)
     again = partial(webhooks.redeliver, delivery_pk, now=timezone.now())
     carry_out(request, found, "delivered again of", again, said="It is being delivered again")
     return _to(pk)
-
-
-def _count_test(request: HttpRequest, member: Member) -> None:
-    count(request, "webhook-test", f"customer {member.customer_id}", TESTS)
-
-
-def _own(member: Member, pk: int) -> Rule:
-    return get_object_or_404(rules_of(member.customer_id), pk=pk)
-
-
-def _to(pk: int) -> HttpResponse:
-    return HttpResponseRedirect(reverse("portal:rule", args=[pk]))

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 
@@ -139,34 +139,57 @@ def _secret(webhook: Webhook) -> str | None:
         return None
 
 
-def _action(
-    verb: str, said: str, run: Callable[[int], object], *, limited: bool = False
+def button(
+    own: Callable[[Member, int], object],
+    page_of: Callable[[int], HttpResponse],
+    verb: str,
+    said: str,
+    run: Callable[[int], object],
+    *,
+    limited: bool = False,
 ) -> Callable[..., HttpResponseBase]:
-    """A button of a webhook's page."""
+    """A button of the page of a webhook or rule, which `own` finds. One that is `limited` counts as
+    a test.
+    """
 
     @action_of_owners
     def press(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
+        found = own(member, pk)
         if limited:
-            _count_test(request, member)
-        carry_out(request, _own(member, pk), verb, lambda: run(pk), said=said)
-        return _to(pk)
+            count_test(request, member)
+        carry_out(request, found, verb, lambda: run(pk), said=said)
+        return page_of(pk)
 
     return press
 
 
-send_test = _action(
+def count_test(request: HttpRequest, member: Member) -> None:
+    count(request, "webhook-test", f"customer {member.customer_id}", TESTS)
+
+
+def _own(member: Member, pk: int) -> Webhook:
+    return get_object_or_404(store.webhooks_of(member.customer_id), pk=pk)
+
+
+def _to(pk: int) -> HttpResponse:
+    return redirect("portal:webhook", pk)
+
+
+_button = partial(button, _own, _to)
+
+send_test = _button(
     "tested",
     "The test is being sent: reload this page in a few seconds",
     lambda pk: services.send_test(pk, now=timezone.now()),
     limited=True,
 )
-rotate_secret = _action(
+rotate_secret = _button(
     "rotated the secret of",
     "New secret made; for a day requests are signed with the old one as well",
     lambda pk: services.rotate_secret(pk, now=timezone.now()),
 )
-enable = _action("enabled", "Events are posted to it again", services.enable)
-disable = _action("disabled", "Nothing is posted to it until it is enabled", services.disable)
+enable = _button("enabled", "Events are posted to it again", services.enable)
+disable = _button("disabled", "Nothing is posted to it until it is enabled", services.disable)
 
 
 @action_of_owners
@@ -178,14 +201,14 @@ def delete(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
     if not attempted.done:
         return _to(pk)
     messages.success(request, f"Deleted {found}")
-    return HttpResponseRedirect(reverse("portal:webhooks"))
+    return redirect("portal:webhooks")
 
 
 @action_of_owners
 def redeliver(request: HttpRequest, member: Member, pk: int, delivery_pk: int) -> HttpResponse:
     found = _own(member, pk)
     get_object_or_404(Delivery, pk=delivery_pk, webhook=found)
-    _count_test(request, member)
+    count_test(request, member)
     again = partial(services.redeliver, delivery_pk, now=timezone.now())
     carry_out(request, found, "delivered again to", again, said="It is being delivered again")
     return _to(pk)
@@ -201,16 +224,4 @@ def mails(request: HttpRequest, member: Member) -> HttpResponse:
             changes = {"alert_mails": [before, wanted]}
             audit.record(request, "changed", member.customer, text="in the portal", changes=changes)
     messages.success(request, f"Alerts are {'now' if wanted else 'no longer'} mailed")
-    return HttpResponseRedirect(reverse("portal:webhooks"))
-
-
-def _count_test(request: HttpRequest, member: Member) -> None:
-    count(request, "webhook-test", f"customer {member.customer_id}", TESTS)
-
-
-def _own(member: Member, pk: int) -> Webhook:
-    return get_object_or_404(store.webhooks_of(member.customer_id), pk=pk)
-
-
-def _to(pk: int) -> HttpResponse:
-    return HttpResponseRedirect(reverse("portal:webhook", args=[pk]))
+    return redirect("portal:webhooks")

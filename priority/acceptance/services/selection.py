@@ -49,11 +49,6 @@ def require_block_engine(tier: str) -> None:
         raise BundlesOff
 
 
-def forget() -> None:
-    """Drops the cached upstreams."""
-    _upstreams.forget()
-
-
 def _read(before: Sequence[UpstreamRow] | None) -> Sequence[UpstreamRow]:
     """As they are, or as they were when the database last answered."""
     try:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from django.db import connection
 
+from columns.queries import all_rows, execute
 from columns.raw_queries import raw_connection
 from priority.reports.store.counts import note_steps
 
@@ -269,8 +270,7 @@ def commit_durably() -> None:
     """This transaction is on the disk when it is committed: what it holds is in the stream no more.
     Whatever else is written can be read from the chain again.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL synchronous_commit TO on")
+    execute("SET LOCAL synchronous_commit TO on")
 
 
 def insert_bundles(rows: Sequence[BundleRow]) -> dict[str, int]:
@@ -328,13 +328,12 @@ def _join_bundles(rows: Sequence[SubmissionRow]) -> None:
     in_bundles = [row for row in rows if row.bundle_id is not None]
     if not in_bundles:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE priority_submission s SET bundle_id = v.bundle_id,"
-            f" bundle_index = v.bundle_index FROM {_recordset(SubmissionRow)}"
-            " WHERE s.signature = decode(v.signature, 'hex') AND s.bundle_id IS NULL",
-            [_json(in_bundles)],
-        )
+    execute(
+        "UPDATE priority_submission s SET bundle_id = v.bundle_id,"
+        f" bundle_index = v.bundle_index FROM {_recordset(SubmissionRow)}"
+        " WHERE s.signature = decode(v.signature, 'hex') AND s.bundle_id IS NULL",
+        [_json(in_bundles)],
+    )
 
 
 def _keep_signatures(rows: Sequence[SubmissionRow]) -> None:
@@ -349,12 +348,10 @@ def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:
     if not signatures:
         return []
     names = ", ".join(StoredSubmission._fields)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {names} FROM priority_submission WHERE signature = ANY(%s)",
-            [list(signatures)],
-        )
-        rows = [StoredSubmission(*row) for row in cursor.fetchall()]
+    stored = all_rows(
+        f"SELECT {names} FROM priority_submission WHERE signature = ANY(%s)", [list(signatures)]
+    )
+    rows = [StoredSubmission(*row) for row in stored]
     return [
         row._replace(
             signature=bytes(row.signature),
@@ -382,19 +379,17 @@ def change_submissions(rows: Sequence[SubmissionChange]) -> dict[bytes, Place]:
 def change_bundles(rows: Sequence[BundleRow]) -> None:
     """Those whose fate is not settled yet."""
     if rows:
-        with connection.cursor() as cursor:
-            cursor.execute(_CHANGE_BUNDLES, [_json(rows)])
+        execute(_CHANGE_BUNDLES, [_json(rows)])
 
 
 def are_settled(signatures: Collection[bytes]) -> dict[bytes, bool]:
     """Whether their fates are final, of those that have rows."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT signature, settled_at IS NOT NULL FROM priority_submission"
-            " WHERE signature = ANY(%s)",
-            [list(signatures)],
-        )
-        return {bytes(signature): is_settled for signature, is_settled in cursor.fetchall()}
+    rows = all_rows(
+        "SELECT signature, settled_at IS NOT NULL FROM priority_submission"
+        " WHERE signature = ANY(%s)",
+        [list(signatures)],
+    )
+    return {bytes(signature): is_settled for signature, is_settled in rows}
 
 
 def copy_attempts(rows: Iterable[AttemptRow]) -> None:

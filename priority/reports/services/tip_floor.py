@@ -5,6 +5,7 @@ import time
 from datetime import datetime, timedelta
 
 from chain.units import LAMPORTS_PER_SOL
+from columns.kept import Remembered
 from priority.reports.results import TipFloor
 from priority.reports.store import tip_floor as store
 
@@ -17,7 +18,7 @@ _STEPS = 12
 _ALPHA = 2 / (_STEPS + 1)
 _KEPT_SECONDS = 2.0
 
-_kept: dict[int, tuple[float, TipFloor]] = {}
+_kept: Remembered[int, tuple[float, TipFloor]] = Remembered()
 _lock = threading.Lock()
 
 
@@ -29,12 +30,6 @@ def tip_floor(window: int, *, now: datetime) -> TipFloor:
             kept = (time.monotonic(), _read(window, now))
             _kept[window] = kept
     return kept[1]
-
-
-def forget() -> None:
-    """Drops what is kept."""
-    with _lock:
-        _kept.clear()
 
 
 def _read(window: int, now: datetime) -> TipFloor:

@@ -12,9 +12,8 @@ is of all of them. Sweeps of our own are not counted.
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from django.db import connection
-
 from columns.advisory_locks import AdvisoryLock, try_for
+from columns.queries import all_rows, execute, first_row
 from priority.fates.store.shared import IS_FIRST, NOTED
 from priority.reports.models import LandingClock, LandingCount, LandingKeyCount
 
@@ -143,21 +142,18 @@ FROM (SELECT %s::bigint[] AS ids) AS w CROSS JOIN unnest(w.ids) AS wanted(id) CR
 
 def counted_since() -> datetime | None:
     """The hour of the first counted submission, or its day where hours are no longer kept."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT (SELECT min(start) FROM priority_landingtally WHERE seconds = %s),"
-            " (SELECT min(start) FROM priority_landingtally WHERE seconds = %s)",
-            [DAY, HOUR],
-        )
-        day, hour = cursor.fetchone()
+    day, hour = first_row(
+        "SELECT (SELECT min(start) FROM priority_landingtally WHERE seconds = %s),"
+        " (SELECT min(start) FROM priority_landingtally WHERE seconds = %s)",
+        [DAY, HOUR],
+    )
     first: datetime | None = hour if day is None or (hour and hour < day + _DAY) else day
     return first
 
 
 def alone() -> bool:
     """Whether no other worker counts until this transaction ends; it may take ten minutes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout TO '10min'")
+    execute("SET LOCAL statement_timeout TO '10min'")
     return try_for(AdvisoryLock.LANDING_COUNTS)
 
 
@@ -165,28 +161,26 @@ def take_changes(*, noted_before: datetime, most: int) -> list[datetime]:
     """Steps that changed, the newest ones first, and deletes their notes. The statements after this
     one see every change that was noted.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH gone AS (DELETE FROM priority_landingchange WHERE noted_at < %s AND start IN"
-            " (SELECT DISTINCT start FROM priority_landingchange WHERE noted_at < %s"
-            "  ORDER BY start DESC LIMIT %s) RETURNING start) SELECT DISTINCT start FROM gone",
-            [noted_before, noted_before, most],
-        )
-        return [start for (start,) in cursor.fetchall()]
+    rows = all_rows(
+        "WITH gone AS (DELETE FROM priority_landingchange WHERE noted_at < %s AND start IN"
+        " (SELECT DISTINCT start FROM priority_landingchange WHERE noted_at < %s"
+        "  ORDER BY start DESC LIMIT %s) RETURNING start) SELECT DISTINCT start FROM gone",
+        [noted_before, noted_before, most],
+    )
+    return [start for (start,) in rows]
 
 
 def unsettled_steps(*, since: datetime) -> list[datetime]:
     """Steps from then on with submissions whose fate is not final."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM (SELECT accepted_at"
-            " FROM priority_submission WHERE settled_at IS NULL AND accepted_at >= %s"
-            " UNION ALL SELECT c.accepted_at FROM priority_cosubmitter c"
-            " JOIN priority_submission s ON s.signature = c.name"
-            " WHERE s.settled_at IS NULL AND c.accepted_at >= %s) AS moving",
-            [since, since],
-        )
-        return [start for (start,) in cursor.fetchall()]
+    rows = all_rows(
+        f"SELECT DISTINCT {STEP_OF.format('accepted_at')} FROM (SELECT accepted_at"
+        " FROM priority_submission WHERE settled_at IS NULL AND accepted_at >= %s"
+        " UNION ALL SELECT c.accepted_at FROM priority_cosubmitter c"
+        " JOIN priority_submission s ON s.signature = c.name"
+        " WHERE s.settled_at IS NULL AND c.accepted_at >= %s) AS moving",
+        [since, since],
+    )
+    return [start for (start,) in rows]
 
 
 def count_steps(starts: Sequence[datetime]) -> None:
@@ -194,9 +188,8 @@ def count_steps(starts: Sequence[datetime]) -> None:
     steps = list(starts)
     for model in (LandingCount, LandingKeyCount):
         model.objects.filter(seconds=STEP, start__in=steps).delete()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, [steps])
-        cursor.execute(_COUNT_KEYS, [steps, steps])
+    execute(_COUNT, [steps])
+    execute(_COUNT_KEYS, [steps, steps])
 
 
 def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
@@ -207,17 +200,14 @@ def sum_up(starts: Collection[datetime], *, seconds: int, of: int) -> None:
         ("priority_landingkeytally", "key_id, tier, state, reason", "count, tips"),
     ):
         summed = ", ".join(f"sum({each})" for each in sums.split(", "))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"DELETE FROM {table} WHERE seconds = %s AND start = ANY(%s)", [seconds, wanted]
-            )
-            cursor.execute(
-                f"INSERT INTO {table} (seconds, start, {columns}, {sums})"
-                f" SELECT %s, w.start, {columns}, {summed} FROM unnest(%s::timestamptz[])"
-                f" AS w(start) JOIN {table} t ON t.seconds = %s AND t.start >= w.start"
-                f" AND t.start < w.start + make_interval(secs => %s) GROUP BY w.start, {columns}",
-                [seconds, wanted, of, seconds],
-            )
+        execute(f"DELETE FROM {table} WHERE seconds = %s AND start = ANY(%s)", [seconds, wanted])
+        execute(
+            f"INSERT INTO {table} (seconds, start, {columns}, {sums})"
+            f" SELECT %s, w.start, {columns}, {summed} FROM unnest(%s::timestamptz[])"
+            f" AS w(start) JOIN {table} t ON t.seconds = %s AND t.start >= w.start"
+            f" AND t.start < w.start + make_interval(secs => %s) GROUP BY w.start, {columns}",
+            [seconds, wanted, of, seconds],
+        )
 
 
 def forget_before(earliest: datetime, *, seconds: int) -> None:

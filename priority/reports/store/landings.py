@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import F, Sum
 
 from access.models import ApiKey, KeyDay, UsageDay, UsageHour
+from columns.queries import all_rows
 from priority.reports.models import LandingKeyCount
 from priority.reports.store.counts import FACTS, ROWS_OF_KEYS
 
@@ -199,6 +199,4 @@ def _of(rows: Any, keys: Collection[int | None]) -> Any:
 
 
 def _facts(sql: str, parameters: Sequence[Any]) -> list[Fact]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return [Fact(*row) for row in cursor.fetchall()]
+    return [Fact(*row) for row in all_rows(sql, parameters)]

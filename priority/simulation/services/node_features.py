@@ -9,6 +9,7 @@ from solders.litesvm import FeatureSet
 from solders.pubkey import Pubkey
 
 from chain.commitment import Commitment
+from columns.kept import Remembered
 from priority.simulation.services.node_accounts import read_accounts
 from rewind.replay.services.features import missing_of, unheard_of
 from simulator.features import feature_set_of, known_features, mainnet_features
@@ -34,7 +35,7 @@ class _Known(NamedTuple):
     found: NodeFeatures
 
 
-_known: dict[ConnectionPool, _Known] = {}
+_known: Remembered[ConnectionPool, _Known] = Remembered()
 
 
 def features_of(
@@ -60,8 +61,3 @@ def _found(accounts: Mapping[Pubkey, Account | None]) -> NodeFeatures:
     if not known or known == mainnet_features().active.keys():
         return NodeFeatures(None, missing_of(active))
     return NodeFeatures(feature_set_of(active), missing_of(active))
-
-
-def forget() -> None:
-    """Drops the cache."""
-    _known.clear()

@@ -19,6 +19,7 @@ from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
 from columns.packed_data import pack as packed
 from columns.packed_data import unpack
+from columns.queries import all_rows, execute, first_row
 from columns.row_cursors import rows_of
 from rewind.positions import END_OF_SLOT
 from rewind.recording.store.writing import NotAU64, copy_rows
@@ -71,39 +72,38 @@ class Staging:
 
     def __exit__(self, kind: object, *_: object) -> None:
         # A failed transaction took the table with it; else the next import drops what stays.
-        with suppress(DatabaseError) if kind else nullcontext(), connection.cursor() as cursor:
+        with suppress(DatabaseError) if kind else nullcontext():
             if not connection.needs_rollback:
-                cursor.execute(f"DROP TABLE IF EXISTS {self._table}")
+                execute(f"DROP TABLE IF EXISTS {self._table}")
         self._lock.release()
 
     def fill(self, rows: Iterable[Staged]) -> None:
         """The rows are in the table. Once."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"CREATE UNLOGGED TABLE {self._table} (number bigserial,"
-                " stored_slot bigint NOT NULL, write_version bigint NOT NULL,"
-                " lamports bigint NOT NULL, rent_epoch bigint NOT NULL, wanted boolean NOT NULL,"
-                " executable boolean NOT NULL, pubkey bytea NOT NULL, owner bytea NOT NULL,"
-                " data bytea NOT NULL)"
-            )
-            # Not in CREATE TABLE, which takes it from PostgreSQL 16 on.
-            cursor.execute(f"ALTER TABLE {self._table} ALTER COLUMN data SET STORAGE EXTERNAL")
+        execute(
+            f"CREATE UNLOGGED TABLE {self._table} (number bigserial,"
+            " stored_slot bigint NOT NULL, write_version bigint NOT NULL,"
+            " lamports bigint NOT NULL, rent_epoch bigint NOT NULL, wanted boolean NOT NULL,"
+            " executable boolean NOT NULL, pubkey bytea NOT NULL, owner bytea NOT NULL,"
+            " data bytea NOT NULL)"
+        )
+        # Not in CREATE TABLE, which takes it from PostgreSQL 16 on.
+        execute(f"ALTER TABLE {self._table} ALTER COLUMN data SET STORAGE EXTERNAL")
         copy_rows(self._table, _COLUMNS, _packed(rows))
 
     def owners(self) -> list[bytes]:
         """The owners of staged accounts."""
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
-            return [bytes(owner) for (owner,) in cursor.fetchall()]
+        return [
+            bytes(owner)
+            for (owner,) in all_rows(f"SELECT DISTINCT owner FROM {self._table} WHERE wanted")
+        ]
 
     def keep_stake_accounts(self, owner: bytes) -> None:
         """Wanted accounts of the stake program are known as such from now on."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO rewind_stakeaccount (pubkey) SELECT DISTINCT pubkey"
-                f" FROM {self._table} WHERE wanted AND owner = %s ON CONFLICT DO NOTHING",
-                [owner],
-            )
+        execute(
+            "INSERT INTO rewind_stakeaccount (pubkey) SELECT DISTINCT pubkey"
+            f" FROM {self._table} WHERE wanted AND owner = %s ON CONFLICT DO NOTHING",
+            [owner],
+        )
 
     def insert_bases(self, slot: int, *, gone_too: bool) -> int:
         """Each wanted account's newest state is a row of kind base at the end of the slot, unless
@@ -118,15 +118,13 @@ class Staging:
 
     def counts(self) -> tuple[int, int]:
         """Wanted accounts that are staged, and those of them that are gone."""
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FILTER (WHERE wanted),"
-                " count(*) FILTER (WHERE wanted AND lamports = 0)"
-                f" FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-            )
-            accounts, gone = cursor.fetchone()
-            return accounts, gone
+        accounts, gone = first_row(
+            "SELECT count(*) FILTER (WHERE wanted),"
+            " count(*) FILTER (WHERE wanted AND lamports = 0)"
+            f" FROM (SELECT DISTINCT ON (pubkey) wanted, lamports FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+        )
+        return accounts, gone
 
     def pubkeys(self) -> Iterator[bytes]:
         """Of all staged accounts, each once. Inside a transaction."""
@@ -181,49 +179,45 @@ class Staging:
         slot = -1 if base_slot is None else base_slot
         unsealing.copy_at_end_of(slot)
         hot = "rewind_accountchange"
-        with connection.cursor() as cursor:
-            if is_clustered():
-                # What lies on other nodes is not joined with what lies here.
-                hot = "rewind_staged_bases"
-                cursor.execute(f"DROP TABLE IF EXISTS {hot}")
-                cursor.execute(
-                    f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
-                    " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
-                    " WHERE slot = %s AND position = %s",
-                    [slot, END_OF_SLOT],
-                )
-            cursor.execute(
-                "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
-                f" lamports FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
-                " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
-                f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
-                " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
-                f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
-                " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
-                " AND late.position = sealed.position)) AS base"
-                f" WHERE NOT EXISTS (SELECT 1 FROM {self._table} WHERE pubkey = base.pubkey))",
-                {"base": slot, "position": END_OF_SLOT},
+        if is_clustered():
+            # What lies on other nodes is not joined with what lies here.
+            hot = "rewind_staged_bases"
+            execute(f"DROP TABLE IF EXISTS {hot}")
+            execute(
+                f"CREATE TEMPORARY TABLE {hot} ON COMMIT DROP AS"
+                " SELECT pubkey, slot, position, lamports FROM rewind_accountchange"
+                " WHERE slot = %s AND position = %s",
+                [slot, END_OF_SLOT],
             )
-            (held,) = cursor.fetchone()
-            return int(held)
+        (held,) = first_row(
+            "SELECT (SELECT coalesce(sum(lamports), 0) FROM (SELECT DISTINCT ON (pubkey)"
+            f" lamports FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest)"
+            " + (SELECT coalesce(sum(lamports), 0) FROM (SELECT pubkey, lamports"
+            f" FROM {hot} WHERE slot = %(base)s AND position = %(position)s"
+            " UNION ALL SELECT pubkey, lamports FROM rewind_unsealed AS sealed"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {hot} AS late"
+            " WHERE late.pubkey = sealed.pubkey AND late.slot = sealed.slot"
+            " AND late.position = sealed.position)) AS base"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {self._table} WHERE pubkey = base.pubkey))",
+            {"base": slot, "position": END_OF_SLOT},
+        )
+        return int(held)
 
     def _insert(self, slot: int, which: str) -> int:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
-                " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
-                " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s,"
-                " rewind_owner.id, 1, executable, newest.pubkey, data"
-                f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
-                " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
-                " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
-                f" WHERE wanted AND {which} AND NOT EXISTS"
-                " (SELECT 1 FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
-                " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
-                {"position": END_OF_SLOT, **kept_terms(slot)},
-            )
-            (new,) = cursor.fetchone()
+        (new,) = first_row(
+            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
+            " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s,"
+            " rewind_owner.id, 1, executable, newest.pubkey, data"
+            f" FROM (SELECT DISTINCT ON (pubkey) * FROM {self._table}"
+            " ORDER BY pubkey, stored_slot DESC, number DESC) AS newest"
+            " JOIN rewind_owner ON rewind_owner.pubkey = newest.owner"
+            f" WHERE wanted AND {which} AND NOT EXISTS"
+            " (SELECT 1 FROM rewind_unsealed WHERE pubkey = newest.pubkey)"
+            " ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
+            {"position": END_OF_SLOT, **kept_terms(slot)},
+        )
         late_rows.note_place(slot, END_OF_SLOT)
         return int(new)
 

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from columns.queries import all_rows, execute
 from columns.slot_cells import RUN_SLOTS, whole_runs
 from rewind.accounts.store import slot_lookup
 from rewind.positions import Position
@@ -39,33 +40,30 @@ class Written(NamedTuple):
 
 def archived_between(first: int, last: int) -> list[Archived]:
     """Ascending."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT slot, parent_slot, blockhash, granularity, changes FROM rewind_archivedslot"
-            " WHERE slot BETWEEN %s AND %s ORDER BY slot",
-            [first, last],
-        )
-        return [
-            Archived(slot, parent, bytes(blockhash), *rest)
-            for slot, parent, blockhash, *rest in cursor.fetchall()
-        ]
+    rows = all_rows(
+        "SELECT slot, parent_slot, blockhash, granularity, changes FROM rewind_archivedslot"
+        " WHERE slot BETWEEN %s AND %s ORDER BY slot",
+        [first, last],
+    )
+    return [
+        Archived(slot, parent, bytes(blockhash), *rest) for slot, parent, blockhash, *rest in rows
+    ]
 
 
 def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
     """What the archive has for each write, as stored (a u64 in a signed number's bits); None where
     it has no row.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pubkey, position, lamports FROM rewind_accountchange"
-            " WHERE slot = %s AND pubkey = ANY(%s) AND position = ANY(%s)",
-            [
-                slot,
-                list({each.pubkey for each in writes}),
-                list({each.position for each in writes}),
-            ],
-        )
-        rows = {(bytes(pubkey), position): held for pubkey, position, held in cursor.fetchall()}
+    stored = all_rows(
+        "SELECT pubkey, position, lamports FROM rewind_accountchange"
+        " WHERE slot = %s AND pubkey = ANY(%s) AND position = ANY(%s)",
+        [
+            slot,
+            list({each.pubkey for each in writes}),
+            list({each.position for each in writes}),
+        ],
+    )
+    rows = {(bytes(pubkey), position): held for pubkey, position, held in stored}
     found = [rows.get((each.pubkey, each.position)) for each in writes]
     sealed = _sealed_at(slot)
     missing = [number for number, has in enumerate(found) if has is None] if sealed else []
@@ -83,12 +81,11 @@ def balances_of(slot: int, writes: Sequence[Written]) -> list[int | None]:
 
 def written_in(slot: int, pubkeys: Collection[bytes]) -> set[bytes]:
     """Those of the accounts that have any row of the slot."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND pubkey = ANY(%s)",
-            [slot, list(pubkeys)],
-        )
-        found = {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+    rows = all_rows(
+        "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND pubkey = ANY(%s)",
+        [slot, list(pubkeys)],
+    )
+    found = {bytes(pubkey) for (pubkey,) in rows}
     sealed = [each.id for each in _sealed_at(slot)]
     end = Position.end_of(slot)
     wanted = [(pubkey, end) for pubkey in pubkeys if pubkey not in found]
@@ -105,11 +102,12 @@ def _sealed_at(slot: int) -> list[Sealed]:
 
 def dropped_among(pubkeys: Collection[bytes]) -> set[bytes]:
     """Those of the accounts that a filter has dropped writes of."""
-    with connection.cursor() as cursor:
-        cursor.execute(
+    return {
+        bytes(pubkey)
+        for (pubkey,) in all_rows(
             "SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY(%s)", [list(pubkeys)]
         )
-        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+    }
 
 
 def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
@@ -120,24 +118,24 @@ def writes_of_slots(first: int, last: int) -> dict[int, int] | None:
     ]
     if sum(each.stored_bytes for each in sealed) > _DECODED_BYTES:
         return None
-    with connection.cursor() as cursor:
-        for each in hot:
-            if slots.changes_counted(each.first, each.last) > _SCANNED_ROWS:
-                return None
-        if sealed:
-            changes = change_source.merged(
-                [each.table for each in hot],
-                [each.id for each in sealed],
-                first_slot=first,
-                last_slot=last,
-            )
-            return Counter(change.slot for change in changes if change.kind == 0)
-        cursor.execute(
+    for each in hot:
+        if slots.changes_counted(each.first, each.last) > _SCANNED_ROWS:
+            return None
+    if sealed:
+        changes = change_source.merged(
+            [each.table for each in hot],
+            [each.id for each in sealed],
+            first_slot=first,
+            last_slot=last,
+        )
+        return Counter(change.slot for change in changes if change.kind == 0)
+    return dict(
+        all_rows(
             "SELECT slot, count(*) FROM rewind_accountchange"
             " WHERE slot BETWEEN %s AND %s AND kind = 0 GROUP BY slot",
             [first, last],
         )
-        return dict(cursor.fetchall())
+    )
 
 
 _TRUTH = f"""
@@ -151,17 +149,16 @@ def wrong_counts(first: int, last: int) -> list[int]:
     """Runs that touch the range whose counts are not those of their slots. The run where the window
     begins is left out: what fell out of it is still counted there.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM rewind_slottally"
-            f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
-            " AS stored USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
-            " IS DISTINCT FROM (stored.slots::bigint, stored.coarse_slots::bigint, stored.changes)"
-            f" AND run > coalesce((SELECT first_kept_slot / {RUN_SLOTS}"
-            " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
-            whole_runs(first, last),
-        )
-        return [run for (run,) in cursor.fetchall()]
+    rows = all_rows(
+        f"SELECT run FROM ({_TRUTH}) AS truth FULL JOIN (SELECT * FROM rewind_slottally"
+        f" WHERE run BETWEEN %(first)s / {RUN_SLOTS} AND %(last)s / {RUN_SLOTS})"
+        " AS stored USING (run) WHERE (truth.slots, truth.coarse_slots, truth.changes)"
+        " IS DISTINCT FROM (stored.slots::bigint, stored.coarse_slots::bigint, stored.changes)"
+        f" AND run > coalesce((SELECT first_kept_slot / {RUN_SLOTS}"
+        " FROM rewind_archivestate WHERE first_kept_slot > 0), -1) ORDER BY run",
+        whole_runs(first, last),
+    )
+    return [run for (run,) in rows]
 
 
 @transaction.atomic
@@ -169,16 +166,15 @@ def recount(runs: Sequence[int]) -> None:
     """Recounts the runs from their slots. A concurrent writer waits for the rows, and adds its own
     slots afterwards.
     """
-    with connection.cursor() as cursor:
-        for run in sorted(runs):
-            cursor.execute(
-                "INSERT INTO rewind_slottally (run, slots, coarse_slots, changes)"
-                " VALUES (%s, 0, 0, 0) ON CONFLICT (run) DO UPDATE SET run = excluded.run",
-                [run],
-            )
-            cursor.execute(
-                "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
-                " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
-                f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
-                {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
-            )
+    for run in sorted(runs):
+        execute(
+            "INSERT INTO rewind_slottally (run, slots, coarse_slots, changes)"
+            " VALUES (%s, 0, 0, 0) ON CONFLICT (run) DO UPDATE SET run = excluded.run",
+            [run],
+        )
+        execute(
+            "UPDATE rewind_slottally SET (slots, coarse_slots, changes) = (SELECT"
+            " coalesce(sum(slots), 0), coalesce(sum(coarse_slots), 0),"
+            f" coalesce(sum(changes), 0) FROM ({_TRUTH}) AS truth) WHERE run = %(run)s",
+            {**whole_runs(run * RUN_SLOTS, run * RUN_SLOTS), "run": run},
+        )

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from django.db import connection
-
+from columns.queries import first_row
 from columns.slot_cells import RUN_SLOTS
 
 
@@ -60,7 +59,5 @@ FROM edges,
 
 def summary(first: int, last: int) -> Summary | None:
     """None while nothing is archived."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SUMMARY, {"first": first, "last": last})
-        row = cursor.fetchone()
+    row = first_row(_SUMMARY, {"first": first, "last": last})
     return None if row is None else Summary(*row)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
+from columns.queries import first_row
 from columns.slot_cells import RUN_SLOTS, CountedTable, GapSlots, counts_of, gaps_of
 
 _ARCHIVED = CountedTable(
@@ -54,7 +53,5 @@ def highest_below(slot: int) -> int | None:
     """The highest slot below it that either area has, or has a gap at; it may stand for its
     thousand slots.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_HIGHEST_BELOW, {"slot": slot})
-        found = cursor.fetchone()[0]
+    found = first_row(_HIGHEST_BELOW, {"slot": slot})[0]
     return None if found is None else min(found, slot - 1)

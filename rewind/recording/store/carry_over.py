@@ -1,7 +1,6 @@
 """Carries accounts' states over from partitions that are about to be dropped."""
 
-from django.db import connection
-
+from columns.queries import first_row
 from rewind.positions import CARRIED
 from rewind.recording.store.writing import COLUMNS
 from rewind.sealed.store import late_rows
@@ -14,20 +13,18 @@ def carry(number: int, first_kept_slot: int) -> int:
     out. The slice's newest sealed states were copied (rewind/sealed/store/unsealing.py).
     """
     low, high = slice_bounds(number)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
-            " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
-            " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s, owner_id, 1,"
-            " executable, pubkey, data FROM (SELECT DISTINCT ON (pubkey) * FROM ("
-            f"SELECT {COLUMNS}, 0 AS source FROM rewind_accountchange WHERE slot < %(slot)s"
-            " AND pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
-            f" UNION ALL SELECT {COLUMNS}, 1 AS source FROM rewind_unsealed) AS change"
-            # Of the same place a row counts, not what is sealed.
-            " ORDER BY pubkey, slot DESC, position DESC, source) AS newest"
-            " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
-            {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
-        )
-        (carried,) = cursor.fetchone()
+    (carried,) = first_row(
+        "WITH new AS (INSERT INTO rewind_accountchange (slot, write_version, lamports,"
+        " rent_epoch, position, owner_id, kind, executable, pubkey, data)"
+        " SELECT %(slot)s, write_version, lamports, rent_epoch, %(position)s, owner_id, 1,"
+        " executable, pubkey, data FROM (SELECT DISTINCT ON (pubkey) * FROM ("
+        f"SELECT {COLUMNS}, 0 AS source FROM rewind_accountchange WHERE slot < %(slot)s"
+        " AND pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
+        f" UNION ALL SELECT {COLUMNS}, 1 AS source FROM rewind_unsealed) AS change"
+        # Of the same place a row counts, not what is sealed.
+        " ORDER BY pubkey, slot DESC, position DESC, source) AS newest"
+        " WHERE lamports <> 0 ON CONFLICT DO NOTHING RETURNING pubkey)" + keep_new(),
+        {"position": CARRIED, "from": low, "to": high, **kept_terms(first_kept_slot)},
+    )
     late_rows.note_place(first_kept_slot, CARRIED)
     return int(carried)

@@ -5,6 +5,8 @@ from collections.abc import Hashable, Mapping
 from django.db import connection, transaction
 
 from columns.clusters import is_clustered
+from columns.kept import Remembered
+from columns.queries import execute
 from columns.raw_queries import fetch_together
 from rewind.positions import CARRIED
 from rewind.sealed.store.segments import slice_bounds
@@ -17,7 +19,7 @@ _AT_ONCE = 200
 # Accounts whose noted slots a process remembers: some 40 MB.
 _MOST = 200_000
 
-_known: dict[bytes, tuple[int, int]] = {}
+_known: Remembered[bytes, tuple[int, int]] = Remembered()
 _known_under: Hashable = None
 
 
@@ -32,18 +34,17 @@ def note(dropped: Mapping[bytes, tuple[int, int]], filters: Hashable) -> None:
     }
     if not new:
         return
-    with connection.cursor() as cursor:
-        # In one order for all, so that no two writers wait in ring.
-        cursor.execute(
-            "INSERT INTO rewind_droppedaccount AS stored (pubkey, first_slot, last_slot)"
-            " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
-            " ON CONFLICT (pubkey) DO UPDATE SET"
-            " first_slot = least(stored.first_slot, excluded.first_slot),"
-            " last_slot = greatest(stored.last_slot, excluded.last_slot)"
-            " WHERE excluded.first_slot < stored.first_slot"
-            " OR excluded.last_slot > stored.last_slot",
-            [list(new), [first for first, _ in new.values()], [last for _, last in new.values()]],
-        )
+    # In one order for all, so that no two writers wait in ring.
+    execute(
+        "INSERT INTO rewind_droppedaccount AS stored (pubkey, first_slot, last_slot)"
+        " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
+        " ON CONFLICT (pubkey) DO UPDATE SET"
+        " first_slot = least(stored.first_slot, excluded.first_slot),"
+        " last_slot = greatest(stored.last_slot, excluded.last_slot)"
+        " WHERE excluded.first_slot < stored.first_slot"
+        " OR excluded.last_slot > stored.last_slot",
+        [list(new), [first for first, _ in new.values()], [last for _, last in new.values()]],
+    )
     # What a rolled back transaction noted is not there.
     transaction.on_commit(lambda: _remember(new, filters))
 
@@ -57,24 +58,23 @@ def carry(number: int, edge: int) -> None:
     if is_clustered():
         _carry_apart(low, high, edge)
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
-            " WHERE pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
-            " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE),"
-            # A state that was carried itself is of any slot below the one that it stands in.
-            " newest AS MATERIALIZED (SELECT pubkey, (SELECT slot - (position = %(carried)s)::int"
-            " FROM (SELECT slot, position FROM rewind_accountchange AS change"
-            " WHERE change.pubkey = noted.pubkey AND slot < %(edge)s"
-            " UNION ALL SELECT slot, position FROM rewind_unsealed AS sealed"
-            " WHERE sealed.pubkey = noted.pubkey) AS change"
-            " ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
-            " fresh AS (DELETE FROM rewind_droppedaccount AS stored USING newest"
-            " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
-            " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
-            " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
-            {"edge": edge, "carried": CARRIED, "from": low, "to": high},
-        )
+    execute(
+        "WITH noted AS MATERIALIZED (SELECT pubkey FROM rewind_droppedaccount"
+        " WHERE pubkey >= %(from)s AND (%(to)s::bytea IS NULL OR pubkey < %(to)s)"
+        " AND last_slot < %(edge)s ORDER BY pubkey FOR UPDATE),"
+        # A state that was carried itself is of any slot below the one that it stands in.
+        " newest AS MATERIALIZED (SELECT pubkey, (SELECT slot - (position = %(carried)s)::int"
+        " FROM (SELECT slot, position FROM rewind_accountchange AS change"
+        " WHERE change.pubkey = noted.pubkey AND slot < %(edge)s"
+        " UNION ALL SELECT slot, position FROM rewind_unsealed AS sealed"
+        " WHERE sealed.pubkey = noted.pubkey) AS change"
+        " ORDER BY slot DESC, position DESC LIMIT 1) AS slot FROM noted),"
+        " fresh AS (DELETE FROM rewind_droppedaccount AS stored USING newest"
+        " WHERE stored.pubkey = newest.pubkey AND newest.slot >= last_slot)"
+        " UPDATE rewind_droppedaccount AS stored SET last_slot = %(edge)s FROM newest"
+        " WHERE stored.pubkey = newest.pubkey AND newest.slot < last_slot",
+        {"edge": edge, "carried": CARRIED, "from": low, "to": high},
+    )
 
 
 _NEWEST = (
@@ -108,11 +108,6 @@ def _carry_apart(low: bytes, high: bytes | None, edge: int) -> None:
         cursor.execute(
             "UPDATE rewind_droppedaccount SET last_slot = %s WHERE pubkey = ANY(%s)", [edge, stale]
         )
-
-
-def forget() -> None:
-    """Nothing counts as noted: the table is another."""
-    _known.clear()
 
 
 def _is_known(pubkey: bytes, first: int, last: int, filters: Hashable) -> bool:

@@ -3,8 +3,7 @@
 from itertools import islice
 from typing import NamedTuple
 
-from django.db import connection
-
+from columns.queries import first_row
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.walking import rows_below
 from rewind.positions import CARRIED, Position
@@ -63,17 +62,16 @@ def sample_of_owner(owner_id: int | None) -> Sample:
 
 def _sampled(partition: Partition, owner_id: int | None) -> Sample:
     rows = slots.changes_counted(partition.first, partition.last)
-    with connection.cursor() as cursor:
-        share = min(100.0, 100.0 * _SAMPLED_ROWS / max(rows, 1))
-        cursor.execute(
-            "SELECT count(*), coalesce(sum(octet_length(data)), 0),"
-            " count(*) FILTER (WHERE owner_id = %(owner)s),"
-            " coalesce(sum(octet_length(data)) FILTER (WHERE owner_id = %(owner)s), 0),"
-            " count(DISTINCT pubkey) FILTER (WHERE owner_id = %(owner)s)"
-            f" FROM {partition.table} TABLESAMPLE SYSTEM (%(share)s) REPEATABLE (1) WHERE kind = 0",
-            {"owner": owner_id, "share": share},
-        )
-        return Sample(*cursor.fetchone())
+    share = min(100.0, 100.0 * _SAMPLED_ROWS / max(rows, 1))
+    row = first_row(
+        "SELECT count(*), coalesce(sum(octet_length(data)), 0),"
+        " count(*) FILTER (WHERE owner_id = %(owner)s),"
+        " coalesce(sum(octet_length(data)) FILTER (WHERE owner_id = %(owner)s), 0),"
+        " count(DISTINCT pubkey) FILTER (WHERE owner_id = %(owner)s)"
+        f" FROM {partition.table} TABLESAMPLE SYSTEM (%(share)s) REPEATABLE (1) WHERE kind = 0",
+        {"owner": owner_id, "share": share},
+    )
+    return Sample(*row)
 
 
 def writes_of_account(pubkey: bytes, from_slot: int) -> Written:
@@ -90,20 +88,17 @@ def writes_of_account(pubkey: bytes, from_slot: int) -> Written:
 
 def recent(from_slot: int) -> Recent:
     """The counts of the runs from the slot on."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(sum(slots), 0)::bigint, coalesce(sum(changes), 0)::bigint"
-            " FROM rewind_slottally WHERE run >= %s / 1000",
-            [from_slot],
-        )
-        return Recent(*cursor.fetchone())
+    row = first_row(
+        "SELECT coalesce(sum(slots), 0)::bigint, coalesce(sum(changes), 0)::bigint"
+        " FROM rewind_slottally WHERE run >= %s / 1000",
+        [from_slot],
+    )
+    return Recent(*row)
 
 
 def dropped_since(pubkey: bytes) -> tuple[int, int] | None:
     """Between which slots a filter dropped writes of the account."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT first_slot, last_slot FROM rewind_droppedaccount WHERE pubkey = %s", [pubkey]
-        )
-        row = cursor.fetchone()
+    row = first_row(
+        "SELECT first_slot, last_slot FROM rewind_droppedaccount WHERE pubkey = %s", [pubkey]
+    )
     return None if row is None else (row[0], row[1])

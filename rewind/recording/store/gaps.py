@@ -1,8 +1,8 @@
 """Queries on open gaps."""
 
-from django.db import connection
 from django.db.models import QuerySet
 
+from columns.queries import all_rows, first_row
 from columns.raw_queries import fetch_all
 from gaps.causes import DAMAGED, REFUTED
 from rewind.models import Gap
@@ -54,22 +54,18 @@ def run_of(start: int) -> tuple[int, int] | None:
     """The ends of the touching open gaps of one status that the gap which begins at the slot is one
     of; None where it is closed.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_RUN, {"start": start})
-        row = cursor.fetchone()
+    row = first_row(_RUN, {"start": start})
     return None if row is None else (row[0], row[1])
 
 
 def slots_given_up(first: int, last: int) -> int:
     """How many slots of the range are in gaps that no source can fill."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1), 0)"
-            "::bigint FROM rewind_gap WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL"
-            " AND from_slot <= %(last)s AND to_slot >= %(first)s",
-            {"first": first, "last": last},
-        )
-        row = cursor.fetchone()
+    row = first_row(
+        "SELECT coalesce(sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1), 0)"
+        "::bigint FROM rewind_gap WHERE closed_at IS NULL AND cannot_be_had_at IS NOT NULL"
+        " AND from_slot <= %(last)s AND to_slot >= %(first)s",
+        {"first": first, "last": last},
+    )
     return int(row[0]) if row else 0
 
 
@@ -91,16 +87,14 @@ def newest_open(first: int, last: int, limit: int) -> list[Gap]:
 
 def _counted(first: int, last: int) -> list[tuple[str, str, int]]:
     """(status, cause, slots in the range) of open gaps."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT status, cause,"
-            " sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1)::bigint"
-            " FROM rewind_gap"
-            " WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s"
-            " GROUP BY status, cause",
-            {"first": first, "last": last},
-        )
-        return list(cursor.fetchall())
+    return all_rows(
+        "SELECT status, cause,"
+        " sum(least(to_slot, %(last)s) - greatest(from_slot, %(first)s) + 1)::bigint"
+        " FROM rewind_gap"
+        " WHERE closed_at IS NULL AND from_slot <= %(last)s AND to_slot >= %(first)s"
+        " GROUP BY status, cause",
+        {"first": first, "last": last},
+    )
 
 
 def _open(first: int, last: int) -> QuerySet[Gap]:

@@ -2,17 +2,18 @@
 
 from collections.abc import Collection
 
-from django.db import connection
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.kept import Remembered
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.models import Owner
 
 # Some 15 MB.
 _MOST_PUBKEYS = 100_000
 
-_pubkeys: dict[int, bytes] = {}
+_pubkeys: Remembered[int, bytes] = Remembered()
 
 
 def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
@@ -24,14 +25,13 @@ def ids_of(pubkeys: Collection[bytes]) -> dict[bytes, int]:
     if new:
         # Without the lock, two who bring in the same owners could wait for each other.
         wait_for(AdvisoryLock.OWNERS)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO rewind_owner (pubkey, filtered)"
-                " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
-                " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
-                " ON CONFLICT DO NOTHING",
-                [new],
-            )
+        execute(
+            "INSERT INTO rewind_owner (pubkey, filtered)"
+            " SELECT new.pubkey, false FROM unnest(%s::bytea[]) AS new (pubkey)"
+            " WHERE NOT EXISTS (SELECT FROM rewind_owner WHERE pubkey = new.pubkey)"
+            " ON CONFLICT DO NOTHING",
+            [new],
+        )
         found = known_ids(pubkeys)
     return found
 
@@ -47,11 +47,6 @@ def pubkeys_of(ids: Collection[int]) -> dict[int, bytes]:
             fetch_all("SELECT id, pubkey FROM rewind_owner WHERE id = ANY($1)", missing)
         )
     return {number: _pubkeys[number] for number in ids}
-
-
-def forget() -> None:
-    """Nothing is known: the table is another."""
-    _pubkeys.clear()
 
 
 def owner_id(pubkey: Pubkey) -> int | None:

@@ -6,11 +6,12 @@ They are made apart and then attached: CREATE TABLE … PARTITION OF would lock 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg.errors import ActiveSqlTransaction, LockNotAvailable
 
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_one
 from rewind.models import ArchiveState
 
@@ -60,12 +61,11 @@ def ensure(slots: Iterable[int]) -> None:
 
 def existing() -> list[Partition]:
     """All partitions, lowest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
-            " WHERE inhparent = 'rewind_accountchange'::regclass"
-        )
-        names = [name for (name,) in cursor.fetchall()]
+    rows = all_rows(
+        "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+        " WHERE inhparent = 'rewind_accountchange'::regclass"
+    )
+    names = [name for (name,) in rows]
     return sorted(map(Partition.of_table, names))
 
 
@@ -90,12 +90,11 @@ def drop_in_transaction(several: Sequence[Partition]) -> None:
     note_layout()
     if not several:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
-        clusters.let_reads_end()
-        # One that was sealed meanwhile is gone already.
-        cursor.execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
-        cursor.execute("SET LOCAL lock_timeout = 0")
+    execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+    clusters.let_reads_end()
+    # One that was sealed meanwhile is gone already.
+    execute(f"DROP TABLE IF EXISTS {', '.join(each.table for each in several)}")
+    execute("SET LOCAL lock_timeout = 0")
 
 
 def size_of(partition: Partition) -> int:
@@ -129,25 +128,23 @@ def _turn(first: int) -> int:
 def note_layout() -> None:
     """Processes that remember the partitions read them again."""
     ArchiveState.objects.get_or_create(id=1)
-    with connection.cursor() as cursor:
-        # A time: what is rolled back leaves no number that another change could have.
-        cursor.execute(
-            "UPDATE rewind_archivestate SET layout = greatest(layout + 1,"
-            " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
-        )
+    # A time: what is rolled back leaves no number that another change could have.
+    execute(
+        "UPDATE rewind_archivestate SET layout = greatest(layout + 1,"
+        " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+    )
 
 
 def _make(partition: Partition) -> None:
     table, first, end = partition.table, partition.first, partition.last + 1
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TABLE {table} (LIKE rewind_accountchange INCLUDING ALL,"
-            f" CONSTRAINT {table}_range CHECK (slot >= {first} AND slot < {end}))"
-        )
-        cursor.execute(f"CREATE UNIQUE INDEX {table}_key ON {table} (pubkey, slot, position)")
-        cursor.execute(
-            f"ALTER TABLE rewind_accountchange ATTACH PARTITION {table}"
-            f" FOR VALUES FROM ({first}) TO ({end})"
-        )
-        # It only spared ATTACH the look through the rows; the partition's bounds say the same.
-        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_range")
+    execute(
+        f"CREATE TABLE {table} (LIKE rewind_accountchange INCLUDING ALL,"
+        f" CONSTRAINT {table}_range CHECK (slot >= {first} AND slot < {end}))"
+    )
+    execute(f"CREATE UNIQUE INDEX {table}_key ON {table} (pubkey, slot, position)")
+    execute(
+        f"ALTER TABLE rewind_accountchange ATTACH PARTITION {table}"
+        f" FOR VALUES FROM ({first}) TO ({end})"
+    )
+    # It only spared ATTACH the look through the rows; the partition's bounds say the same.
+    execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_range")

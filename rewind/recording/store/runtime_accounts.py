@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 
-from django.db import connection
-
 from chain import addresses
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 
 FEATURE, NATIVE_LOADER = bytes(addresses.FEATURE), bytes(addresses.NATIVE_LOADER)
@@ -15,12 +14,11 @@ def keep(pubkeys: Collection[bytes]) -> None:
     """The accounts are known from now on; those that are known already stay so."""
     if not pubkeys:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO rewind_runtimeaccount (pubkey) SELECT unnest(%s::bytea[])"
-            " ON CONFLICT DO NOTHING",
-            [sorted(pubkeys)],
-        )
+    execute(
+        "INSERT INTO rewind_runtimeaccount (pubkey) SELECT unnest(%s::bytea[])"
+        " ON CONFLICT DO NOTHING",
+        [sorted(pubkeys)],
+    )
 
 
 def known() -> list[bytes]:

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, exclusive, shared, wait_for
+from columns.queries import all_rows, execute, first_row
 from columns.raw_queries import fetch_all, fetch_one
 from columns.slot_cells import RUN_SLOTS
 from historical.models import Block
@@ -54,24 +55,22 @@ class RunCounts:
 
 def has_unarchived_blocks(first: int, last: int) -> bool:
     """Whether the ledger has a block of the range that is not archived."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM historical_block b WHERE b.slot BETWEEN %s AND %s AND NOT"
-            " EXISTS (SELECT FROM rewind_archivedslot a WHERE a.slot = b.slot))",
-            [first, last],
-        )
-        return bool(cursor.fetchone()[0])
+    row = first_row(
+        "SELECT EXISTS (SELECT FROM historical_block b WHERE b.slot BETWEEN %s AND %s AND NOT"
+        " EXISTS (SELECT FROM rewind_archivedslot a WHERE a.slot = b.slot))",
+        [first, last],
+    )
+    return bool(row[0])
 
 
 def lock_for_writing(slots: Collection[int]) -> None:
     """No other transaction writes these slots or moves the window until this one ends."""
     keys = sorted({slot % _SLOT_LOCKS for slot in slots})  # in one order, so that none wait in ring
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"{shared(AdvisoryLock.ARCHIVE_WINDOW)};"
-            f"{exclusive(AdvisoryLock.ARCHIVED_SLOT, 'key')}"
-            f" FROM unnest(ARRAY{keys}::int[]) AS key"
-        )
+    execute(
+        f"{shared(AdvisoryLock.ARCHIVE_WINDOW)};"
+        f"{exclusive(AdvisoryLock.ARCHIVED_SLOT, 'key')}"
+        f" FROM unnest(ARRAY{keys}::int[]) AS key"
+    )
 
 
 def lock_window() -> bool:
@@ -79,8 +78,8 @@ def lock_window() -> bool:
     for this lock keeps every other writer waiting behind it.
     """
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
+        with transaction.atomic():
+            execute(f"SET LOCAL lock_timeout = {_LONGEST_WAIT_MS}")
             wait_for(AdvisoryLock.ARCHIVE_WINDOW)
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
@@ -198,35 +197,31 @@ def insert_slots(rows: list[ArchivedSlot]) -> None:
         )
         for row in rows
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO rewind_archivedslot (slot, parent_slot, recorded_at, changes, granularity,"
-            " blockhash, source) SELECT * FROM unnest(%s::bigint[], %s::bigint[],"
-            " %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[])",
-            list(map(list, zip(*values, strict=True))),
-        )
+    execute(
+        "INSERT INTO rewind_archivedslot (slot, parent_slot, recorded_at, changes, granularity,"
+        " blockhash, source) SELECT * FROM unnest(%s::bigint[], %s::bigint[],"
+        " %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[])",
+        list(map(list, zip(*values, strict=True))),
+    )
 
 
 def improve_slot(slot: int, *, granularity: int, changes: int, source: str) -> None:
     """`changes` more rows, and a finer granularity."""
     clusters.commit_alone()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"
-            " WHERE slot = %s",
-            [granularity, changes, source, slot],
-        )
+    execute(
+        "UPDATE rewind_archivedslot SET granularity = %s, changes = changes + %s, source = %s"
+        " WHERE slot = %s",
+        [granularity, changes, source, slot],
+    )
 
 
 def forget(slots: Collection[int]) -> list[int]:
     """The slots are archived no more; those that were, ascending. No other transaction writes."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_archivedslot WHERE slot = ANY(%s)"
-            " RETURNING slot, granularity, changes",
-            [list(slots)],
-        )
-        gone = sorted(cursor.fetchall())
+    rows = all_rows(
+        "DELETE FROM rewind_archivedslot WHERE slot = ANY(%s) RETURNING slot, granularity, changes",
+        [list(slots)],
+    )
+    gone = sorted(rows)
     slot_owners.forget(slots)
     run_counts = RunCounts()
     for slot, granularity, changes in gone:
@@ -237,21 +232,19 @@ def forget(slots: Collection[int]) -> list[int]:
 
 
 def add_run_counts(run_counts: RunCounts) -> None:
-    with connection.cursor() as cursor:
-        for row in run_counts.rows():
-            cursor.execute(
-                "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
-                " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
-                " slots = stored.slots + excluded.slots,"
-                " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
-                " changes = stored.changes + excluded.changes",
-                row,
-            )
+    for row in run_counts.rows():
+        execute(
+            "INSERT INTO rewind_slottally AS stored (run, slots, coarse_slots, changes)"
+            " VALUES (%s, %s, %s, %s) ON CONFLICT (run) DO UPDATE SET"
+            " slots = stored.slots + excluded.slots,"
+            " coarse_slots = stored.coarse_slots + excluded.coarse_slots,"
+            " changes = stored.changes + excluded.changes",
+            row,
+        )
 
 
 def forget_below(slot: int) -> None:
     """No slot below it is archived any more."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
-        cursor.execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
+    execute("DELETE FROM rewind_archivedslot WHERE slot < %s", [slot])
+    execute("DELETE FROM rewind_slottally WHERE run < %s", [slot // RUN_SLOTS])
     slot_owners.forget_below(slot)

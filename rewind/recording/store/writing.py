@@ -8,6 +8,7 @@ from django.db import connection
 
 from chain.accounts import AccountWrite
 from columns.packed_data import pack as packed
+from columns.queries import all_rows, execute
 from rewind.positions import END_OF_SLOT
 from rewind.sealed.packing.changes import Change
 from rewind.sealed.store import late_rows
@@ -68,12 +69,11 @@ def _watched(
 
 def stage() -> None:
     """An empty temporary table of this session, for `copy_staged`."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
-            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
-        )
-        cursor.execute("TRUNCATE rewind_staged")
+    execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_staged"
+        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
+    )
+    execute("TRUNCATE rewind_staged")
 
 
 def copy_staged(rows: Iterable[NewChange]) -> None:
@@ -85,28 +85,26 @@ def correct_staged() -> int:
     """Rows that say otherwise than the staged one of their key say what that one says; how many."""
     compared = ("lamports", "rent_epoch", "owner_id", "executable", "data")
     mine, theirs = (", ".join(f"{of}.{name}" for name in compared) for of in ("stored", "staged"))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE rewind_accountchange AS stored SET"
-            f" {', '.join(f'{name} = staged.{name}' for name in _STATE)}"
-            " FROM rewind_staged AS staged WHERE staged.pubkey = stored.pubkey"
-            " AND staged.slot = stored.slot AND staged.position = stored.position"
-            f" AND stored.kind = 0 AND staged.kind = 0 AND ({mine}) IS DISTINCT FROM ({theirs})"
-        )
-        return int(cursor.rowcount)
+    return execute(
+        f"UPDATE rewind_accountchange AS stored SET"
+        f" {', '.join(f'{name} = staged.{name}' for name in _STATE)}"
+        " FROM rewind_staged AS staged WHERE staged.pubkey = stored.pubkey"
+        " AND staged.slot = stored.slot AND staged.position = stored.position"
+        f" AND stored.kind = 0 AND staged.kind = 0 AND ({mine}) IS DISTINCT FROM ({theirs})"
+    )
 
 
 def insert_staged() -> dict[int, int]:
     """The staged rows are in the archive; per slot, how many were not there before."""
-    with connection.cursor() as cursor:
-        # In the order of the index: neighbours in it are then written together.
-        cursor.execute(
+    # In the order of the index: neighbours in it are then written together.
+    return dict(
+        all_rows(
             f"WITH new AS (INSERT INTO rewind_accountchange ({COLUMNS})"
             f" SELECT {COLUMNS} FROM rewind_staged ORDER BY pubkey, slot, position"
             " ON CONFLICT DO NOTHING RETURNING slot)"
             " SELECT slot, count(*) FROM new GROUP BY slot"
         )
-        return dict(cursor.fetchall())
+    )
 
 
 def turn_bases_into_writes() -> dict[int, int]:
@@ -114,8 +112,8 @@ def turn_bases_into_writes() -> dict[int, int]:
     writes took the place of one.
     """
     replaced = ", ".join(f"{name} = staged.{name}" for name in _STATE)
-    with connection.cursor() as cursor:
-        cursor.execute(
+    return dict(
+        all_rows(
             f"WITH changed AS (UPDATE rewind_accountchange AS stored SET {replaced}"
             " FROM rewind_staged AS staged"
             " WHERE staged.position = %s AND staged.pubkey = stored.pubkey"
@@ -124,7 +122,7 @@ def turn_bases_into_writes() -> dict[int, int]:
             " SELECT slot, count(*) FROM changed GROUP BY slot",
             [END_OF_SLOT],
         )
-        return dict(cursor.fetchall())
+    )
 
 
 def copy_rows(table: str, columns: str, rows: Iterable[tuple[bytes, bytes]]) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import QuerySet, Sum
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.models import ArchiveState
 from rewind.positions import Position
@@ -122,15 +122,13 @@ ON CONFLICT (day, program) DO UPDATE SET verified = counts.verified + excluded.v
 def add_to_day(
     day: date, count: Count, *, reasons: Mapping[str, int] | None = None, passed_over: int = 0
 ) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD_DAY, [day, *count, json.dumps(dict(reasons or {})), passed_over])
+    execute(_ADD_DAY, [day, *count, json.dumps(dict(reasons or {})), passed_over])
 
 
 def add_to_programs(day: date, counts: Mapping[bytes, Count]) -> None:
     programs = sorted(counts)  # in one order for all, so that none wait in a ring
     columns = [[counts[program][part] for program in programs] for part in range(3)]
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD_PROGRAMS, [day, programs, *columns])
+    execute(_ADD_PROGRAMS, [day, programs, *columns])
 
 
 def counts_by_program(first: date, *, limit: int) -> list[tuple[Pubkey, Count]]:

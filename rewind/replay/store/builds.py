@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 from solders.pubkey import Pubkey
 
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.replay.models import ProgramBuild
 
@@ -57,5 +57,4 @@ def create(**values: Any) -> ProgramBuild:
 
 def lock() -> None:
     """No other transaction adds a build until this one ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE rewind_programbuild IN SHARE ROW EXCLUSIVE MODE")
+    execute("LOCK TABLE rewind_programbuild IN SHARE ROW EXCLUSIVE MODE")

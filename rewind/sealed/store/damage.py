@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Sum
 from solders.pubkey import Pubkey
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import execute, first_row
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed.models import SealedBlock, SealedDamage, SealedSegment, SegmentScrub
 from rewind.sealed.store.change_source import BEFORE_ALL, Key
@@ -136,34 +137,30 @@ def note(
 
 def end_of_unread(now: Any) -> int:
     """Damage of segments that were merged or left the window is of no one's concern."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_sealeddamage AS d SET state = %s, ended_at = %s, ended_by = 'the segment"
-            " is not read any more' WHERE state = %s AND NOT EXISTS (SELECT FROM"
-            " rewind_sealedsegment AS s WHERE s.id = d.segment AND s.state = %s)",
-            [SealedDamage.State.GONE, now, SealedDamage.State.DAMAGED, SealedSegment.State.ACTIVE],
-        )
-        ended = int(cursor.rowcount)
-        cursor.execute(
-            "DELETE FROM rewind_segmentscrub AS c WHERE NOT EXISTS (SELECT FROM"
-            " rewind_sealedsegment AS s WHERE s.id = c.segment)"
-        )
-        return ended
+    ended = execute(
+        "UPDATE rewind_sealeddamage AS d SET state = %s, ended_at = %s, ended_by = 'the segment"
+        " is not read any more' WHERE state = %s AND NOT EXISTS (SELECT FROM"
+        " rewind_sealedsegment AS s WHERE s.id = d.segment AND s.state = %s)",
+        [SealedDamage.State.GONE, now, SealedDamage.State.DAMAGED, SealedSegment.State.ACTIVE],
+    )
+    execute(
+        "DELETE FROM rewind_segmentscrub AS c WHERE NOT EXISTS (SELECT FROM"
+        " rewind_sealedsegment AS s WHERE s.id = c.segment)"
+    )
+    return ended
 
 
 def next_to_scrub(before: Any) -> SealedSegment | None:
     """The segment that is being read through; else the one that was not for longest, if it was
     sealed and last read through before that moment.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT s.id FROM rewind_sealedsegment AS s"
-            " LEFT JOIN rewind_segmentscrub AS c ON c.segment = s.id"
-            " WHERE s.state = %s AND (c.pubkey IS NOT NULL OR coalesce(c.checked_at, s.sealed_at)"
-            " < %s) ORDER BY c.pubkey IS NULL, coalesce(c.checked_at, s.sealed_at), s.id LIMIT 1",
-            [SealedSegment.State.ACTIVE, before],
-        )
-        row = cursor.fetchone()
+    row = first_row(
+        "SELECT s.id FROM rewind_sealedsegment AS s"
+        " LEFT JOIN rewind_segmentscrub AS c ON c.segment = s.id"
+        " WHERE s.state = %s AND (c.pubkey IS NOT NULL OR coalesce(c.checked_at, s.sealed_at)"
+        " < %s) ORDER BY c.pubkey IS NULL, coalesce(c.checked_at, s.sealed_at), s.id LIMIT 1",
+        [SealedSegment.State.ACTIVE, before],
+    )
     return None if row is None else active_segment(row[0])
 
 
@@ -202,11 +199,10 @@ def scrub_again(segment: int) -> None:
 
 def replace_block(number: int, packed: bytes) -> bytes | None:
     """The block has these bytes, in the database; as they are read back."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_sealedblock SET block = %s, at = NULL, size = NULL WHERE id = %s",
-            [packed, number],
-        )
+    execute(
+        "UPDATE rewind_sealedblock SET block = %s, at = NULL, size = NULL WHERE id = %s",
+        [packed, number],
+    )
     row = block(number)
     return None if row is None else row.packed
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import F
 from psycopg import OperationalError
 
 from columns.advisory_locks import AdvisoryLock
 from columns.clusters import is_clustered
 from columns.held_locks import HeldLock
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.sealed.models import SealedBlock, SealedSegment
 from rewind.sealed.packing.object_format import Packed
@@ -130,25 +130,22 @@ def change_over(
 
 def _move_places(moving: SealedSegment, bucket: int, places: Sequence[tuple[int, int]]) -> int:
     """How many blocks lie there now."""
-    with connection.cursor() as cursor:
-        if not is_clustered():
-            cursor.execute(
-                "UPDATE rewind_sealedblock AS b SET at = p.at, size = octet_length(b.block),"
-                " block = NULL FROM unnest(%s::bigint[], %s::bigint[]) AS p (id, at)"
-                " WHERE b.id = p.id AND b.segment_id = %s AND b.block IS NOT NULL",
-                [[each for each, _ in places], [at for _, at in places], moving.pk],
-            )
-            return int(cursor.rowcount)
-        moved = 0
-        for number, at in places:
-            # One by one: Citus takes no join with unnest here, and fails on arrays in its place.
-            cursor.execute(
-                "UPDATE rewind_sealedblock SET at = %s, size = octet_length(block), block = NULL"
-                " WHERE bucket = %s AND id = %s AND segment_id = %s AND block IS NOT NULL",
-                [at, bucket, number, moving.pk],
-            )
-            moved += cursor.rowcount
-        return moved
+    if not is_clustered():
+        return execute(
+            "UPDATE rewind_sealedblock AS b SET at = p.at, size = octet_length(b.block),"
+            " block = NULL FROM unnest(%s::bigint[], %s::bigint[]) AS p (id, at)"
+            " WHERE b.id = p.id AND b.segment_id = %s AND b.block IS NOT NULL",
+            [[each for each, _ in places], [at for _, at in places], moving.pk],
+        )
+    moved = 0
+    for number, at in places:
+        # One by one: Citus takes no join with unnest here, and fails on arrays in its place.
+        moved += execute(
+            "UPDATE rewind_sealedblock SET at = %s, size = octet_length(block), block = NULL"
+            " WHERE bucket = %s AND id = %s AND segment_id = %s AND block IS NOT NULL",
+            [at, bucket, number, moving.pk],
+        )
+    return moved
 
 
 def finish(moving: SealedSegment, now: Any) -> None:

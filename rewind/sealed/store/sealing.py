@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
@@ -11,6 +11,7 @@ from solders.sysvar import RENT
 
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import is_clustered
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from columns.timeouts import lift_timeouts
 from rewind.recording.store import partitions, slots, writing
@@ -69,12 +70,12 @@ def begin(
     from now on is noted. None when a writer is at one of them for too long.
     """
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             # Writers of a cluster note what they write if they find the segment: none is at work
             # that has looked already.
             if is_clustered() and not slots.lock_window():
                 return None
-            cursor.execute("SET LOCAL lock_timeout = 300")
+            execute("SET LOCAL lock_timeout = 300")
             late_rows.watch(each.table for each in replaced)
             return SealedSegment.objects.create(
                 first_slot=first_slot,
@@ -211,13 +212,11 @@ def delete_retired(before: Any) -> int:
     none left; how many blocks. Those that have objects in the store wait until these are gone.
     """
     for segment in _retired(before).order_by("id")[:1]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"
-                " WHERE segment_id = %s LIMIT %s)",
-                [segment.pk, _DELETED_AT_ONCE],
-            )
-            deleted = int(cursor.rowcount)
+        deleted = execute(
+            "DELETE FROM rewind_sealedblock WHERE id IN (SELECT id FROM rewind_sealedblock"
+            " WHERE segment_id = %s LIMIT %s)",
+            [segment.pk, _DELETED_AT_ONCE],
+        )
         if deleted < _DELETED_AT_ONCE:
             segment.delete()
         return deleted + 1

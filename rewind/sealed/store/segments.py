@@ -7,12 +7,12 @@ may claim slots that hold the account no longer; none is missing in a segment th
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.clusters import is_clustered
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one, fetch_together
 from rewind.models import ArchiveState
 from rewind.recording.store import partition_cache, partitions
@@ -138,8 +138,7 @@ def keep_places(places: Sequence[tuple[bytes, int, int]]) -> None:
         "SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[])"
         " AS given (pubkey, first_slot, slot)"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_insert(given), list(map(list, zip(*places, strict=True))))
+    execute(_insert(given), list(map(list, zip(*places, strict=True))))
 
 
 def kept_terms(slot: int) -> dict[str, int | bool]:
@@ -183,16 +182,15 @@ def index_slice(segment: int, number: int) -> None:
         " AND pubkey >= %(low)s AND (%(high)s::bytea IS NULL OR pubkey < %(high)s)"
         " GROUP BY pubkey"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _insert(written),
-            {
-                "first": first,
-                "end": first + partition_cache.SEGMENT_SLOTS,
-                "low": low,
-                "high": high,
-            },
-        )
+    execute(
+        _insert(written),
+        {
+            "first": first,
+            "end": first + partition_cache.SEGMENT_SLOTS,
+            "low": low,
+            "high": high,
+        },
+    )
 
 
 def slice_done(segment: int, slices: int) -> None:
@@ -208,9 +206,8 @@ def slice_done(segment: int, slices: int) -> None:
 def forget_below(segment: int, number: int) -> None:
     """Deletes the slice's rows whose segments are all below that one."""
     low, high = slice_bounds(number)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_accountsegments WHERE last_slots[cardinality(last_slots)] < %s"
-            " AND pubkey >= %s AND (%s::bytea IS NULL OR pubkey < %s)",
-            [segment * partition_cache.SEGMENT_SLOTS, low, high, high],
-        )
+    execute(
+        "DELETE FROM rewind_accountsegments WHERE last_slots[cardinality(last_slots)] < %s"
+        " AND pubkey >= %s AND (%s::bytea IS NULL OR pubkey < %s)",
+        [segment * partition_cache.SEGMENT_SLOTS, low, high, high],
+    )

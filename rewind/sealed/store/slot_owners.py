@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-from django.db import connection
-
 from columns.packed_data import pack, unpack
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.sealed.packing.slot_owners import packed, pairs_of, prefix_of
 
@@ -28,13 +27,12 @@ def put(last_owners: Mapping[int, Mapping[bytes, int]], completed: Collection[in
             pairs.update(pairs_of(unpack(known[slot])))
         slots.append(slot)
         lists.append(pack(packed(pairs)))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO rewind_slotowners (slot, accounts)"
-            " SELECT * FROM unnest(%s::bigint[], %s::bytea[])"
-            " ON CONFLICT (slot) DO UPDATE SET accounts = excluded.accounts",
-            [slots, lists],
-        )
+    execute(
+        "INSERT INTO rewind_slotowners (slot, accounts)"
+        " SELECT * FROM unnest(%s::bigint[], %s::bytea[])"
+        " ON CONFLICT (slot) DO UPDATE SET accounts = excluded.accounts",
+        [slots, lists],
+    )
 
 
 def between(first: int, last: int) -> list[tuple[int, bytes]]:
@@ -50,10 +48,8 @@ def between(first: int, last: int) -> list[tuple[int, bytes]]:
 
 
 def forget(slots: Collection[int]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_slotowners WHERE slot = ANY(%s)", [list(slots)])
+    execute("DELETE FROM rewind_slotowners WHERE slot = ANY(%s)", [list(slots)])
 
 
 def forget_below(slot: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_slotowners WHERE slot < %s", [slot])
+    execute("DELETE FROM rewind_slotowners WHERE slot < %s", [slot])

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby, islice
 
-from django.db import connection
-
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.positions import END_OF_SLOT, Position
 from rewind.recording.store import writing
@@ -19,13 +18,12 @@ _ACTIVE = "SELECT id, first_slot, last_slot FROM rewind_sealedsegment WHERE stat
 
 def copy(changes: Iterable[Change]) -> None:
     """The changes are rows of the temporary table rewind_unsealed, and no others."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_unsealed"
-            " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
-        )
-        # It is hardly ever large, and TRUNCATE makes new files.
-        cursor.execute("DELETE FROM rewind_unsealed")
+    execute(
+        "CREATE TEMPORARY TABLE IF NOT EXISTS rewind_unsealed"
+        " (LIKE rewind_accountchange INCLUDING STORAGE) ON COMMIT DELETE ROWS"
+    )
+    # It is hardly ever large, and TRUNCATE makes new files.
+    execute("DELETE FROM rewind_unsealed")
     rows = map(writing.packed_change, changes)
     # Reading the changes asks the same connection, which serves nothing else during a COPY.
     while some := list(islice(rows, _COPIED_AT_ONCE)):
@@ -69,11 +67,10 @@ def restore_staged() -> bool:
     if not found:
         return False
     copy(found)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
-            f" SELECT {writing.COLUMNS} FROM rewind_unsealed ON CONFLICT DO NOTHING"
-        )
+    execute(
+        f"INSERT INTO rewind_accountchange ({writing.COLUMNS})"
+        f" SELECT {writing.COLUMNS} FROM rewind_unsealed ON CONFLICT DO NOTHING"
+    )
     return True
 
 
@@ -81,12 +78,11 @@ def forget_restored() -> None:
     """Of what was restored only rows stay that say otherwise now than what is sealed."""
     compared = ("kind", "lamports", "rent_epoch", "owner_id", "executable", "data")
     mine, sealed = (", ".join(f"{of}.{name}" for name in compared) for of in ("change", "copy"))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_accountchange AS change USING rewind_unsealed AS copy"
-            " WHERE change.pubkey = copy.pubkey AND change.slot = copy.slot"
-            f" AND change.position = copy.position AND ({mine}) IS NOT DISTINCT FROM ({sealed})"
-        )
+    execute(
+        "DELETE FROM rewind_accountchange AS change USING rewind_unsealed AS copy"
+        " WHERE change.pubkey = copy.pubkey AND change.slot = copy.slot"
+        f" AND change.position = copy.position AND ({mine}) IS NOT DISTINCT FROM ({sealed})"
+    )
 
 
 def _covering(slot: int) -> list[tuple[int, ...]]:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.utils import OperationalError
 
+from columns.queries import execute, first_row
 from config.backup.backups import (
     BY_ITSELF,
     check_backup,
@@ -86,8 +87,7 @@ class Command(BaseCommand):
                     version=server_version(),
                 )
                 with migrating(pooled=False):
-                    with connection.cursor() as cursor:
-                        cursor.execute("ANALYZE")
+                    execute("ANALYZE")
                     call_command("migrate", interactive=False, verbosity=0)
                 call_command("renew_tip_batches", verbosity=0)
                 cold = len(with_objects())
@@ -151,6 +151,4 @@ def _key(folder: Path, options: dict[str, Any]) -> bytes | None:
 
 
 def _has_tables() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'public')")
-        return bool(cursor.fetchone()[0])
+    return bool(first_row("SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'public')")[0])

@@ -1,7 +1,5 @@
 """manage.py import_snapshot PATH: import a baseline of accounts into the archive."""
 
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +9,15 @@ from solders.pubkey import Pubkey
 
 from chain.units import Slot
 from ingest.errors import OtherChain
+from ingest.import_command import ProgressLine
 from ingest.known_chains import add_genesis
 from ingest.services.snapshots import import_accounts, import_snapshot
 from rewind.baselines.services.baseline import RecordedBaseline
 from rewind.errors import BadBaseline
+from staff.formatting import counted
 from upstream.archives.account_json import accounts_of
 from upstream.archives.errors import BadSnapshot
-from upstream.archives.snapshots import Progress, Snapshot
+from upstream.archives.snapshots import Snapshot
 
 _REDRAW_SECONDS = 0.5
 
@@ -63,8 +63,9 @@ class Command(BaseCommand):
             raise CommandError(f"{path}: {reason}\n  nothing of it was imported") from error
         present = f", {recorded.present:,} there already" if recorded.present else ""
         gone = f", {recorded.gone:,} closed ones left out" if recorded.gone else ""
-        unit = "account" if recorded.accounts == 1 else "accounts"
-        self.stdout.write(f"{path}: {recorded.accounts:,} {unit} imported{present}{gone}")
+        self.stdout.write(
+            f"{path}: {counted(recorded.accounts, 'account')} imported{present}{gone}"
+        )
         self.stdout.write(f"  {recorded.shown}")
 
     def _files(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
@@ -80,7 +81,12 @@ class Command(BaseCommand):
         )
 
     def _archive(self, path: Path, options: Any, owners: frozenset[bytes]) -> RecordedBaseline:
-        with Snapshot(path, progress=_bar()) as snapshot:
+        line = ProgressLine(_REDRAW_SECONDS)
+
+        def draw(position: int, size: int) -> None:
+            line.draw(f"{position / size if size else 1:4.0%} read")
+
+        with Snapshot(path, progress=draw) as snapshot:
             try:
                 return import_snapshot(
                     snapshot,
@@ -91,7 +97,7 @@ class Command(BaseCommand):
                     replace_stakes=options["replace_stakes"],
                 )
             finally:
-                _clear()
+                line.clear()
                 if snapshot.warning:
                     self.stderr.write(self.style.WARNING(f"{path}: {snapshot.warning}"))
 
@@ -101,22 +107,3 @@ def _pubkey(text: str) -> bytes:
         return bytes(Pubkey.from_string(text))
     except ValueError:
         raise CommandError(f"--owner {text}: no pubkey") from None
-
-
-def _bar() -> Progress:
-    drawn = 0.0
-
-    def draw(position: int, size: int) -> None:
-        nonlocal drawn
-        if not sys.stderr.isatty() or time.monotonic() - drawn < _REDRAW_SECONDS:
-            return
-        drawn = time.monotonic()
-        sys.stderr.write(f"\r{position / size if size else 1:4.0%} read")
-        sys.stderr.flush()
-
-    return draw
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chain.units import I64_MAX
 from historical.recording.services.removal import remove_blocks
+from staff.formatting import counted
 
 
 class Command(BaseCommand):
@@ -20,4 +21,4 @@ class Command(BaseCommand):
         if not 0 <= first <= last <= I64_MAX:
             raise CommandError("expected 0 <= FIRST <= LAST")
         removed = remove_blocks(first, last)
-        self.stdout.write(f"{removed:,} block{'' if removed == 1 else 's'} removed")
+        self.stdout.write(f"{counted(removed, 'block')} removed")
