@@ -5,7 +5,11 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, MiddlewareNotUsed
-from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.exception import (
+    convert_exception_to_response,
+    response_for_exception,
+)
+from django.db import DataError
 from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
@@ -69,14 +73,19 @@ class AdminMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
     ) -> HttpResponseBase | None:
-        """The layers' own view hooks; CSRF protection is one of them. Raises BadRequest for a NUL,
-        which no text of PostgreSQL has.
-        """
+        """The layers' own view hooks; CSRF protection is one of them."""
         if request.path_info.startswith(self._paths):
-            if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
-                raise BadRequest("the address contains a NUL")
             for hook in self._view_hooks:
                 response = hook(request, view, args, kwargs)
                 if response is not None:
                     return response
+        return None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        """A bad request, where a page looked for a NUL of the address, which PostgreSQL's texts
+        do not have.
+        """
+        has_nul = "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", "")
+        if has_nul and isinstance(error, DataError | ValueError):
+            return response_for_exception(request, BadRequest("the address contains a NUL"))
         return None
