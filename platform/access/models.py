@@ -63,9 +63,13 @@ class Customer(models.Model):
         return self.name
 
 
-def _rate(what: str) -> "models.FloatField[float | None, float | None]":
+# What each of QUOTAS counts, in words.
+_COUNTED = dict(zip(QUOTAS, ("calls", "bundles", "tip-address fetches"), strict=True))
+
+
+def _rate(quota: str) -> "models.FloatField[float | None, float | None]":
     return models.FloatField(
-        null=True, blank=True, help_text=f"{what} per second; empty means no limit"
+        null=True, blank=True, help_text=f"{_COUNTED[quota]} per second; empty means no limit"
     )
 
 
@@ -96,11 +100,11 @@ class Tier(models.Model):
     rank = models.PositiveSmallIntegerField(
         help_text="opens hosts of this rank and below: basic 10, ultra 20, elite 30, epic 40"
     )
-    requests_per_second = _rate("calls")
+    requests_per_second = _rate("requests")
     requests_burst = _burst("calls", 10)
     bundles_per_second = _rate("bundles")
     bundles_burst = _burst("bundles", 5)
-    tip_fetches_per_second = _rate("tip-address fetches")
+    tip_fetches_per_second = _rate("tip_fetches")
     tip_fetches_burst = _burst("tip-address fetches", 20)
     tip_fetches_daily_cap = models.PositiveIntegerField(
         null=True, blank=True, help_text="tip-address fetches a UTC day; empty means no limit"
@@ -151,6 +155,8 @@ class Tier(models.Model):
                     condition=Q(**{f"{name}_per_second__isnull": True})
                     | Q(**{f"{name}_per_second__gt": 0, f"{name}_per_second__lte": 1_000_000}),
                     name=f"tier_{name}_rate_is_positive",
+                    violation_error_message=f"{_COUNTED[name].capitalize()} per second: more than"
+                    " 0, at most 1,000,000. Empty means no limit.",
                 )
                 for name in QUOTAS
             ),

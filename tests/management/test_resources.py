@@ -44,6 +44,8 @@ def test_a_tiers_life(root: Root, tier: Callable[..., Any], issue: Callable[...,
     basic = tier("basic", 10)
     same = api.post("tiers", {"name": "mine", "rank": 10})
     assert same.status_code == 400 and "also that of" in same.data["fields"]["rank"][0]
+    none = api.post("tiers", {"name": "mine", "rank": 15, "bundlesPerSecond": 0})
+    assert none.status_code == 400 and "Bundles per second: more than 0" in str(none.data)
     made = api.post("tiers", {"name": "mine", "rank": 15, "requestsPerSecond": 2.5})
     assert made.status_code == 201, made.data
     assert (made.data["requestsPerSecond"], made.data["bundlesPerSecond"]) == (2.5, None)
