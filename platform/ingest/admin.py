@@ -198,7 +198,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         """Opens gaps of the slots that the orders found missing."""
         for order in queryset:
             slots = orders.open_gaps_of(order, now=timezone.now())
-            audit.record(request, "opened gaps", order, text=f"{slots} slots")
+            audit.record(request, "opened gaps", order, text=counted(slots, "slot"))
             slots_are = counted(slots, "slot is in an open gap", "slots are in open gaps")
             messages.success(
                 request,

@@ -128,3 +128,9 @@ def test_it_is_no_page_of_tier_hosts_and_sets_no_cookie(
     assert "default-src 'self'" in answer["Content-Security-Policy"]
     answer = client.get("/front/live/", HTTP_HOST=f"basic.rpc.{settings.DOMAIN}")
     assert (answer.status_code, answer.json()["error"]) == (404, "path_not_served")
+
+
+def test_one_is_no_plural(client: Any, empty_ledger: None) -> None:
+    store_blocks((100, 99, 1))
+    answer = client.get("/front/live/", HTTP_HOST="localhost").content.decode()
+    assert "1 block with 1 transaction, 0 skipped" in answer

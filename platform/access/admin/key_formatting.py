@@ -14,7 +14,7 @@ from access.key_states import KeyState, state_of
 from access.models import ApiKey, Tier
 from access.services import monthly_quotas
 from access.services.tiers import quotas_of
-from staff.formatting import ago, badge, duration, grouped, utc
+from staff.formatting import ago, badge, counted, duration, grouped, utc
 from staff.models import AuditEntry
 
 _STORY = 6
@@ -97,7 +97,7 @@ def month(key: ApiKey, now: datetime) -> SafeString | str:
         return "-"
     used = grouped(usage.used)
     if usage.limit is None:
-        return f"{used} calls; no limit"
+        return f"{counted(usage.used, 'call')}; no limit"
     share = min(100, 100 * usage.used // usage.limit)
     hue = "bad" if share >= 100 else "warning" if share >= 80 else "good"
     return format_html(

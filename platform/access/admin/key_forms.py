@@ -28,6 +28,7 @@ from access.key_fields import (
 )
 from access.models import ApiKey, Tier
 from access.services import parked_secrets
+from staff.formatting import counted
 
 MOST_OVERLAP_HOURS = 24 * 90
 
@@ -113,7 +114,7 @@ class IssueKeyForm(_KeyForm):
 
 def _gives(tier: Tier) -> tuple[str, str]:
     month = tier.calls_per_month
-    monthly = "no limit a month" if month is None else f"{month:,} calls a month"
+    monthly = "no limit a month" if month is None else f"{counted(month, 'call')} a month"
     return tier.name, f"{'; '.join(limit_lines(tier))}; {monthly}"
 
 

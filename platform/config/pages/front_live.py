@@ -14,6 +14,7 @@ from operations.readings.landing import WINDOW, read_settled
 from rewind.coverage.store import coverage
 from shared_state import clock
 from shared_state.outages import AWAY
+from staff.formatting import counted
 
 SLOTS = 60
 _KEPT_SECONDS = 1.0
@@ -133,7 +134,8 @@ def _about(bars: Sequence[Bar]) -> str:
     made = [each for each in bars if each.kind == "block"]
     skipped, missing = (sum(each.kind == kind for each in bars) for kind in ("skipped", "missing"))
     transactions = sum(each.transactions for each in made)
-    parts = [f"{len(made)} blocks with {transactions:,} transactions", f"{skipped} skipped"]
+    blocks = f"{counted(len(made), 'block')} with {counted(transactions, 'transaction')}"
+    parts = [blocks, f"{skipped} skipped"]
     parts += [f"{missing} missing"] if missing else []
     return f"Slots {bars[0].slot:,} to {bars[-1].slot:,}: {', '.join(parts)}."
 
