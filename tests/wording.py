@@ -10,7 +10,8 @@ _TAG = re.compile(r"<[^>]+>")
 _SECONDS = re.compile(r"(?<![\w.,:/-])(\d[\d,]*) (?:s|seconds)\b")
 _MOST_SECONDS = 120
 _ONE_OF_MANY = re.compile(
-    r"(?<![\w.,:/-])(?<!ersion )1 (slots|gaps|blocks|calls|keys|submissions|transactions|batches|addresses|tips"
+    r"(?<![\w.,:/-])(?<!ersion )1 (slots|gaps|blocks|calls|keys|submissions|transactions|batches"
+    r"|addresses|tips"
     r"|customers|deliveries|attempts|writes|tasks|problems|lamports|landers|results|minutes|changes"
     r"|runs|accounts|alarms|webhooks|rows|classes|kinds|upstreams|seconds|hours|days)\b"
 )
