@@ -87,8 +87,8 @@ class AuditEntryAdmin(LongListAdmin):
             parts.append(f"and {len(pairs) - 3} more")
         text = "; ".join([*parts, *([entry.text] if entry.text else [])])
         if len(text) <= 160:
-            return text or "-"
-        return format_html('<span title="{}">{}…</span>', text[:2_000], text[:160])
+            return timed(text) if text else "-"
+        return format_html('<span title="{}">{}…</span>', text[:2_000], timed(text[:160]))
 
     place = column("from", lambda row: row.address or "-")
     number = column("entry", lambda row: grouped(row.pk))
