@@ -8,11 +8,12 @@ from datetime import datetime
 from ipaddress import ip_address
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
 from columns.advisory_locks import AdvisoryLock, wait_for
+from columns.queries import execute
 from staff.models import AuditEntry
 
 
@@ -51,9 +52,7 @@ def record(
     with transaction.atomic():
         # Foreign keys would be checked at the end, when this transaction holds the log: it would
         # wait for one that deletes what they name, and that one for the log.
-        with connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
         # One writer at a time: each entry's digest covers the digest of the one before.
         wait_for(AdvisoryLock.AUDIT_LOG)
         before = AuditEntry.objects.order_by("-pk").values_list("digest", flat=True).first()

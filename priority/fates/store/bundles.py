@@ -4,8 +4,7 @@ one in it keeps its signatures.
 
 from collections.abc import Collection
 
-from django.db import connection
-
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from priority.models import Bundle, Submission
 
@@ -42,10 +41,9 @@ def with_transactions(signatures: Collection[bytes]) -> list[int]:
 
 def forget_empty(pks: Collection[int]) -> None:
     """Those of the bundles go of whose transactions no row is left."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM priority_bundle b WHERE id = ANY(%s) AND NOT EXISTS"
-            " (SELECT FROM priority_submission s WHERE s.bundle_id = b.id) AND NOT EXISTS"
-            " (SELECT FROM priority_submission s WHERE s.signature = ANY(b.signatures))",
-            [list(pks)],
-        )
+    execute(
+        "DELETE FROM priority_bundle b WHERE id = ANY(%s) AND NOT EXISTS"
+        " (SELECT FROM priority_submission s WHERE s.bundle_id = b.id) AND NOT EXISTS"
+        " (SELECT FROM priority_submission s WHERE s.signature = ANY(b.signatures))",
+        [list(pks)],
+    )

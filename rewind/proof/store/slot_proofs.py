@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.baselines.models import Baseline
 from rewind.proof.accounts import KeptState, packed_state, unpacked
@@ -129,8 +130,7 @@ def put(made: Bank, *, start_slot: int, floor_slot: int, written: bytes | None) 
 
 def keep_written(slot: int, written: bytes) -> None:
     """Of a bank that was known before what its slot wrote."""
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE rewind_slotproof SET written = %s WHERE slot = %s", [written, slot])
+    execute("UPDATE rewind_slotproof SET written = %s WHERE slot = %s", [written, slot])
 
 
 def settle(
