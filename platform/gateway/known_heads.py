@@ -42,7 +42,7 @@ def answering(
     lanes: Lanes, at_once: AtOnce, request: Request, connection: Connection
 ) -> Response | Coroutine[Any, Any, Response] | None:
     """Answers a single call with a key: an async method on the loop, and what is in memory; another
-    in its lane. What is no POST may be answered `at_once`. None for all else: a thread runs the
+    in its lane. `at_once` may answer other requests than POST. None for all else: a thread runs the
     application.
     """
     if request.method != "POST":
