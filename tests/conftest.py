@@ -211,6 +211,7 @@ def django_db_setup(
 
     from config.running.engine import keep_timeouts, require_fit
     from tests import emptying
+    from tests.databases import end_sessions
 
     TransactionTestCase._fixture_teardown = emptying.teardown  # type: ignore[method-assign]
     with django_db_blocker.unblock():
@@ -223,13 +224,7 @@ def django_db_setup(
     yield
     if pooled:
         # The pooler's sessions would keep the database from being dropped.
-        name = connection.settings_dict["NAME"]
-        with django_db_blocker.unblock(), connection._nodb_cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = %s AND usename = current_user",
-                [name],
-            )
+        end_sessions()
 
 
 @pytest.fixture(scope="session")

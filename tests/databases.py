@@ -46,6 +46,20 @@ def this_database(name: str = "") -> str:
     return f"postgresql://{role}@/{name or found['NAME']}?host={host}&port={found['PORT']}"
 
 
+def end_sessions(name: str = "") -> None:
+    """This role's sessions end in the current test's database, or in the one of that name.
+    Autovacuum's are PostgreSQL's own: a plain role that asks for their end, too, is refused.
+    """
+    from django.db import connection
+
+    with psycopg.connect(this_database("postgres"), autocommit=True) as server:
+        server.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+            " WHERE datname = %s AND usename = current_user",
+            [name or connection.settings_dict["NAME"]],
+        )
+
+
 def end_session() -> None:
     """PostgreSQL ends the current test's session. Skips the test behind a pooler, which would give
     it another one.

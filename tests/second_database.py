@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psycopg
 from django.db import connection
 
-from tests.databases import this_database
+from tests.databases import end_sessions, this_database
 
 
 @contextmanager
@@ -20,7 +20,9 @@ def second_database(*tables: str) -> Iterator[str]:
             _fill(name, tables)
             yield this_database(name)
         finally:
-            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            # WITH (FORCE) is refused to a plain role while autovacuum is in there.
+            end_sessions(name)
+            server.execute(f"DROP DATABASE {name}")
 
 
 def _fill(name: str, tables: tuple[str, ...]) -> None:

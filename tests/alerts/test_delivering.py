@@ -14,6 +14,7 @@ from alerts.models import Attempt, Delivery, Event, Webhook
 from alerts.schedule import DELAYS, JITTER, next_attempt_at
 from alerts.services import delivering, routing, webhooks
 from shared_state.outages import AWAY
+from tests.databases import end_sessions
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -281,11 +282,8 @@ def test_a_database_that_is_lost_during_a_turn_holds_no_webhook(
     thread = threading.Thread(target=worker)
     thread.start()
     assert receiver.was_asked.wait(PATIENCE_SECONDS)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    connection.close()
+    end_sessions()
     receiver.may_answer.set()
     thread.join(PATIENCE_SECONDS)
     assert problems

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from solders.signature import Signature
 
 from historical.blocks.services.text_caches import recent_texts
+from tests.databases import end_sessions
 from tests.upstream import sample_blocks as sample
 from tests.web_server import service_worker
 from tests.webserver.client import Client, post
@@ -253,11 +253,7 @@ def test_a_restarted_database_fails_no_call_that_comes_later(call):
     assert call("getSlot")[1]["result"] == sample.SLOT
     call("getBlockTime", sample.SLOT + 1)
     connection.close()
-    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:
-        other.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    end_sessions()
     for _ in range(5):
         assert call("getBlockTime", sample.SLOT + 1)[1]["error"]["data"]["reason"] != "outage"
         assert call("getSlot")[1]["result"] == sample.SLOT
