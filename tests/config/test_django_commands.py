@@ -109,3 +109,23 @@ def test_runserver_serves_pages_static_files_and_calls(tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.wait(PATIENCE_SECONDS)
+
+
+def test_a_program_that_ends_leaves_the_collector_nothing_to_walk_over(
+    settings: Any, tmp_path: Path
+) -> None:
+    left = (
+        "import atexit, gc, sys; atexit.register(lambda: print(len(gc.get_objects())));"
+        f" sys.path.insert(0, '{settings.ROOT}/platform'); import django; django.setup();"
+        " print(len(gc.get_objects()))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", left],
+        cwd=settings.ROOT,
+        env=environment(tmp_path, DJANGO_SETTINGS_MODULE="config.settings"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    running, ended = map(int, ran.stdout.split())
+    assert running > 50_000 and ended < 1_000

@@ -8,9 +8,10 @@ from typing import Any
 
 import psutil
 from celery import bootsteps
-from celery.signals import worker_shutdown
+from celery.signals import celeryd_after_setup, worker_shutdown
 from celery.worker.consumer import Consumer
 
+from columns.collector import keep_loaded
 from embedded.notify import allowed, progress
 from embedded.processes import status_of
 from shared_state import heartbeats
@@ -63,6 +64,11 @@ class Progress(bootsteps.StartStopStep):
                 )
                 os.kill(pid, signal.SIGKILL)
         return bool(pids)
+
+
+@celeryd_after_setup.connect
+def _share_what_is_loaded(**_: object) -> None:
+    keep_loaded()
 
 
 @worker_shutdown.connect

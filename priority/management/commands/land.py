@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from solders.keypair import Keypair
 
 from chain.derived_keys import derived_keypair
+from columns.collector import keep_loaded
 from embedded.notify import progress
 from priority.lander.services.lander import Lander, LanderConfig
 from priority.lander.services.upstreams import Defaults
@@ -57,8 +58,7 @@ class Command(BaseCommand):
         heartbeats.start("lander", by_progress=True)
         # What is there now stays, and little of what comes refers to itself: at a thousand a second
         # the collector would go through all pending submissions some ten times a second.
-        gc.collect()
-        gc.freeze()
+        keep_loaded()
         gc.set_threshold(_COLLECTED_AFTER)
         sys.setswitchinterval(_SWITCH_SECONDS)
         uvloop.run(_land(config))

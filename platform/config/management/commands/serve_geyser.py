@@ -1,7 +1,6 @@
 """manage.py serve_geyser: Yellowstone gRPC for customers."""
 
 import asyncio
-import gc
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -10,6 +9,7 @@ import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from columns.collector import keep_loaded
 from embedded.notify import progress
 from shared_state import heartbeats
 from webserver.memory import Memory
@@ -46,8 +46,7 @@ async def _serve(host: str, port: int) -> None:
         loop.add_signal_handler(signum, stopping.set)
     async with serve(host, port, version=settings.LEDGER_API_VERSION):
         # A full collection would look at all that is loaded, and hold up every stream for 0.1 s.
-        gc.collect()
-        gc.freeze()
+        keep_loaded()
         memory = Memory()
         while not stopping.is_set():
             progress()
