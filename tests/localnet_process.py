@@ -185,6 +185,15 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def free_addresses() -> dict[str, str]:
+    """The settings of a whole service on free ports: PORT, and those of its localnet."""
+    names = (
+        "PORT",
+        *(f"LOCALNET_{each}_PORT" for each in ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")),
+    )
+    return dict(zip(names, map(str, free_ports(len(names))), strict=True))
+
+
 def _reserve(port: int) -> bool:
     """Locks the port's bytes in the file of reservations, which ends with this process."""
     with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):

@@ -19,7 +19,7 @@ import psutil
 from embedded.servers import hold_run_dir, start_servers, stop_servers
 from tests import forked_commands
 from tests.file_locks import one_at_a_time
-from tests.localnet_process import free_ports
+from tests.localnet_process import free_addresses
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -126,19 +126,14 @@ def _copy_of_migrated(run_dir: Path) -> None:
 
 def _environment(run_dir: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    port, rpc, geyser, tpu, block_engine = map(str, free_ports(5))
     # One process of each kind, with more than one thread to serve: the whole shape at least cost.
     return {
         **kept,
         "TIDEMARK_RUN_DIR": str(run_dir),
         "WEB_WORKERS": "1",
         "WORKER_PROCESSES": "1",
-        "PORT": port,
         "LOCALNET": "false",
-        "LOCALNET_RPC_PORT": rpc,
-        "LOCALNET_GEYSER_PORT": geyser,
-        "LOCALNET_TPU_PORT": tpu,
-        "LOCALNET_BLOCK_ENGINE_PORT": block_engine,
+        **free_addresses(),
     }
 
 

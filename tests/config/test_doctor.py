@@ -21,7 +21,7 @@ from embedded.servers import start_servers, stop_servers
 from tests import forked_commands
 from tests.databases import this_database
 from tests.forged_provider import forged_provider
-from tests.localnet_process import Localnet, free_ports
+from tests.localnet_process import Localnet, free_addresses, free_ports
 from tests.subscriptions.conftest import localnet
 
 __all__ = ["localnet"]
@@ -77,6 +77,7 @@ def doctor(tmp_path: Path, durable_redis: str) -> Doctor:
             "DATABASE_URL": this_database(),
             "REDIS_URL": durable_redis,
             "LOCALNET": "false",
+            **free_addresses(),
             **settings,
         }
         return Said(forked_commands.run(["doctor", "--json"], environment=environment))
@@ -123,6 +124,7 @@ def test_what_is_well_is_said_to_be(doctor: Doctor, localnet: Localnet) -> None:
 
 def test_the_text_says_the_same_and_what_to_do(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "TIDEMARK_RUN_DIR": str(tmp_path / "run")}
+    environment |= free_addresses()
     found = forked_commands.run(["doctor", "--quiet"], environment=environment)
     assert found.returncode == 1
     assert "  ERROR    PostgreSQL does not answer" in found.stdout

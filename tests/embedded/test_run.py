@@ -27,7 +27,7 @@ from config.running.ports import Port, hold_ports
 from embedded.passwords import server_passwords
 from embedded.run_state import read_run_state
 from tests import forked_commands
-from tests.localnet_process import free_ports
+from tests.localnet_process import free_addresses
 from tests.patience import PATIENCE_SECONDS
 from tests.upstream.sample_blocks import json_file
 
@@ -155,11 +155,8 @@ class Run:
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    port, *others = free_ports(5)
-    names = ("RPC", "GEYSER", "TPU", "BLOCK_ENGINE")
-    localnet = {
-        f"LOCALNET_{name}_PORT": str(each) for name, each in zip(names, others, strict=True)
-    }
+    localnet = free_addresses()
+    port = int(localnet.pop("PORT"))
     run = Run(Path(tempfile.mkdtemp(prefix="tidemark-run-")), port, localnet)
     yield run
     run.kill_all()

@@ -14,10 +14,7 @@ from solders.message import to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.system_program import (
-    AdvanceNonceAccountParams,
     TransferParams,
-    advance_nonce_account,
-    create_nonce_account,
     transfer,
 )
 from solders.transaction import Transaction
@@ -29,6 +26,7 @@ from tests.localnet.wallets import (
     encoded,
     landed,
     latest_blockhash,
+    nonce,
     pay,
     send,
     sent,
@@ -344,26 +342,16 @@ def test_many_transactions_land_in_order_and_their_money_adds_up(localnet: Local
 
 
 def test_a_durable_nonce_carries_a_transaction_over_dead_blockhashes(localnet: Localnet) -> None:
-    sender, nonce, receiver = wallet(localnet), Keypair(), Pubkey.new_unique()
-    rent = localnet.call("getMinimumBalanceForRentExemption", 80)
-    done(
-        localnet,
-        create_nonce_account(sender.pubkey(), nonce.pubkey(), sender.pubkey(), rent),
-        sender,
-        nonce,
-    )
+    sender, receiver = wallet(localnet), Pubkey.new_unique()
+    account, advance, before = nonce(localnet, sender)
 
     def stored() -> str:
         config = {"encoding": "jsonParsed", "commitment": "confirmed"}
-        shown = localnet.call("getAccountInfo", str(nonce.pubkey()), config)["value"]["data"]
+        shown = localnet.call("getAccountInfo", str(account), config)["value"]["data"]
         text: str = shown["parsed"]["info"]["blockhash"]
         return text
 
-    before = stored()
     assert localnet.call("isBlockhashValid", before)["value"] is False
-    advance = advance_nonce_account(
-        AdvanceNonceAccountParams(nonce_pubkey=nonce.pubkey(), authorized_pubkey=sender.pubkey())
-    )
     durable = signed(localnet, [advance, pay(sender, receiver, SOL)], sender, blockhash=before)
     assert landed(localnet, send(localnet, durable), "confirmed")["err"] is None
     after = stored()

@@ -10,7 +10,13 @@ from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
-from solders.system_program import TransferParams, transfer
+from solders.system_program import (
+    AdvanceNonceAccountParams,
+    TransferParams,
+    advance_nonce_account,
+    create_nonce_account,
+    transfer,
+)
 from solders.transaction import VersionedTransaction
 
 from tests.localnet_process import Localnet
@@ -88,6 +94,26 @@ def done(localnet: Localnet, instructions: Sequence[Instruction], *signers: Keyp
     signature = send(localnet, signed(localnet, instructions, *signers))
     assert landed(localnet, signature, "confirmed")["err"] is None
     return signature
+
+
+def nonce(localnet: Localnet, owner: Keypair) -> tuple[Pubkey, Instruction, str]:
+    """A new nonce account, the instruction that advances it, and the blockhash that it holds."""
+    account, me = Keypair(), owner.pubkey()
+    rent = localnet.call("getMinimumBalanceForRentExemption", 80)
+    done(localnet, create_nonce_account(me, account.pubkey(), me, rent), owner, account)
+    config = {"encoding": "jsonParsed", **CONFIRMED}
+    shown = localnet.call("getAccountInfo", str(account.pubkey()), config)["value"]["data"]
+    parameters = AdvanceNonceAccountParams(nonce_pubkey=account.pubkey(), authorized_pubkey=me)
+    return account.pubkey(), advance_nonce_account(parameters), shown["parsed"]["info"]["blockhash"]
+
+
+def on_a_nonce(
+    localnet: Localnet, payer: Keypair, *instructions: Instruction
+) -> VersionedTransaction:
+    """A transaction that no block height ends; a payment to nobody unless given."""
+    _, advance, blockhash = nonce(localnet, payer)
+    wanted = instructions or [pay(payer, Pubkey.new_unique(), 1_000_000)]
+    return signed(localnet, [advance, *wanted], payer, blockhash=blockhash)
 
 
 def balance(localnet: Localnet, key: Pubkey, commitment: str = "confirmed") -> int:

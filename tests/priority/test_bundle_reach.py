@@ -9,21 +9,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 from hypothesis import strategies as st
 from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
-from solders.system_program import (
-    AdvanceNonceAccountParams,
-    advance_nonce_account,
-    create_nonce_account,
-)
 
 from chain.addresses import LOOKUP_TABLE, SYSTEM
 from columns.kept import forget_all
-from simulator.defaults import rent_minimum
 from simulator.features import mainnet_features
 from tests.examples import examples
-from tests.localnet.wallets import SOL, done, pay, signed, wallet
+from tests.localnet.wallets import SOL, done, nonce, pay, signed, wallet
 from tests.localnet_process import Localnet
 from tests.priority.bundling import Post, answer, asking, flat, nested
 from tests.priority.odd_nodes import OddNode
@@ -99,26 +94,19 @@ def test_a_table_that_is_none_is_an_error_of_the_transaction(
 def test_a_transaction_on_a_nonce_needs_no_recent_blockhash(
     chain: Localnet, alice: Keypair, post: Post
 ) -> None:
-    nonce, me = Keypair(), alice.pubkey()
-    made = create_nonce_account(me, nonce.pubkey(), me, rent_minimum(80))
-    done(chain, made, alice, nonce)
-    config = {"encoding": "base64", "commitment": "processed"}
-    held = chain.call("getAccountInfo", str(nonce.pubkey()), config)["value"]["data"][0]
-    durable = str(Pubkey(base64.b64decode(held)[40:72]))
-    advance = advance_nonce_account(
-        AdvanceNonceAccountParams(nonce_pubkey=nonce.pubkey(), authorized_pubkey=me)
-    )
+    me = alice.pubkey()
+    account, advance, durable = nonce(chain, alice)
     bundle = [
         signed(chain, [advance, pay(alice, me, lamports)], alice, blockhash=durable)
         for lamports in (1, 2)
     ]
-    shown = [{"addresses": [str(nonce.pubkey())]}, None]
+    shown = [{"addresses": [str(account)]}, None]
     told = nested(post, bundle, postExecutionAccountsConfigs=shown)
     first, second = told["value"]["transactionResults"]
     assert first["err"] is None
     # It has moved on, and cannot once more in the same slot.
     after = base64.b64decode(first["postExecutionAccounts"][0]["data"][0])[40:72]
-    assert after != base64.b64decode(held)[40:72]
+    assert after != bytes(Hash.from_string(durable))
     assert second["err"] == "BlockhashNotFound"
     other = signed(chain, [pay(alice, me, 1)], alice, blockhash=durable)
     assert flat(post, [other])["err"] == "BlockhashNotFound"

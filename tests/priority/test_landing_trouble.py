@@ -13,11 +13,6 @@ from django.conf import settings
 from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.message import MessageV0
-from solders.system_program import (
-    AdvanceNonceAccountParams,
-    advance_nonce_account,
-    create_nonce_account,
-)
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
@@ -26,7 +21,7 @@ from priority.lander.store.chain_events import publish_events
 from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
 from priority.upstreams.models import Upstream
-from tests.localnet.wallets import done, pay, signed
+from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.landing import (
@@ -212,25 +207,6 @@ def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: 
                 each.wait()
     assert Submission.objects.count() == 3
     assert "second" not in landers(), "it let go of its name"
-
-
-def on_a_nonce(localnet: Localnet, payer: Keypair) -> VersionedTransaction:
-    """A transaction that no block height ends."""
-    nonce = Keypair()
-    rent = localnet.call("getMinimumBalanceForRentExemption", 80)
-    made = create_nonce_account(payer.pubkey(), nonce.pubkey(), payer.pubkey(), rent)
-    done(localnet, made, payer, nonce)
-    config = {"encoding": "jsonParsed", "commitment": "confirmed"}
-    shown = localnet.call("getAccountInfo", str(nonce.pubkey()), config)["value"]["data"]
-    parameters = AdvanceNonceAccountParams(
-        nonce_pubkey=nonce.pubkey(), authorized_pubkey=payer.pubkey()
-    )
-    instructions = [
-        advance_nonce_account(parameters),
-        pay(payer, Keypair().pubkey(), 1_000_000),
-    ]
-    blockhash = shown["parsed"]["info"]["blockhash"]
-    return signed(localnet, instructions, payer, blockhash=blockhash)
 
 
 def test_what_ingest_settled_needs_no_more_care(followed: Localnet, payer: Keypair) -> None:

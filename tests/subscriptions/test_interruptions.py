@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 from websockets.exceptions import ConnectionClosed
 
 from tests.ingest.following import caught_up, follower, worker
-from tests.localnet.wallets import SOL, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, on_a_nonce, pay, send, signed, wallet
 from tests.localnet_process import Localnet
 from tests.subscriptions.socket_client import Socket
 from tests.upstream.hostile import relay
@@ -40,7 +40,7 @@ def test_a_follower_that_restarts_is_not_passed_over_in_silence(
 ) -> None:
     url = f"ws://127.0.0.1:{port}/"
     payer = wallet(localnet)
-    late = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL)], payer)
+    late = on_a_nonce(localnet, payer)  # a follower may start for longer than a blockhash lasts
     with Socket(url, api_key) as plain, Socket(url, api_key) as kept:
         with follower(localnet.geyser_url, localnet.url):
             caught_up(localnet)

@@ -123,8 +123,8 @@ def test_a_flood_of_cheap_frames_delays_no_one_else(geyser: Geyser, name: str) -
         calm = time_of_calls()
         with flooding(geyser.port, FLOODS[name]):
             flooded = min(time_of_calls() for _ in range(3))
-    # One call took seconds when a flood was read as it came.
-    assert flooded < 60 * calm, f"{flooded:.3f} s beside the flood, {calm:.3f} s without"
+    # One call took seconds when a flood was read as it came, ten took half a minute.
+    assert flooded < max(60 * calm, 3.0), f"{flooded:.3f} s beside the flood, {calm:.3f} s without"
 
 
 def test_a_refused_stream_is_reset_only_after_its_client_had_time_to_half_close(
