@@ -22,12 +22,12 @@ SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHE
 ON CONFLICT DO NOTHING RETURNING accepted_at) {note_steps("noted")}
 """
 _OTHERS = (
-    f"SELECT c.name, c.key_id, {bundle_of('c.key_id')}, {IS_FIRST} FROM {NOTED}"
+    f"SELECT c.name, c.key_id, {bundle_of('k.customer_id')}, {IS_FIRST} FROM {NOTED}"
     " WHERE c.name = ANY(%s) ORDER BY c.id"
 )
 
 _SHARED = (
-    f"SELECT s.id, c.key_id, c.accepted_at, {bundle_of('c.key_id')} FROM {NOTED}"
+    f"SELECT s.id, c.key_id, c.accepted_at, {bundle_of('k.customer_id')} FROM {NOTED}"
     f" WHERE k.customer_id = %s AND {IS_FIRST}"
 )
 _LAST = 2**63 - 1
@@ -136,7 +136,7 @@ def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submis
     rows = list(Submission.objects.filter(pk__in=found).select_related("bundle"))
     for row in rows:
         row.key_id, accepted_at, bundle_id = found[row.pk]
-        bundle = row.bundle if bundle_id else None
+        bundle = Bundle(bundle_id=bundle_id) if bundle_id else None
         as_shared(row, accepted_at=accepted_at, bundle=bundle, attempts=attempts[row.pk])
     return rows
 

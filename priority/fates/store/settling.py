@@ -85,7 +85,7 @@ class SettledRow(NamedTuple):
 _RETURNED = (
     "s.id, s.signature, s.kind, s.key_id, s.state, s.commitment, s.reason, s.slot,"
     " s.transaction_index, s.err::text AS err, s.bundle_id AS bundle_pk,"
-    f" {bundle_of('s.key_id')} AS bundle_id,"
+    f" {bundle_of('(SELECT customer_id FROM access_apikey WHERE id = s.key_id)')} AS bundle_id,"
     " s.accepted_at, s.sent_at"
 )
 # In the same transaction: their steps have to be counted again
