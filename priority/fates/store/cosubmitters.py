@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from access.models import ApiKey
+from columns.queries import all_rows
 from priority.fates.reasons import for_others
 from priority.fates.store.bundles import rows_of
 from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
@@ -67,10 +68,8 @@ def others(signatures: Collection[bytes]) -> dict[bytes, list[Other]]:
     """By signature, in the order in which they submitted it."""
     found: dict[bytes, list[Other]] = defaultdict(list)
     if signatures:
-        with connection.cursor() as cursor:
-            cursor.execute(_OTHERS, [list(signatures)])
-            for name, key_id, bundle_id, is_first in cursor.fetchall():
-                found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
+        for name, key_id, bundle_id, is_first in all_rows(_OTHERS, [list(signatures)]):
+            found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
     return found
 
 
@@ -123,9 +122,8 @@ def as_shared(
 
 
 def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submission]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_SHARED} AND {condition}", [customer, *parameters])
-        found = {pk: values for pk, *values in cursor.fetchall()}
+    seen = all_rows(f"{_SHARED} AND {condition}", [customer, *parameters])
+    found = {pk: values for pk, *values in seen}
     if not found:
         return []
     keys = ApiKey.objects.filter(customer=customer)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from chain.units import I64_MAX
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 
 PROVEN, CONSISTENT = "proven", "consistent"
@@ -159,8 +160,5 @@ def refuted_from(first: int, last: int) -> Run | None:
 
 def cut_below(slot: int) -> None:
     """Slots below it left the window."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_proofrun WHERE last_slot < %s", [slot])
-        cursor.execute(
-            "UPDATE rewind_proofrun SET first_slot = %s WHERE first_slot < %s", [slot, slot]
-        )
+    execute("DELETE FROM rewind_proofrun WHERE last_slot < %s", [slot])
+    execute("UPDATE rewind_proofrun SET first_slot = %s WHERE first_slot < %s", [slot, slot])
