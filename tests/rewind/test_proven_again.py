@@ -136,6 +136,25 @@ def test_a_proven_slot_is_not_proven_while_it_is_a_gap(
     assert proven() == {"proven": [(0, 7, "")], "unproven": [(8, 8, "votes_not_seen")]}
 
 
+def test_a_slot_of_an_older_version_is_proven_again_if_it_was_compared_before(
+    proof: None, record: Record
+) -> None:
+    from rewind.proof.models import SlotProof
+
+    made = chain_of()
+    record(*made.records)
+    proven()
+    SlotProof.objects.update(written=None)
+    for slot in (1, 2, 4):
+        check_again(altered(made.records[slot]) if slot == 4 else made.records[slot])
+    assert lose_sealed_slots() == [*range(8)]
+    record(*made.records)
+    assert proven() == {
+        "proven": [(1, 2, "")],
+        "unproven": [(0, 0, "rewritten"), (3, 6, "rewritten"), (7, 7, "votes_not_seen")],
+    }
+
+
 def test_a_slot_whose_votes_did_not_come_yet_is_computed_again_when_it_comes_again(
     proof: None, record: Record
 ) -> None:

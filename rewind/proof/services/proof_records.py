@@ -79,6 +79,8 @@ def note(records: Sequence[SlotRecord], last: LastWrites, there: Before) -> None
             if total is not None or known.written is not None or not known.is_start:
                 _hold_against_proven(record, last, known, total)
                 continue
+            if proof_runs.is_lost(record.slot):
+                _mark_rewritten(record.slot)
         elif known is not None:
             _compute_again(record.slot)
         waiting.append(record)
@@ -115,13 +117,25 @@ def _hold_against_proven(
     block = (record.parent_slot, bytes(Hash.from_string(record.blockhash)))
     # A snapshot need not say which block its bank is of.
     is_block = known.is_start or block == (known.parent_slot, known.blockhash)
+    # Rows that the record does not have may be left of another one.
+    is_whole = is_block and _changes(record.slot) == last.archived[record.slot]
     if is_block and own.checksum == known.written:
-        # Rows that the record does not have may be left of another one.
-        if _changes(record.slot) == last.archived[record.slot]:
-            _prove_again(record.slot)
+        if is_whole:
+            prove_again(record.slot)
     elif total is None or total != bytes(LatticeHash.sum_of(lattices.values())):
-        proof_queue.wait()
-        proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
+        _mark_rewritten(record.slot)
+    elif is_whole and known.written is None and _is_settled(record.slot):
+        slot_proofs.keep_written(record.slot, own.checksum)
+
+
+def _mark_rewritten(slot: int) -> None:
+    proof_queue.wait()
+    proof_runs.mark(slot, slot, proof_runs.UNPROVEN, REWRITTEN)
+
+
+def _is_settled(slot: int) -> bool:
+    run = proof_runs.of_slot(slot)
+    return run is not None and run.state in proof_runs.SETTLED
 
 
 def _compute_again(slot: int) -> None:
@@ -139,7 +153,7 @@ def _compute_again(slot: int) -> None:
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
 
 
-def _prove_again(slot: int) -> None:
+def prove_again(slot: int) -> None:
     """The slot is again as votes settled it."""
     run = proof_runs.of_slot(slot)
     if run is None or run.reason not in (REWRITTEN, IN_GAP):

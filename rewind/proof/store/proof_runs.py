@@ -168,6 +168,12 @@ def refuted_from(first: int, last: int) -> Run | None:
     return None if row is None else Run(*row)
 
 
+def is_lost(slot: int) -> bool:
+    """Whether the slot was settled, and is lost."""
+    run = of_slot(slot)
+    return run is not None and run.before_gap != ""
+
+
 def is_any_lost() -> bool:
     """Whether settled slots are lost now."""
     return exists("SELECT FROM rewind_proofrun WHERE before_gap <> ''")
