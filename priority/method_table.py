@@ -37,8 +37,9 @@ NODE_ERRORS = (
 class _Node:
     """The upstream node, for the methods of the setting."""
 
-    def serves(self, name: str) -> bool:
-        return name in settings.PROXY_METHODS
+    def names(self) -> frozenset[str]:
+        found: frozenset[str] = settings.PROXY_METHODS
+        return found
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
         for each in calls:

@@ -74,6 +74,7 @@ OF_ANY_CALL = {
     "database_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
     "disk_full": "Wait for `Retry-After` seconds; the operator has to free the disk.",
     "database_read_only": "Wait for `Retry-After` seconds; the operator has to make it writable.",
+    "database_busy": "Wait for `Retry-After` seconds, then send the same request again.",
     "redis_unavailable": "Wait for `Retry-After` seconds, then send the same request again.",
     "redis_full": "Wait for `Retry-After` seconds; the operator has to free the disk or memory.",
     "landing_behind": "Wait for `Retry-After` seconds and send it again: nothing was queued.",

@@ -82,4 +82,4 @@ class BadOrigin(ActionRefused):
 
 
 class BadMethod(ActionRefused):
-    """A method allow-list's item that is no method's name, or too many of them."""
+    """A list of methods with one that the service does not serve, or with too many."""

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
-from columns.advisory_locks import AdvisoryLock, try_for
+from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.exists_queries import MOMENT, exists, microseconds
 from columns.queries import all_rows, execute
 
@@ -195,10 +195,11 @@ def webhook(webhook_id: int) -> Webhook:
 
 
 def count_webhooks(customer_id: int | None) -> int:
-    """The number of webhooks of the customer, or of the staff. Locks the customer, so that no other
+    """The number of webhooks of the customer, or of the staff. Locks them, so that no other
     transaction adds a webhook meanwhile.
     """
     if customer_id is None:
+        wait_for(AdvisoryLock.STAFF_WEBHOOKS)
         return Webhook.objects.filter(customer__isnull=True).count()
     Customer.objects.select_for_update(no_key=True).get(pk=customer_id)
     return Webhook.objects.filter(customer_id=customer_id).count()

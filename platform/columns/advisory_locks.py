@@ -38,6 +38,7 @@ class AdvisoryLock(IntEnum):
     CLUSTER_COMMITS = 7_390
     AUDIT_LOG = 7_340_210
     ROUTING_EVENTS = 7_340_211
+    STAFF_WEBHOOKS = 7_340_212
     WATCHING = 7_340_220
 
 

@@ -7,8 +7,7 @@ a cell's ends do not fit the runs.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
+from columns.queries import all_rows
 from columns.raw_queries import fetch_all
 
 # Slots are counted in runs of so many.
@@ -88,14 +87,13 @@ def gaps_of(
     that do not touch there must be no gap.
     """
     found = [GapSlots()] * len(firsts)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _GAPS.format(gaps=table),
-            {"firsts": list(firsts), "lasts": list(lasts),
-             "first": max(first, firsts[0]), "last": min(last, lasts[-1])},
-        )  # fmt: skip
-        for cell, status, slots in cursor.fetchall():
-            found[cell - 1] = found[cell - 1]._replace(**{status: slots})
+    rows = all_rows(
+        _GAPS.format(gaps=table),
+        {"firsts": list(firsts), "lasts": list(lasts),
+         "first": max(first, firsts[0]), "last": min(last, lasts[-1])},
+    )  # fmt: skip
+    for cell, status, slots in rows:
+        found[cell - 1] = found[cell - 1]._replace(**{status: slots})
     return found
 
 

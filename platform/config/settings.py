@@ -20,7 +20,7 @@ from config.environment.kept_secrets import (
     metrics_token,
 )
 from config.environment.mail import mail_settings
-from config.environment.oidc import require_whole, staff_groups
+from config.environment.oidc import requested_scopes, require_whole, staff_groups
 from config.environment.redis_urls import broker_of, redis_url
 from config.environment.standard_methods import STANDARD_METHODS
 from config.output.logs import FORMATS, LEVELS, logging_of
@@ -493,7 +493,7 @@ OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET", "")
 require_whole(OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET)
 OIDC_NAME = env.text("OIDC_NAME", "single sign-on")
-OIDC_SCOPES = env.text("OIDC_SCOPES", "openid email")
+OIDC_SCOPES = requested_scopes(env.text("OIDC_SCOPES", "openid email"))
 OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
 OIDC_STAFF_GROUPS = staff_groups(env.names("OIDC_STAFF_GROUPS", []))
 LOGIN_URL = reverse_lazy("admin:login")

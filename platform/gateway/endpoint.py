@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 
 import gateway.whoami  # noqa: F401  (adds itself to the common methods)
 from access.callers import Caller
+from access.served_paths import paths_serving
 from eventloop.faces import complete, started
 from gateway.admission import Costs
 from gateway.answers import Answer
@@ -26,7 +27,6 @@ from gateway.endpoint_policy import EndpointPolicy
 from gateway.exception_handler import error_of
 from gateway.forwarded_calls import HandedOn, Handing
 from gateway.hosts import ALL_IN_ONE
-from gateway.paths import paths_serving
 from gateway.permissions import is_narrow, right_missing, shut_out
 from gateway.refusals import BodyTooLarge
 from gateway.routes import is_page, wants_socket

@@ -1,4 +1,4 @@
-"""Refusals during an outage of PostgreSQL or Redis."""
+"""Refusals during an outage of PostgreSQL or Redis, or while the data is locked."""
 
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ _FULL_SECONDS = 30
 
 
 class ServiceOutage(RpcError):
-    """PostgreSQL or Redis is unusable. HTTP 503 in responses that are not JSON-RPC."""
+    """PostgreSQL or Redis is unusable now. HTTP 503 in responses that are not JSON-RPC."""
 
     code = -32005
     reason = "service_outage"
@@ -60,6 +60,13 @@ class DatabaseReadOnly(ServiceOutage):
     retry_seconds = _FULL_SECONDS
 
 
+class DatabaseBusy(ServiceOutage):
+    """Another request is changing the same data, and did not finish in time (`LOCK_TIMEOUT_MS`)."""
+
+    reason = "database_busy"
+    text = "Another request is changing the same data. Try again"
+
+
 class RedisUnavailable(ServiceOutage):
     """Redis, which has the queues, does not respond."""
 
@@ -81,6 +88,7 @@ _KINDS: dict[str, type[ServiceOutage]] = {
         DatabaseUnavailable,
         DatabaseFull,
         DatabaseReadOnly,
+        DatabaseBusy,
         DiskFull,
         RedisUnavailable,
         RedisFull,
@@ -89,8 +97,8 @@ _KINDS: dict[str, type[ServiceOutage]] = {
 
 
 def outage_of(error: BaseException, **data: Any) -> ServiceOutage | None:
-    """The refusal for an outage, with these members of `data` beside its own; None for an error of
-    another kind.
+    """The refusal for an outage or a lock that was not free in time, with these members of `data`
+    beside its own; None for an error of another kind.
     """
-    found = outages.outage_of(error)
+    found = outages.refusal_of(error)
     return None if found is None else _KINDS[found.name](**data)

@@ -40,7 +40,8 @@ class Method:
 class Fallback(Protocol):
     """Answers methods that are not in a table, such as an upstream node."""
 
-    def serves(self, name: str) -> bool: ...
+    def names(self) -> frozenset[str]:
+        """The methods that it serves."""
 
     def answer(self, call: Any, calls: Sequence[tuple[str, bytes]]) -> list[Encoded | RpcError]:
         """The results of calls of (method, params as received), in order."""
@@ -108,12 +109,18 @@ class MethodTable:
     def falls_back(self, name: str) -> bool:
         """Whether the fallback serves the method."""
         return (
-            self.fallback is not None and name not in self._methods and self.fallback.serves(name)
+            self.fallback is not None
+            and name not in self._methods
+            and name in self.fallback.names()
         )
 
     def knows(self, name: str) -> bool:
         """Whether the method is served, by this table or the fallback."""
         return name in self._methods or self.falls_back(name)
+
+    def names(self) -> set[str]:
+        """Every method that is served, by this table or the fallback."""
+        return {*self._methods, *(() if self.fallback is None else self.fallback.names())}
 
     def __iter__(self) -> Iterator[Method]:
         return iter(self._methods.values())

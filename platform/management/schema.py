@@ -7,7 +7,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from access.errors import KeyExpired, KeyMalformed, KeyRevoked, KeyUnknown
-from gateway.outages import DatabaseUnavailable
+from gateway.outages import DatabaseBusy, DatabaseUnavailable
 from gateway.refusals import (
     AddressNotAllowed,
     BodyTooLarge,
@@ -40,6 +40,7 @@ _OF_ANY: tuple[type[RpcError], ...] = (
     DatabaseUnavailable,
 )
 _OF_WRITES = (
+    DatabaseBusy,
     errors.BodyMalformed,
     errors.ActionImpossible,
     errors.IdempotencyKeyReused,

@@ -9,8 +9,6 @@ from django.core.handlers.wsgi import WSGIRequest
 from gateway.calls import Call
 from gateway.common_methods import common_methods
 from jsonrpc.wire import Encoded, encode
-from reference.paths import rpc_paths
-from reference.rpc_documents import document_of
 
 
 @common_methods.add("rpc.discover", result=dict[str, Any])
@@ -28,5 +26,9 @@ def discover(call: Call) -> Encoded:
 # Cached by path and base URL: a batch of a hundred would take seconds.
 @lru_cache(maxsize=64)
 def _document(path: str, base: str) -> bytes:
+    # When it is used: every program registers the method, and drf-spectacular takes 50 ms.
+    from reference.paths import rpc_paths
+    from reference.rpc_documents import document_of
+
     here = next(each for each in rpc_paths() if path in (each.path, *each.aliases))
     return encode(document_of(here, base))

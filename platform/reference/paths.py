@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from access.served_paths import endpoints
 from gateway.declarations import TypedGet
 from gateway.endpoint_policy import EndpointPolicy
-from gateway.paths import endpoints
 from jsonrpc.methods import Method, MethodTable
 
 _PART = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -34,6 +34,7 @@ NAMES = frozenset(
         "database_unavailable",
         "database_full",
         "database_read_only",
+        "database_busy",
         "redis_unavailable",
         "redis_full",
     )
@@ -41,12 +42,10 @@ NAMES = frozenset(
 # Below this the servers' own writes fail.
 FULL_BYTES = 32_000_000
 
+# Its transaction was rolled back because of another one.
+_CONTENTION = (postgres.LockNotAvailable, postgres.TransactionRollback)
 # Errors of one statement (too slow, cancelled, no lock): PostgreSQL itself is available.
-_STATEMENT_ERRORS = (
-    postgres.QueryCanceled,
-    postgres.LockNotAvailable,
-    postgres.TransactionRollback,
-)
+_STATEMENT_ERRORS = (postgres.QueryCanceled, *_CONTENTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,21 @@ class Outage:
 
     name: str
     text: str
+
+
+# Nothing is away: another transaction had what this one needed.
+BUSY = Outage("database_busy", "Another request is changing the same data")
+
+
+def refusal_of(error: BaseException) -> Outage | None:
+    """Why a request that failed with the error is refused and may be repeated: an outage, or BUSY
+    after a lock timeout, a deadlock or a serialization failure. None for other errors.
+    """
+    outage = outage_of(error)
+    if outage is not None:
+        return outage
+    causes = (error, error.__cause__) if isinstance(error, DatabaseError) else (error,)
+    return BUSY if any(isinstance(each, _CONTENTION) for each in causes) else None
 
 
 def outage_of(error: BaseException) -> Outage | None:

@@ -80,7 +80,7 @@ class Fate(Result, frozen=True, kw_only=True):
     will_fail: why it was known to fail when it was accepted: a version 1 transaction that asks for
         no size or no units; null for all others, and before it is stored
     tip: the tip that it was accepted with; null if another transaction of its bundle tips
-    bundle_id: the bundle that it belongs to; null if it came alone
+    bundle_id: the bundle in which you sent it; null if it came alone
     edge: the service's name of itself
     tier: the tier that it was sent for
     only_upstreams: the only upstreams to send it to; empty means all
@@ -156,7 +156,7 @@ class FateEvent(Result, frozen=True, kw_only=True):
     transaction_index: its place in the block; null before it landed
     err: what it failed by; null when it did not
     reason: why it never landed; null unless that is known
-    bundle_id: the bundle that it belongs to; null if it came alone
+    bundle_id: the bundle in which you sent it; null if it came alone
     queue_milliseconds: how long it waited to be sent; null before it went out
     sending: `active` while the service sends it until it lands; `stopped` when it no longer does
         although it can still land, as on a durable nonce; null in a block, and once it is final

@@ -108,6 +108,12 @@ class ProofRun(models.Model):
         help_text="What settled it rests on this",
     )
     rests_on_slot = SlotColumn(null=True, help_text="Of that snapshot or bank")
+    before_gap = models.TextField(
+        blank=True,
+        choices=State.choices,
+        db_default="",
+        help_text="What slots were that are lost, and are again once equal ones come",
+    )
 
     class Meta:
         ordering = ["-first_slot"]

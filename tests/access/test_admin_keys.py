@@ -402,7 +402,9 @@ def test_a_keys_rights_can_be_changed(admin_client: Any, key: Any, tier: Any) ->
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("methods", "getSlot\nget slot!", "no method&#x27;s name"),
+        ("methods", "getSlot\nget slot!", "&#x27;get&#x27; is not a method of this service"),
+        ("methods", "getSlto", "not a method of this service: did you mean getSlot"),
+        ("methods", "tipinfos", "not a method of this service: did you mean tipinfo"),
         ("methods", "\n".join(f"m{number}" for number in range(201)), "above the maximum of 200"),
         ("calls_per_month", "0", "greater than or equal to 1"),
         ("calls_per_month", "-3", "greater than or equal to"),

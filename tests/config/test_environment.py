@@ -82,6 +82,18 @@ def environment(tmp_path: Path, **variables: str) -> dict[str, str]:
         ("OIDC_ISSUER", "ftp://sekret@login.example", "OIDC_ISSUER: expected http://host:port"),
         ("OIDC_STAFF_GROUPS", "ops=root", "OIDC_STAFF_GROUPS='ops=root': expected GROUP=ROLE"),
         ("OIDC_STAFF_GROUPS", "operator", "OIDC_STAFF_GROUPS='operator': expected GROUP=ROLE"),
+        ("OIDC_STAFF_GROUPS", " =operator", "OIDC_STAFF_GROUPS='=operator': expected GROUP=ROLE"),
+        ("OIDC_STAFF_GROUPS", "ops=viewer, ops = operator", "expected the group 'ops' once"),
+        ("OIDC_SCOPES", "openid,email", "OIDC_SCOPES='openid,email': expected openid and other"),
+        ("OIDC_SCOPES", "email groups", "OIDC_SCOPES='email groups': expected openid and other"),
+        ("OIDC_ISSUER", "https://ada:sekret@a.example", "OIDC_ISSUER: expected https://host/path"),
+        ("OIDC_ISSUER", "https://a.example/?a=sekret", "OIDC_ISSUER: expected https://host/path"),
+        (
+            "OIDC_ISSUER",
+            "https://a.example/.well-known/openid-configuration",
+            "OIDC_ISSUER: expected https://host/path, without /.well-known/",
+        ),
+        ("ARCHIVE_PROOF_TRUST", f"7:{HASH},7:{HASH}", "ARCHIVE_PROOF_TRUST: expected the slot 7"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_named(

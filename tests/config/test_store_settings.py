@@ -74,6 +74,7 @@ def test_both_forms_of_options_say_the_same(monkeypatch, text):
         ("endpoint=http://host:9000", "s3://b"),
         ("base_url=http://host:9000", "gs://b"),
         ("allow_http=true", "file:///srv"),
+        (f"region=a,region={_SECRET}", "s3://bucket"),
     ],
 )
 def test_other_options_are_refused_without_their_values(monkeypatch, text, store):

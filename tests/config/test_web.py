@@ -15,6 +15,10 @@ from tests.databases import this_database
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
+_SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
+}
 # As a worker is begun: then requests through the application, and what each of them imported.
 _SERVE = """
 import io, json, os, sys
@@ -57,18 +61,36 @@ REQUESTS = [
     call("/priority", "getHealth"),
     call("/priority", "sendTransaction", "AAAA"),
     call("/bundle", "getTipAccounts"),
+    call("/rewind", "rpc.discover"),
 ]
+
+
+# Other programs have no paths: what describes those is loaded with them.
+_BEGIN = """
+import sys
+import django
+django.setup()
+print("\\n".join(sys.modules))
+"""
+
+
+def test_programs_without_paths_do_not_load_what_describes_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _BEGIN],
+        env={**os.environ, **_SETTINGS},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert "gateway.calls" in loaded
+    assert loaded.isdisjoint({"drf_spectacular.openapi", "rest_framework.views"})
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("empty_redis")
 def test_no_first_call_imports_anything(api_key: str) -> None:
-    environment = {
-        **os.environ,
-        "DATABASE_URL": this_database(),
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
-    }
+    environment = {**os.environ, **_SETTINGS, "DATABASE_URL": this_database()}
     done = subprocess.run(
         [sys.executable, "-c", _SERVE, json.dumps(REQUESTS), api_key],
         cwd=ROOT,

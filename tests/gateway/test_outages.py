@@ -97,6 +97,8 @@ def of(kind: type[psycopg.Error], text: str = "") -> DatabaseError:
         (RedisAway("MISCONF Errors writing to the AOF file"), "redis_full"),
         (RedisAway("timed out"), "redis_unavailable"),
         (of(psycopg.errors.ReadOnlySqlTransaction), "database_read_only"),
+        (of(psycopg.errors.LockNotAvailable), "database_busy"),
+        (psycopg.errors.DeadlockDetected("deadlock"), "database_busy"),
         (psycopg.errors.InternalError_("write: Disk quota exceeded"), "database_full"),
         (psycopg.errors.InsufficientPrivilege("x: Read-only file system"), "database_read_only"),
     ],
@@ -117,7 +119,6 @@ def test_a_statement_that_ends_by_its_time_in_a_cluster_waited_for_a_node(settin
     [
         # The server answered: the statement was too slow, or is wrong.
         of(psycopg.errors.QueryCanceled),
-        of(psycopg.errors.LockNotAvailable),
         psycopg.errors.UndefinedTable("no such table"),
         redis.ResponseError("WRONGTYPE"),
         DatabaseError("a bug of ours"),

@@ -184,6 +184,8 @@ def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any],
     ):
         answer = api.change(path, body)
         assert (answer.status_code, answer.data["error"]) == (409, "action_refused"), answer.data
+    unknown = api.change(path, {"methods": ["getBlok", "subscriptions"]}).data["message"]
+    assert unknown.startswith("'getBlok' is not a method of this service: did you mean getBlock")
     assert api.post(f"{path}/overlap/end").status_code == 409
     assert api.post(f"{path}/revoke").data["state"] == "revoked"
     assert "was revoked" in api.change(path, {"name": "x"}).data["message"]

@@ -46,7 +46,8 @@ def test_a_key_is_narrowed_and_widened_again(client: Client, key: ApiKey) -> Non
 @pytest.mark.parametrize(
     ("wish", "problem"),
     [
-        ({"methods": "no method!"}, "is no method"),
+        ({"methods": "no method!"}, "&#x27;method!&#x27; is not a method of this service"),
+        ({"methods": "getslot"}, "not a method of this service: did you mean getSlot"),
         ({"origins": "app.ada.example"}, "is not an origin such as https://app.example"),
         ({"origins": "https://app.ada.example/page"}, "is not an origin"),
         ({"origins": "https://*.*.example"}, "is not an origin"),
@@ -120,3 +121,12 @@ def test_a_keys_page_names_who_created_it(
     assert creator(by_staff) == "the operator", "customers are not told staff's names"
     page = admin_client.get(f"/admin/access/apikey/{by_staff.pk}/change/").content.decode()
     assert "by admin" in page
+
+
+def test_a_rotation_keeps_a_method_that_is_no_longer_served(
+    client: Client, ada: Any, key: ApiKey
+) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(methods=["getGone", "getSlot"])
+    client.post(reverse("portal:key_rotate", args=[key.pk]), {"overlap_hours": "1"})
+    assert ada.keys.get(rotated_from=key).methods == ["getGone", "getSlot"]
+    assert "&#x27;getGone&#x27; is not a method" in save(client, key, methods="getGone")

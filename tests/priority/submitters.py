@@ -76,19 +76,31 @@ def fate(door: Door, name: str, **key: Any) -> Any:
 
 
 def read_by_a_lander(transaction: VersionedTransaction, key: ApiKey, *, in_bundle: bool) -> None:
-    signature = bytes(transaction.signatures[0])
+    _read_by_a_lander([transaction], key, in_bundle=in_bundle)
+
+
+def bundle_read_by_a_lander(transactions: list[VersionedTransaction], key: ApiKey) -> str:
+    """The bundle's id."""
+    _read_by_a_lander(transactions, key, in_bundle=True)
+    return bundle_id_of([bytes(each.signatures[0]) for each in transactions])
+
+
+def _read_by_a_lander(
+    transactions: list[VersionedTransaction], key: ApiKey, *, in_bundle: bool
+) -> None:
+    signatures = [bytes(each.signatures[0]) for each in transactions]
     submission = active_submission(
         b"0-1",
         Accepted(
             kind="bundle" if in_bundle else "transaction",
-            signatures=[signature],
-            wires=[bytes(transaction)],
+            signatures=signatures,
+            wires=[bytes(each) for each in transactions],
             received_at=NOW.timestamp(),
             key_id=key.pk,
             tier="basic",
             edge="here",
             request_id="",
-            bundle_id=bundle_id_of([signature]) if in_bundle else "",
+            bundle_id=bundle_id_of(signatures) if in_bundle else "",
         ),
     )
     bundles = insert_bundles([bundle_row(submission)] if in_bundle else [])

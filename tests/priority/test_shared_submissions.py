@@ -21,6 +21,7 @@ from tests.priority.submitters import (
     Customer,
     Door,
     another_key,
+    bundle_read_by_a_lander,
     fate,
     land,
     read_by_a_lander,
@@ -126,6 +127,54 @@ def test_a_bundle_of_the_same_customer_is_its_own(door: Door, first: ApiKey) -> 
     for key in ({}, {"key": again.secret}):
         found = fate(door, str(sent.signatures[0]), **key)
         assert (found["bundleId"], len(found["attempts"])) == (bundle_id, 1)
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_a_transaction_is_in_the_bundle_of_each_customer(
+    door: Door,
+    api_key: str,
+    customers: list[Customer],
+    client: Client,
+    token: Any,
+    is_same: bool,
+) -> None:
+    """Its row is in the first one's bundle; the second one's has another one beside it, or is the
+    same bundle.
+    """
+    from tests.portal.test_rules import work
+
+    first, second, third = customers
+    both, *beside = (tipping_transaction(Keypair()) for _ in range(3))
+    name = str(both.signatures[0])
+    ids = [bundle_read_by_a_lander([both, beside[0]], first.key)]
+    ids.append(bundle_read_by_a_lander([both, beside[0 if is_same else 1]], second.key))
+    assert (ids[0] == ids[1]) == is_same
+    for customer, bundle_id in zip((first, second), ids, strict=True):
+        secret = customer.secret or api_key
+        assert fate(door, name, key=secret)["bundleId"] == bundle_id
+        (short,) = result(door("/priority", "getTransactionFates", [name], key=secret))
+        assert short["bundleId"] == bundle_id
+        whole = result(door("/bundle", "getBundleFate", bundle_id, key=secret))
+        assert {each["bundleId"] for each in whole["transactions"]} == {bundle_id}
+        listed = client.get("/priority/fates", headers={"Authorization": secret}).json()
+        assert {each["bundleId"] for each in listed} == {bundle_id}
+        rows = token(customer.key.customer).get("submissions?kind=bundle").data["results"]
+        assert [each["bundleId"] for each in rows] == [bundle_id] * 2
+    land(both)
+    work()
+    assert first.heard() == [("submission.landed", first.key.pk, ids[0])]
+    assert second.heard() == [("submission.landed", second.key.pk, ids[1])]
+    assert third.heard() == []
+
+
+def test_what_was_sent_alone_is_in_the_own_bundle_that_came_after_anothers(
+    door: Door, first: ApiKey, others: list[keys.IssuedKey]
+) -> None:
+    sent = alone_and_in_a_bundle(first, others[0].key)
+    bundle_id = bundle_read_by_a_lander([sent, tipping_transaction(Keypair())], first)
+    name = str(sent.signatures[0])
+    assert fate(door, name)["bundleId"] == bundle_id
+    assert result(door("/bundle", "getBundleFate", name))["bundleId"] == bundle_id
 
 
 def test_events_name_the_bundle_to_its_customer_alone(

@@ -14,8 +14,8 @@ from django.conf import settings
 from access import refusal_advice
 from access.advice_of_methods import ADVICE
 from access.error_advice import OF_ANY_CALL
+from access.served_paths import endpoints
 from gateway.declarations import TypedGet
-from gateway.paths import endpoints
 from jsonrpc.schemas import Schemas
 from reference import openapi, pages, rpc_documents
 from reference.catalogue import common_errors, errors

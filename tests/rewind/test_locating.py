@@ -203,6 +203,44 @@ def test_a_refuted_slot_is_proven_once_it_came_again(committed: None, record: An
     assert proven() == {"proven": [(0, 5, "")], "unproven": [(6, 6, "votes_not_seen")]}
 
 
+def test_a_slot_that_comes_again_has_no_write_of_before(
+    committed: None, record: Any, little: LittleChain, rpc: Any
+) -> None:
+    """A search names the altered account, not the one with a write that never was. What a filter
+    keeps out since then stays.
+    """
+    from historical.recording.services.recording import record_blocks
+    from rewind.proof.store import proof_runs
+    from rewind.recording.services import filters
+
+    to, hidden, stray = (Keypair().pubkey() for _ in range(3))
+    little.block(little.payment(to, SOL), little.payment(hidden, 3 * SOL, payer=1))
+    true = little.records[1]
+    writes = list(true.account_writes or ())
+    added = [each._replace(pubkey=bytes(stray)) for each in writes if each.pubkey == bytes(hidden)]
+    for number, each in enumerate(writes):
+        if each.pubkey == bytes(to):
+            writes[number] = each._replace(lamports=each.lamports + 1)
+    records = [little.records[0], with_writes(true, [*writes, *added])]
+    record_blocks(records, now=NOW)
+    record(*records)
+    filters.filter_account(hidden, filtered=True)
+    proof_runs.mark(1, 1, proof_runs.REFUTED, "votes_differ")
+    text = located(1, "--open-gap")
+    assert (str(to) in text, str(stray) in text) == (True, False)
+    assert text.endswith("slot 1 is a gap now\n")
+    record(true)
+
+    def lamports(pubkey: Pubkey) -> list[int]:
+        window = {"fromSlot": 1, "toSlot": 1}
+        answer = rpc("/rewind", "getAccountChanges", str(pubkey), window)
+        return [each["lamports"] for each in answer["result"]["value"]["changes"]]
+
+    assert (lamports(to), lamports(stray)) == ([SOL], [])
+    filters.filter_account(hidden, filtered=False)
+    assert lamports(hidden) == [3 * SOL]
+
+
 def test_what_is_not_refuted_is_left_alone(committed: None, record: Any) -> None:
     record(*small(3).records)
     with pytest.raises(CommandError, match="slot 1 is not refuted"):

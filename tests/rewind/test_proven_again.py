@@ -100,6 +100,75 @@ def test_proven_slots_that_were_lost_are_proven_when_equal_ones_come(
     assert proven()["proven"] == [(0, 7, "")]
 
 
+@pytest.mark.parametrize("voted_in_between", [False, True])
+def test_a_proven_slot_is_not_proven_while_it_is_a_gap(
+    proof: None, record: Record, rpc: Any, voted_in_between: bool
+) -> None:
+    def said() -> list[tuple[Any, ...]]:
+        names = ("fromSlot", "toSlot", "state", "reason", "restsOn")
+        found = rpc("/rewind", "getRewindCoverage", {})["result"]["proof"]
+        return [tuple(each.get(name) for name in names) for each in found]
+
+    made = chain_of()
+    record(*made.records)
+    proven()
+    newest = (7, 7, "unproven", "votes_not_seen", None)
+    assert said() == [(0, 6, "proven", None, "node"), newest]
+    assert lose_sealed_slots() == [*range(8)]
+    record(made.records[0], *made.records[5:])
+    proven()
+    lost = [(0, 0, "proven", None, "node"), (1, 4, "unproven", "in_gap", None)]
+    assert said() == [*lost, (5, 6, "proven", None, "node"), newest]
+    answer = rpc("/rewind", "getSlotProof", 3)["result"]
+    names = ("state", "reason", "restsOn", "votedThrough")
+    assert [answer[name] for name in names] == ["unproven", "in_gap", None, None]
+    made.block()
+    if voted_in_between:
+        # Of an account that slot 7 wrote, the state before it was lost.
+        record(made.records[8])
+        assert proven()["refuted"] == [(7, 7, "votes_differ")]
+    for slot in (4, 2, 3, 1):
+        record(made.records[slot])
+    if not voted_in_between:
+        proven()
+        assert said() == [(0, 6, "proven", None, "node"), newest]
+        record(made.records[8])
+    assert proven() == {"proven": [(0, 7, "")], "unproven": [(8, 8, "votes_not_seen")]}
+
+
+def test_a_slot_of_an_older_version_is_proven_again_if_it_was_compared_before(
+    proof: None, record: Record
+) -> None:
+    from rewind.proof.models import SlotProof
+
+    made = chain_of()
+    record(*made.records)
+    proven()
+    SlotProof.objects.update(written=None)
+    for slot in (1, 2, 4):
+        check_again(altered(made.records[slot]) if slot == 4 else made.records[slot])
+    assert lose_sealed_slots() == [*range(8)]
+    record(*made.records)
+    assert proven() == {
+        "proven": [(1, 2, "")],
+        "unproven": [(0, 0, "rewritten"), (3, 6, "rewritten"), (7, 7, "votes_not_seen")],
+    }
+
+
+def test_a_slot_whose_votes_did_not_come_yet_is_computed_again_when_it_comes_again(
+    proof: None, record: Record
+) -> None:
+    made = chain_of()
+    record(*made.records)
+    proven()
+    lost = lose_sealed_slots()
+    made.block()
+    record(made.records[-1])
+    assert proven()["unproven"] == [(0, 6, "in_gap"), (7, 7, "not_computed")]
+    record(*(made.records[slot] for slot in lost))
+    assert proven()["proven"] == [(0, 7, "")]
+
+
 def test_slots_around_a_snapshot_are_proven_when_equal_ones_come(
     proof: None, record: Record
 ) -> None:

@@ -258,23 +258,31 @@ def test_a_leader_that_went_without_a_word_is_given_up() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
         async with Relay(opened.port) as relay:
             address = (HERE, relay.port)
-            assert await outcome(client, address, wire(1)) == "new"
+            await sent_anew(client, address, wire(1))
             relay.is_cut = True
             with pytest.raises(tpu_errors.ConnectionLost, match="fell silent"):
                 await client.send(address, wire(2))
             assert state_of(client, address).state == "closed"
             relay.is_cut = False
-            assert await outcome(client, address, wire(3)) == "new"
-            assert inbox.wires == [wire(1), wire(3)]
+            await sent_anew(client, address, wire(3))
+            assert [*dict.fromkeys(inbox.wires)] == [wire(1), wire(3)]
 
     tried(trial, limits=Limits(send_seconds=10, silent_seconds=0.3))
+
+
+async def sent_anew(client: TpuClient, address: tuple[str, int], sent: bytes) -> None:
+    """By a new connection: a busy machine, too, may answer nothing for as long as a leader that
+    went.
+    """
+    while await outcome(client, address, sent) != "new":
+        await asyncio.sleep(0.02)
 
 
 def test_a_leader_that_went_is_missed_even_when_nothing_is_sent() -> None:
     async def trial(client: TpuClient, opened: server.Tpu, inbox: Inbox, faults: Faults) -> None:
         async with Relay(opened.port) as relay:
             address = (HERE, relay.port)
-            assert await outcome(client, address, wire(1)) == "new"
+            await sent_anew(client, address, wire(1))
             relay.is_cut = True
             await until(lambda: state_of(client, address).state == "closed")
             assert state_of(client, address).last_error == "the leader answers no PING"

@@ -168,7 +168,8 @@ def issue_key(
         notes=notes,
         scopes=list(scopes),
         networks=listed_networks(networks),
-        methods=listed_methods(methods),
+        # A successor keeps what its predecessor has, also the name of a method that is gone.
+        methods=listed_methods(methods) if rotated_from is None else list(methods),
         origins=listed_origins(origins),
         calls_per_month=calls_per_month,
         requests_per_second=requests_per_second,

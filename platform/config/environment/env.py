@@ -213,6 +213,8 @@ def bank_hashes(name: str) -> dict[int, bytes]:
             raise BadEnvironment(
                 f"{name}={item!r}: expected SLOT:HASH, a number and a bank's hash in base58"
             )
+        if int(slot) in found:
+            raise BadEnvironment(f"{name}: expected the slot {slot} once")
         found[int(slot)] = bytes(own)
     return found
 

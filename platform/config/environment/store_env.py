@@ -166,7 +166,9 @@ def _from_pairs(name: str, raw: str) -> dict[str, str]:
             raise BadEnvironment(
                 f"{name}: item {number} is not key=value; a value with a comma needs the JSON form"
             )
-        found[key.strip().lower()] = value.strip()
+        if (own := key.strip().lower()) in found:
+            raise BadEnvironment(f"{name}: item {number} repeats the key of an earlier one")
+        found[own] = value.strip()
     return found
 
 

@@ -1,4 +1,4 @@
-"""The page for an unexpected error, and the one that says that PostgreSQL or Redis is away."""
+"""The page for an unexpected error, and the one to load again: an outage, or locked data."""
 
 import sys
 
@@ -6,22 +6,24 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
 
-from shared_state.outages import outage_of
+from shared_state.outages import BUSY, refusal_of
 
 _RETRY_SECONDS = "5"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Status 503 where the error is an outage, as an object for scripts; else Django's 500."""
+    """Status 503 for an outage and for locked data, as an object for scripts; else Django's 500."""
     error = sys.exc_info()[1]
-    outage = None if error is None else outage_of(error)
+    outage = None if error is None else refusal_of(error)
     if outage is None:
         return defaults.server_error(request)
     response: HttpResponse
     if request.path.startswith("/admin/live/"):
         response = JsonResponse({"error": outage.name, "why": outage.text}, status=503)
     else:
-        response = render(None, "503.html", {"why": outage.text}, status=503)
+        response = render(
+            None, "503.html", {"why": outage.text, "is_busy": outage is BUSY}, status=503
+        )
     response.headers["Retry-After"] = _RETRY_SECONDS
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -21,6 +21,7 @@ from management.models import ManagementKey
 from management.scopes import SCOPES, scopes_of
 from portal.errors import MayNot, TooMany
 from portal.models import Member
+from portal.store import lock_customer
 
 ROOT_PREFIX, TOKEN_PREFIX = "tmr_", "tmt_"
 MOST_TOKENS = 20
@@ -59,8 +60,10 @@ def issue(
         raise ActionRefused("a key without a scope may do nothing: choose at least one")
     if expires_at is not None and expires_at <= now:
         raise ActionRefused("the expiry is past: choose a later moment")
-    if member is not None and store.count_tokens(member.customer_id) >= MOST_TOKENS:
-        raise TooMany(f"There are {MOST_TOKENS} tokens, the most there may be: revoke one")
+    if member is not None:
+        lock_customer(member.customer_id)
+        if store.count_tokens(member.customer_id) >= MOST_TOKENS:
+            raise TooMany(f"There are {MOST_TOKENS} tokens, the most there may be: revoke one")
     new = key_text.new_key(ROOT_PREFIX if member is None else TOKEN_PREFIX)
     key = store.create_key(
         name=name,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.db.models import Case, CharField, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django_filters import rest_framework as filters
 from rest_framework import serializers
@@ -25,7 +26,8 @@ from operations.models import Alarm
 from operations.services import alarms
 from portal.store import any_key
 from priority.fates.store import cosubmitters
-from priority.fates.store.fates import without_others_bundles
+from priority.fates.store.fates import with_own_bundles
+from priority.fates.store.shared import bundle_of
 from priority.models import CoSubmitter, Submission
 from priority.submissions import State
 from rewind.coverage.services.coverage import coverage as archive_coverage
@@ -328,17 +330,19 @@ class Submissions(ResourceViewSet):
         if customer_id is None or not also.exists():
             rows = super().get_queryset()
             return rows.annotate(submitted_at=F("accepted_at"), submitted_as=F("kind"))
-        own, of_own_bundle = Q(key__customer=customer_id), Q(bundle__key__customer=customer_id)
+        own = Q(key__customer=customer_id)
+        bundle = RawSQL(bundle_of(str(int(customer_id)), "priority_submission"), ())
         noted = also.filter(name=OuterRef("signature"))
         kinds = Submission.Kind
-        return self.queryset.filter(own | Q(signature__in=also.values("name"))).annotate(
+        rows = self.queryset.filter(own | Q(signature__in=also.values("name")))
+        return rows.alias(own_bundle=bundle).annotate(
             submitted_at=Case(
                 When(own, then="accepted_at"),
                 default=Subquery(noted.order_by("pk").values("accepted_at")[:1]),
             ),
             submitted_as=Case(
                 When(own, then="kind"),
-                When(of_own_bundle, then=Value(kinds.BUNDLE)),
+                When(own_bundle__isnull=False, then=Value(kinds.BUNDLE)),
                 default=Value(kinds.TRANSACTION),
                 output_field=CharField(),
             ),
@@ -356,4 +360,4 @@ class Submissions(ResourceViewSet):
         if customer_id is None:
             return rows
         seen = cosubmitters.seen_by(customer_id, rows)
-        return without_others_bundles(seen, any_key(customer_id))
+        return with_own_bundles(seen, any_key(customer_id))

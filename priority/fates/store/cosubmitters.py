@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 
 from access.models import ApiKey
+from columns.queries import all_rows
 from priority.fates.reasons import for_others
 from priority.fates.store.bundles import rows_of
 from priority.fates.store.shared import IS_FIRST, NOTED, bundle_of
@@ -22,12 +23,12 @@ SELECT n.name, k.id, %s FROM unnest(%s::bytea[]) AS n(name), access_apikey k WHE
 ON CONFLICT DO NOTHING RETURNING accepted_at) {note_steps("noted")}
 """
 _OTHERS = (
-    f"SELECT c.name, c.key_id, {bundle_of('c.key_id')}, {IS_FIRST} FROM {NOTED}"
+    f"SELECT c.name, c.key_id, {bundle_of('k.customer_id')}, {IS_FIRST} FROM {NOTED}"
     " WHERE c.name = ANY(%s) ORDER BY c.id"
 )
 
 _SHARED = (
-    f"SELECT s.id, c.key_id, c.accepted_at, {bundle_of('c.key_id')} FROM {NOTED}"
+    f"SELECT s.id, c.key_id, c.accepted_at, {bundle_of('k.customer_id')} FROM {NOTED}"
     f" WHERE k.customer_id = %s AND {IS_FIRST}"
 )
 _LAST = 2**63 - 1
@@ -67,10 +68,8 @@ def others(signatures: Collection[bytes]) -> dict[bytes, list[Other]]:
     """By signature, in the order in which they submitted it."""
     found: dict[bytes, list[Other]] = defaultdict(list)
     if signatures:
-        with connection.cursor() as cursor:
-            cursor.execute(_OTHERS, [list(signatures)])
-            for name, key_id, bundle_id, is_first in cursor.fetchall():
-                found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
+        for name, key_id, bundle_id, is_first in all_rows(_OTHERS, [list(signatures)]):
+            found[bytes(name)].append(Other(key_id, bundle_id or "", is_first))
     return found
 
 
@@ -123,9 +122,8 @@ def as_shared(
 
 
 def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submission]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_SHARED} AND {condition}", [customer, *parameters])
-        found = {pk: values for pk, *values in cursor.fetchall()}
+    seen = all_rows(f"{_SHARED} AND {condition}", [customer, *parameters])
+    found = {pk: values for pk, *values in seen}
     if not found:
         return []
     keys = ApiKey.objects.filter(customer=customer)
@@ -136,7 +134,7 @@ def _shared(customer: int, condition: str, parameters: list[Any]) -> list[Submis
     rows = list(Submission.objects.filter(pk__in=found).select_related("bundle"))
     for row in rows:
         row.key_id, accepted_at, bundle_id = found[row.pk]
-        bundle = row.bundle if bundle_id else None
+        bundle = Bundle(bundle_id=bundle_id) if bundle_id else None
         as_shared(row, accepted_at=accepted_at, bundle=bundle, attempts=attempts[row.pk])
     return rows
 

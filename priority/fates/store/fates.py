@@ -16,8 +16,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from access.models import ApiKey
+from columns.queries import all_rows
 from columns.raw_queries import fetch_one
 from priority.fates.store import bundles, cosubmitters
+from priority.fates.store.shared import bundle_of
 from priority.models import Attempt, Bundle, CoSubmitter, Submission
 
 _BATCH = 2_000
@@ -28,7 +30,7 @@ def submissions(signatures: Sequence[bytes], key_id: int | None) -> list[Submiss
     """Those of the signatures that the key's holder sees, each with its bundle."""
     rows = Submission.objects.filter(_seen_by(key_id), signature__in=signatures)
     found = rows.exclude(kind=Submission.Kind.SWEEP).select_related("bundle")
-    return without_others_bundles(found, key_id)
+    return with_own_bundles(found, key_id)
 
 
 def submission_with_attempts(signature: bytes, key_id: int | None) -> Submission | None:
@@ -43,15 +45,23 @@ def submission_with_attempts(signature: bytes, key_id: int | None) -> Submission
     row = Submission.from_db("default", _COLUMNS, [*map(_value, _COLUMNS, values)])
     attempts = msgspec.json.decode(listed or b"[]")
     made_for = {each[-1] for each in attempts}
-    seen = {None, key_id}
-    if key_id is not None and ({row.key_id, bundle_key} | made_for) - seen:
-        seen |= {*keys_of_the_customer(key_id)}
+    seen = _seeing(key_id, {None, key_id}, {row.key_id, bundle_key} | made_for)
     if row.key_id not in seen:
         return None
-    is_own = bundle_key == row.key_id or bundle_key in seen - {None}
-    row.bundle = Bundle(bundle_id=bundle_id) if bundle_id is not None and is_own else None
+    row.bundle = None if bundle_id is None else Bundle(bundle_id=bundle_id, key_id=bundle_key)
+    if bundle_key not in seen - {None}:
+        with_own_bundles([row], key_id)
     row.attempts_read = [_attempt(*each) for *each, key in attempts if key in seen]
     return row
+
+
+def _seeing(key_id: int | None, own: set[int | None], named: set[int | None]) -> set[int | None]:
+    """The keys whose acceptances and attempts the key's holder sees: `own`, and those of the same
+    customer, which are read only if others are `named`.
+    """
+    if key_id is None or named <= own:
+        return own
+    return own | {*keys_of_the_customer(key_id)}
 
 
 # How a column is selected; the others are read as they are.
@@ -182,23 +192,30 @@ def _listed(
     for owned in keys_of_the_customer(key_id):
         rows = Submission.objects.filter(key=owned, id__gt=above, id__lt=below)
         found += rows.select_related("bundle").order_by("-id" if newest else "id")[:limit]
-    found = without_others_bundles(found, key_id)
+    found = with_own_bundles(found, key_id)
     for customer in customers_of([key_id]).values():
         found += cosubmitters.listed(customer, above=above, below=below, newest=newest, limit=limit)
     return sorted(found, key=lambda row: row.pk, reverse=newest)[:limit]
 
 
-def without_others_bundles(rows: Iterable[Submission], key_id: int | None) -> list[Submission]:
-    """The rows, which the key's holder sees, without the bundles in which another customer sent
-    the same transactions. Not to be saved.
+def with_own_bundles(rows: Iterable[Submission], key_id: int | None) -> list[Submission]:
+    """The rows, which the key's holder sees, each with the bundle in which the holder's customer
+    sent it, not with that of another one. Not to be saved.
     """
     found = list(rows)
     doubtful = [row for row in found if row.bundle and row.bundle.key_id != row.key_id]
-    own = keys_of_the_customer(key_id) if doubtful and key_id is not None else []
-    for row in doubtful:
-        if row.bundle and row.bundle.key_id not in own:
-            row.bundle = None
+    if doubtful:
+        own = dict(all_rows(_OWN_BUNDLES, [key_id, [row.pk for row in doubtful]]))
+        for row in doubtful:
+            bundle_id = own.get(row.pk)
+            row.bundle = None if bundle_id is None else Bundle(bundle_id=bundle_id)
     return found
+
+
+_OWN_BUNDLES = (
+    f"SELECT s.id, {bundle_of('k.customer_id')} FROM priority_submission s, access_apikey k"
+    " WHERE k.id = %s AND s.id = ANY(%s)"
+)
 
 
 def row_of(key_id: int, signature: bytes) -> int | None:
@@ -225,10 +242,9 @@ def bundle_with_attempts(bundle_id: str, key_id: int | None) -> Bundle | None:
     # Another customer may have sent one of its transactions before, or since.
     rows_of = {row: list(row.attempts.all()) for row in found.rows_read}
     # Attempts for a submission without a key are those of key 0.
-    seen = {None, found.key_id or 0, found.key_id}
     made_for = {each.made_for for attempts in rows_of.values() for each in attempts}
-    if key_id is not None and (made_for | {row.key_id for row in rows_of}) - seen:
-        seen |= {*keys_of_the_customer(key_id)}
+    named = made_for | {row.key_id for row in rows_of}
+    seen = _seeing(key_id, {None, found.key_id or 0, found.key_id}, named)
     for row, attempts in rows_of.items():
         own = row.key_id in seen
         row.attempts_read = [

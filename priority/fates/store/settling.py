@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
-
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.exists_queries import MOMENT, exists, microseconds
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_all
 from priority.fates.store.bundles import IS_OPEN
 from priority.fates.store.shared import bundle_of
@@ -85,7 +84,7 @@ class SettledRow(NamedTuple):
 _RETURNED = (
     "s.id, s.signature, s.kind, s.key_id, s.state, s.commitment, s.reason, s.slot,"
     " s.transaction_index, s.err::text AS err, s.bundle_id AS bundle_pk,"
-    f" {bundle_of('s.key_id')} AS bundle_id,"
+    f" {bundle_of('(SELECT customer_id FROM access_apikey WHERE id = s.key_id)')} AS bundle_id,"
     " s.accepted_at, s.sent_at"
 )
 # In the same transaction: their steps have to be counted again
@@ -175,14 +174,13 @@ def check_again(ids: Collection[int], at: datetime) -> None:
     """Their nonces are looked at again then."""
     if ids:
         # In one order, as every other writer of several rows does.
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "WITH due AS (SELECT id FROM priority_submission WHERE id = ANY(%s)"
-                " AND settled_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED)"
-                " UPDATE priority_submission s SET nonce_check_at = %s FROM due"
-                " WHERE s.id = due.id",
-                [list(ids), at],
-            )
+        execute(
+            "WITH due AS (SELECT id FROM priority_submission WHERE id = ANY(%s)"
+            " AND settled_at IS NULL ORDER BY id FOR UPDATE SKIP LOCKED)"
+            " UPDATE priority_submission s SET nonce_check_at = %s FROM due"
+            " WHERE s.id = due.id",
+            [list(ids), at],
+        )
 
 
 def end_watches(*, accepted_before: datetime, most: int) -> list[SettledRow]:
@@ -193,9 +191,7 @@ def end_watches(*, accepted_before: datetime, most: int) -> list[SettledRow]:
 
 
 def _watched(sql: str, parameters: list[Any]) -> list[WatchedRow]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        rows = cursor.fetchall()
+    rows = all_rows(sql, parameters)
     return [
         WatchedRow(
             pk,
@@ -269,11 +265,10 @@ def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
 
 def settled_among(signatures: Sequence[bytes]) -> list[SettledRow]:
     """Those of them whose fate is final. If one is just being settled, waits until it is."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT FROM priority_submission WHERE signature = ANY(%s) ORDER BY id FOR SHARE",
-            [list(signatures)],
-        )
+    execute(
+        "SELECT FROM priority_submission WHERE signature = ANY(%s) ORDER BY id FOR SHARE",
+        [list(signatures)],
+    )
     return _settled(
         f"SELECT {_RETURNED} FROM priority_submission s"
         " WHERE s.signature = ANY(%s) AND s.settled_at IS NOT NULL ORDER BY s.id",
@@ -307,9 +302,7 @@ def keys_of(signatures: Collection[bytes]) -> dict[bytes, int]:
 
 
 def _settled(sql: str, parameters: list[Any]) -> list[SettledRow]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        rows = [SettledRow(*row) for row in cursor.fetchall()]
+    rows = [SettledRow(*row) for row in all_rows(sql, parameters)]
     return [
         row._replace(signature=bytes(row.signature), bundle_id=row.bundle_id or "") for row in rows
     ]

@@ -14,12 +14,24 @@ IS_FIRST = (
 )
 
 
-def bundle_of(key: str) -> str:
-    """The id of the bundle of the row `s` if the key's customer submitted that; else null: another
-    customer may have sent the same transaction in a bundle.
+def bundle_of(customer: str, row: str = "s") -> str:
+    """SQL: the id of the bundle in which the customer submitted the transaction of the row, null
+    for one that it sent alone. The row is in one bundle, perhaps another customer's; other bundles
+    with the transaction keep its signature, and one bundle may be of several customers.
     """
-    customer = "(SELECT customer_id FROM access_apikey WHERE id = {})".format
+    owner = "SELECT o.customer_id FROM access_apikey o WHERE o.id = b.key_id"
+    # Correlated, so that no plan reads all that a customer noted.
+    noted = (
+        "SELECT o.customer_id FROM priority_cosubmitter n JOIN access_apikey o ON o.id = n.key_id"
+        " WHERE n.name = decode(b.bundle_id, 'hex')"
+    )
+    held = f"(b.signatures IS NOT NULL AND b.signatures @> ARRAY[{row}.signature::bytea])"
     return (
-        "(SELECT b.bundle_id FROM priority_bundle b WHERE b.id = s.bundle_id"
-        f" AND {customer('b.key_id')} = {customer(key)})"
+        "COALESCE((SELECT b.bundle_id FROM priority_bundle b"
+        f" WHERE b.id = {row}.bundle_id AND {customer} = ({owner})),"
+        # Rare: not read where the row is in no bundle, for then none has it.
+        f" CASE WHEN {row}.bundle_id IS NOT NULL THEN"
+        " (SELECT (array_agg(b.bundle_id ORDER BY b.id))[1] FROM priority_bundle b"
+        f" WHERE (b.id = {row}.bundle_id OR {held})"
+        f" AND {customer} IN ({owner} UNION ALL {noted})) END)"
     )

@@ -339,8 +339,7 @@ def _join_bundles(rows: Sequence[SubmissionRow]) -> None:
 def _keep_signatures(rows: Sequence[SubmissionRow]) -> None:
     """Of bundles with a transaction whose row is in another one."""
     in_bundles = [row for row in rows if row.bundle_id is not None]
-    with connection.cursor() as cursor:
-        cursor.execute(_KEEP_SIGNATURES, [_json(in_bundles)])
+    execute(_KEEP_SIGNATURES, [_json(in_bundles)])
 
 
 def stored_submissions(signatures: Sequence[bytes]) -> list[StoredSubmission]:

@@ -29,6 +29,7 @@ _REASONS = {
     "no_baseline": "No proven snapshot below it",
     "signature_count_unknown": "A transaction of its block cannot be read",
     "rewritten": "It was proven, then recorded again, and is not known to be what was proven",
+    "in_gap": "It was proven, and is in a gap now",
     "snapshot_differs": "A proven snapshot above it has another sum",
     "another_fork": "Its block is not in the chain that the cluster voted for",
 }
@@ -80,6 +81,8 @@ class ProofRunAdmin(LongListAdmin):
 
 def _basis(run: ProofRun) -> str:
     """Where the stakes and voters are from that settled it."""
+    if run.before_gap:
+        return ""
     of_slot = "" if run.rests_on_slot is None else f" of slot {grouped(run.rests_on_slot)}"
     return f"{run.get_rests_on_display()}{of_slot}"
 

@@ -9,6 +9,8 @@ from solders.hash import Hash
 from chain.accounts import AccountWrite
 from chain.blocks import SlotRecord
 from chain.lattice import LatticeHash
+from chain.slot_ranges import runs
+from chain.units import I64_MAX
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import Position
@@ -23,6 +25,7 @@ from rewind.recording.store import slots
 VOTES_NOT_SEEN = "votes_not_seen"
 NOT_COMPUTED = "not_computed"
 REWRITTEN = "rewritten"
+IN_GAP = "in_gap"
 # Of a block's signatures, where they cannot be counted.
 UNKNOWN = -1
 
@@ -76,10 +79,31 @@ def note(records: Sequence[SlotRecord], last: LastWrites, there: Before) -> None
             if total is not None or known.written is not None or not known.is_start:
                 _hold_against_proven(record, last, known, total)
                 continue
+            if proof_runs.is_lost(record.slot):
+                _mark_rewritten(record.slot)
         elif known is not None:
             _compute_again(record.slot)
         waiting.append(record)
     proof_queue.put([_queued(record, last) for record in waiting])
+
+
+def lose(slots: Collection[int]) -> None:
+    """The slots are about to leave the archive: settled ones are not proven until equal ones come,
+    banks that no vote settled are computed again from the next ones. Refuted slots stay so.
+    """
+    proof_queue.wait()
+    known = slot_proofs.known(slots)
+    settled = sorted(slot for slot, each in known.items() if each.state == State.SETTLED)
+    for part in runs(settled):
+        for run in proof_runs.between(*part, part.size):
+            if run.state in proof_runs.SETTLED:
+                lost = (proof_runs.UNPROVEN, IN_GAP, run.basis, run.state)
+                proof_runs.mark(run.first, run.last, *lost)
+    unsettled = [slot for slot in slots if slot not in known or known[slot].state == State.PENDING]
+    for slot in unsettled:
+        if slot in known:
+            _compute_again(slot)
+    proof_queue.drop(unsettled)
 
 
 def _hold_against_proven(
@@ -93,13 +117,25 @@ def _hold_against_proven(
     block = (record.parent_slot, bytes(Hash.from_string(record.blockhash)))
     # A snapshot need not say which block its bank is of.
     is_block = known.is_start or block == (known.parent_slot, known.blockhash)
+    # Rows that the record does not have may be left of another one.
+    is_whole = is_block and _changes(record.slot) == last.archived[record.slot]
     if is_block and own.checksum == known.written:
-        # Rows that the record does not have may be left of another one.
-        if _changes(record.slot) == last.archived[record.slot]:
-            _prove_again(record.slot)
+        if is_whole:
+            prove_again(record.slot)
     elif total is None or total != bytes(LatticeHash.sum_of(lattices.values())):
-        proof_queue.wait()
-        proof_runs.mark(record.slot, record.slot, proof_runs.UNPROVEN, REWRITTEN)
+        _mark_rewritten(record.slot)
+    elif is_whole and known.written is None and _is_settled(record.slot):
+        slot_proofs.keep_written(record.slot, own.checksum)
+
+
+def _mark_rewritten(slot: int) -> None:
+    proof_queue.wait()
+    proof_runs.mark(slot, slot, proof_runs.UNPROVEN, REWRITTEN)
+
+
+def _is_settled(slot: int) -> bool:
+    run = proof_runs.of_slot(slot)
+    return run is not None and run.state in proof_runs.SETTLED
 
 
 def _compute_again(slot: int) -> None:
@@ -117,13 +153,31 @@ def _compute_again(slot: int) -> None:
         proof_runs.mark(min(parent + 1, each), each, proof_runs.UNPROVEN, NOT_COMPUTED)
 
 
-def _prove_again(slot: int) -> None:
+def prove_again(slot: int) -> None:
     """The slot is again as votes settled it."""
     run = proof_runs.of_slot(slot)
-    if run is not None and (run.state, run.reason) == (proof_runs.UNPROVEN, REWRITTEN):
-        proof_queue.wait()
-        state, basis = degrees.degree_above(slot)
-        proof_runs.mark(slot, slot, state, basis=basis)
+    if run is None or run.reason not in (REWRITTEN, IN_GAP):
+        return
+    proof_queue.wait()
+    state, basis = degrees.degree_above(slot)
+    if run.before_gap:
+        state, basis = run.before_gap, run.basis
+    proof_runs.mark(slot, slot, state, basis=basis)
+    if run.before_gap and not proof_runs.is_any_lost():
+        _compute_above_again(slot)
+
+
+def _compute_above_again(slot: int) -> None:
+    """Banks above that no vote settled, or that votes refuted, may be of accounts as they were
+    before slots that were lost.
+    """
+    refuted = proof_runs.refuted_from(slot, I64_MAX)
+    if refuted is not None:
+        for queued in proof_queue.between(refuted.first, refuted.last):
+            _compute_again(queued.slot)
+    pending = slot_proofs.oldest_pending()
+    if pending is not None and pending[0] > slot:
+        _compute_again(pending[0])
 
 
 def _changes(slot: int) -> int:

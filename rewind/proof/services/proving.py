@@ -19,7 +19,12 @@ from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict
 from rewind.proof.models import ProofRun
 from rewind.proof.services import degrees, proving_back
 from rewind.proof.services.near_accounts import NearAccounts
-from rewind.proof.services.proof_records import NOT_COMPUTED, UNKNOWN, VOTES_NOT_SEEN
+from rewind.proof.services.proof_records import (
+    NOT_COMPUTED,
+    UNKNOWN,
+    VOTES_NOT_SEEN,
+    prove_again,
+)
 from rewind.proof.services.vote_checks import Checks, Memory, Root
 from rewind.proof.services.voters import Voters
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
@@ -359,6 +364,7 @@ def _join(followed: _Following, made: Bank, there: slot_proofs.Placed, written: 
         slot_proofs.settle_as([bank.slot for bank in banks], like=made.slot)
         _finish(followed, banks, *degrees.degree_of(made.slot))
     slot_proofs.keep_written(made.slot, written)
+    prove_again(made.slot)
     proof_queue.drop([made.slot])
     return _Result.ENDS
 

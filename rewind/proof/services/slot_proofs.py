@@ -27,7 +27,7 @@ from rewind.proof.services.proof_records import NOT_COMPUTED, VOTES_NOT_SEEN
 from rewind.proof.services.proving import NO_BASELINE
 from rewind.proof.services.voters import voters_at
 from rewind.proof.store import epoch_stakes, proof_runs, slot_proofs
-from rewind.proof.store.proof_runs import UNPROVEN, Run
+from rewind.proof.store.proof_runs import NOTHING, UNPROVEN, Basis, Run
 from rewind.recording.store import slots as slot_store
 
 MOST_RANGES = 1_000
@@ -68,12 +68,18 @@ class _Said(TypedDict, total=False):
 
 
 def _said(run: Run) -> _Said:
+    basis = _basis(run)
     return _Said(
         state=cast(StateName, run.state),
         reason=run.reason or UNSET,
-        rests_on=cast(RestsOn, run.rests_on) if run.rests_on else UNSET,
-        rests_on_slot=UNSET if run.rests_on_slot is None else run.rests_on_slot,
+        rests_on=cast(RestsOn, basis.rests_on) if basis.rests_on else UNSET,
+        rests_on_slot=UNSET if basis.slot is None else basis.slot,
     )
+
+
+def _basis(run: Run | None) -> Basis:
+    """What the run rests on; nothing for slots that are lost."""
+    return NOTHING if run is None or run.before_gap else run.basis
 
 
 def ranges(first: int, last: int) -> list[ProofRange]:
@@ -138,13 +144,13 @@ def slot_proof(slot: int, *, with_lattice: bool, with_votes: bool) -> ProvenSlot
     epoch = _epoch_of(slot)
     stakes = epoch_stakes.of_epoch(epoch)
     lattice = bytes(row.lattice)
-    is_settled = state != UNPROVEN
+    is_settled, basis = state != UNPROVEN, _basis(run)
     return ProvenSlot(
         slot=slot,
         state=state,
         reason=None if run is None else run.reason or None,
-        rests_on=cast(RestsOn, run.rests_on) if run is not None and run.rests_on else None,
-        rests_on_slot=None if run is None else run.rests_on_slot,
+        rests_on=cast(RestsOn, basis.rests_on) if basis.rests_on else None,
+        rests_on_slot=basis.slot,
         bank_hash=row.bank_hash,
         parent_slot=row.parent_slot,
         parent_bank_hash=row.parent_hash,

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from django.db import connection
-
+from columns.queries import all_rows, execute
 from rewind.coverage.store import checking
 from rewind.recording.store import owners
 
@@ -15,23 +14,18 @@ def filtered_among(pubkeys: Collection[bytes]) -> set[bytes]:
 
 def written_in_slot(slot: int) -> set[bytes]:
     """The accounts with a write of the slot that is not sealed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND kind = 0", [slot]
-        )
-        return {bytes(pubkey) for (pubkey,) in cursor.fetchall()}
+    rows = all_rows(
+        "SELECT DISTINCT pubkey FROM rewind_accountchange WHERE slot = %s AND kind = 0", [slot]
+    )
+    return {bytes(pubkey) for (pubkey,) in rows}
 
 
 def drop_writes(slot: int, pubkeys: Sequence[bytes]) -> None:
     """The slot's writes of these accounts leave, of all where none is named; those that are sealed
     stay, and are corrected by the slot's next record.
     """
-    with connection.cursor() as cursor:
-        if pubkeys:
-            cursor.execute(
-                "DELETE FROM rewind_accountchange WHERE slot = %s AND kind = 0"
-                " AND pubkey = ANY(%s)",
-                [slot, list(pubkeys)],
-            )
-        else:
-            cursor.execute("DELETE FROM rewind_accountchange WHERE slot = %s AND kind = 0", [slot])
+    dropped = "DELETE FROM rewind_accountchange WHERE slot = %s AND kind = 0"
+    if pubkeys:
+        execute(f"{dropped} AND pubkey = ANY(%s)", [slot, list(pubkeys)])
+    else:
+        execute(dropped, [slot])

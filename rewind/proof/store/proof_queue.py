@@ -3,9 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_all, fetch_one
 
 
@@ -47,18 +46,17 @@ def put(rows: Sequence[RecordedSlot]) -> None:
     if not rows:
         return
     values = [(*each.queued, each.vote_transactions) for each in rows]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_slotwrites ({_COLUMNS}, vote_transactions) SELECT * FROM"
-            " unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[], %s::bytea[],"
-            " %s::bytea[], %s::bytea[], %s::bytea[])"
-            " ON CONFLICT (slot) DO UPDATE SET is_done = false,"
-            " parent_slot = excluded.parent_slot, blockhash = excluded.blockhash,"
-            " signature_count = excluded.signature_count, pubkeys = excluded.pubkeys,"
-            " filtered = excluded.filtered, votes = excluded.votes,"
-            " vote_transactions = excluded.vote_transactions",
-            list(map(list, zip(*values, strict=True))),
-        )
+    execute(
+        f"INSERT INTO rewind_slotwrites ({_COLUMNS}, vote_transactions) SELECT * FROM"
+        " unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[], %s::bytea[],"
+        " %s::bytea[], %s::bytea[], %s::bytea[])"
+        " ON CONFLICT (slot) DO UPDATE SET is_done = false,"
+        " parent_slot = excluded.parent_slot, blockhash = excluded.blockhash,"
+        " signature_count = excluded.signature_count, pubkeys = excluded.pubkeys,"
+        " filtered = excluded.filtered, votes = excluded.votes,"
+        " vote_transactions = excluded.vote_transactions",
+        list(map(list, zip(*values, strict=True))),
+    )
 
 
 def following(slot: int) -> QueuedSlot | None:
@@ -133,51 +131,39 @@ def votes_in(slot: int) -> tuple[bytes, bytes]:
 
 
 def mark_done(slot: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE rewind_slotwrites SET is_done = true WHERE slot = %s", [slot])
+    execute("UPDATE rewind_slotwrites SET is_done = true WHERE slot = %s", [slot])
 
 
 def reopen(slots: Collection[int]) -> None:
     """Their banks are to be computed again."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_slotwrites SET is_done = false WHERE slot = ANY(%s)", [list(slots)]
-        )
+    execute("UPDATE rewind_slotwrites SET is_done = false WHERE slot = ANY(%s)", [list(slots)])
 
 
 def drop(slots: Collection[int]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_slotwrites WHERE slot = ANY(%s)", [list(slots)])
+    execute("DELETE FROM rewind_slotwrites WHERE slot = ANY(%s)", [list(slots)])
 
 
 def drop_done(slots: Collection[int]) -> None:
     """Those of the slots whose bank is computed; a snapshot's may have a block that still waits."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_slotwrites WHERE slot = ANY(%s) AND is_done", [list(slots)]
-        )
+    execute("DELETE FROM rewind_slotwrites WHERE slot = ANY(%s) AND is_done", [list(slots)])
 
 
 def drop_done_between(first: int, last: int) -> None:
     """Those of the range whose bank is computed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_slotwrites WHERE slot BETWEEN %s AND %s AND is_done", [first, last]
-        )
+    execute("DELETE FROM rewind_slotwrites WHERE slot BETWEEN %s AND %s AND is_done", [first, last])
 
 
 def drop_below(slot: int) -> list[tuple[int, int]]:
     """(slot, parent slot) of those whose bank was not computed, ascending; all are gone but those
     of banks that no vote settled yet.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_slotwrites AS q WHERE slot < %s AND NOT (is_done AND EXISTS"
-            " (SELECT FROM rewind_slotproof AS p WHERE p.slot = q.slot AND p.state = 0))"
-            " RETURNING slot, parent_slot, is_done",
-            [slot],
-        )
-        return sorted((slot, parent) for slot, parent, is_done in cursor.fetchall() if not is_done)
+    rows = all_rows(
+        "DELETE FROM rewind_slotwrites AS q WHERE slot < %s AND NOT (is_done AND EXISTS"
+        " (SELECT FROM rewind_slotproof AS p WHERE p.slot = q.slot AND p.state = 0))"
+        " RETURNING slot, parent_slot, is_done",
+        [slot],
+    )
+    return sorted((slot, parent) for slot, parent, is_done in rows if not is_done)
 
 
 def newest() -> int | None:

@@ -5,13 +5,15 @@ from typing import NamedTuple
 from django.db import connection
 
 from chain.units import I64_MAX
+from columns.exists_queries import exists
+from columns.queries import execute
 from columns.raw_queries import fetch_all, fetch_one
 
 PROVEN, CONSISTENT = "proven", "consistent"
 REFUTED, UNPROVEN = "refuted", "unproven"
 # States that votes settled for the archive.
 SETTLED = (PROVEN, CONSISTENT)
-_COLUMNS = "first_slot, last_slot, state, reason, rests_on, rests_on_slot"
+_COLUMNS = "first_slot, last_slot, state, reason, rests_on, rests_on_slot, before_gap"
 
 
 class Basis(NamedTuple):
@@ -26,7 +28,7 @@ NOTHING = Basis()
 
 class Run(NamedTuple):
     """Both ends are included. The reason is empty if votes settled it for the archive; only then it
-    rests on something.
+    rests on something, or if it was so before it was lost: `before_gap` is that state.
     """
 
     first: int
@@ -35,13 +37,21 @@ class Run(NamedTuple):
     reason: str
     rests_on: str = ""
     rests_on_slot: int | None = None
+    before_gap: str = ""
 
     @property
     def basis(self) -> Basis:
         return Basis(self.rests_on, self.rests_on_slot)
 
 
-def mark(first: int, last: int, state: str, reason: str = "", basis: Basis = NOTHING) -> None:
+def mark(
+    first: int,
+    last: int,
+    state: str,
+    reason: str = "",
+    basis: Basis = NOTHING,
+    before_gap: str = "",
+) -> None:
     """The slots are of this state; runs that they touch and that are the same grow. One writer at a
     time (rewind/proof/store/proof_queue.py).
     """
@@ -56,22 +66,23 @@ def mark(first: int, last: int, state: str, reason: str = "", basis: Basis = NOT
     )
     kept: list[Run] = []
     low, high = first, last
+    rest = (state, reason, *basis, before_gap)
     for row in around:
         run = Run(*row)
-        if (run.state, run.reason, run.basis) == (state, reason, basis):
+        if run[2:] == rest:
             low, high = min(low, run.first), max(high, run.last)
             continue
         if run.first < first:
             kept.append(run._replace(last=min(run.last, first - 1)))
         if run.last > last:
             kept.append(run._replace(first=max(run.first, last + 1)))
-    kept.append(Run(low, high, state, reason, *basis))
+    kept.append(Run(low, high, *rest))
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM rewind_proofrun WHERE first_slot = ANY(%s)", [[row[0] for row in around]]
         )
         cursor.executemany(
-            f"INSERT INTO rewind_proofrun ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s)", kept
+            f"INSERT INTO rewind_proofrun ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)", kept
         )
 
 
@@ -89,7 +100,7 @@ def between(first: int, last: int, limit: int) -> list[Run]:
     """Those that have slots of the range, clipped to it, lowest first."""
     rows = fetch_all(
         "SELECT greatest(first_slot, $1), least(last_slot, $2), state, reason, rests_on,"
-        " rests_on_slot FROM rewind_proofrun WHERE first_slot <= $2 AND last_slot >= $1"
+        " rests_on_slot, before_gap FROM rewind_proofrun WHERE first_slot <= $2 AND last_slot >= $1"
         " ORDER BY first_slot LIMIT $3",
         first,
         min(last, I64_MAX),
@@ -157,10 +168,18 @@ def refuted_from(first: int, last: int) -> Run | None:
     return None if row is None else Run(*row)
 
 
+def is_lost(slot: int) -> bool:
+    """Whether the slot was settled, and is lost."""
+    run = of_slot(slot)
+    return run is not None and run.before_gap != ""
+
+
+def is_any_lost() -> bool:
+    """Whether settled slots are lost now."""
+    return exists("SELECT FROM rewind_proofrun WHERE before_gap <> ''")
+
+
 def cut_below(slot: int) -> None:
     """Slots below it left the window."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_proofrun WHERE last_slot < %s", [slot])
-        cursor.execute(
-            "UPDATE rewind_proofrun SET first_slot = %s WHERE first_slot < %s", [slot, slot]
-        )
+    execute("DELETE FROM rewind_proofrun WHERE last_slot < %s", [slot])
+    execute("UPDATE rewind_proofrun SET first_slot = %s WHERE first_slot < %s", [slot, slot])

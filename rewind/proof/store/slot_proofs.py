@@ -3,9 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from django.db import connection
-
-from columns.queries import execute
+from columns.queries import all_rows, execute
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.baselines.models import Baseline
 from rewind.proof.accounts import KeptState, packed_state, unpacked
@@ -113,19 +111,18 @@ def settled_with_rows() -> list[Placed]:
 
 def put(made: Bank, *, start_slot: int, floor_slot: int, written: bytes | None) -> None:
     """No vote settled it yet. `written` is SlotProof.written."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO rewind_slotproof ({_BANK}, start_slot, floor_slot, written, state)"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0) ON CONFLICT (slot) DO UPDATE SET"
-            " parent_slot = excluded.parent_slot, bank_hash = excluded.bank_hash,"
-            " parent_hash = excluded.parent_hash, signature_count = excluded.signature_count,"
-            " blockhash = excluded.blockhash, lattice = excluded.lattice,"
-            " start_slot = excluded.start_slot, floor_slot = excluded.floor_slot,"
-            " written = excluded.written, state = 0,"
-            " voted_slot = NULL, voted_hash = NULL, voters = NULL, stake = NULL,"
-            " total_stake = NULL, first_landed = NULL, last_landed = NULL",
-            [*made, start_slot, floor_slot, written],
-        )
+    execute(
+        f"INSERT INTO rewind_slotproof ({_BANK}, start_slot, floor_slot, written, state)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0) ON CONFLICT (slot) DO UPDATE SET"
+        " parent_slot = excluded.parent_slot, bank_hash = excluded.bank_hash,"
+        " parent_hash = excluded.parent_hash, signature_count = excluded.signature_count,"
+        " blockhash = excluded.blockhash, lattice = excluded.lattice,"
+        " start_slot = excluded.start_slot, floor_slot = excluded.floor_slot,"
+        " written = excluded.written, state = 0,"
+        " voted_slot = NULL, voted_hash = NULL, voters = NULL, stake = NULL,"
+        " total_stake = NULL, first_landed = NULL, last_landed = NULL",
+        [*made, start_slot, floor_slot, written],
+    )
 
 
 def keep_written(slot: int, written: bytes) -> None:
@@ -141,24 +138,22 @@ def settle(
     if votes is not None:
         stake = None if votes.stake is None else _signed(votes.stake)
         cast = (votes.bank_hash, votes.voters, stake, votes.first_landed, votes.last_landed)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE rewind_slotproof SET state = %s, voted_slot = %s, voted_hash = %s, voters = %s,"
-            " stake = %s, first_landed = %s, last_landed = %s, total_stake = %s"
-            " WHERE slot = ANY(%s)",
-            [state, voted_slot, *cast, None if total is None else _signed(total), list(slots)],
-        )
+    execute(
+        "UPDATE rewind_slotproof SET state = %s, voted_slot = %s, voted_hash = %s, voters = %s,"
+        " stake = %s, first_landed = %s, last_landed = %s, total_stake = %s"
+        " WHERE slot = ANY(%s)",
+        [state, voted_slot, *cast, None if total is None else _signed(total), list(slots)],
+    )
 
 
 def settle_as(slots: Sequence[int], *, like: int) -> None:
     """What settled the bank of the slot `like` settled these below it."""
     columns = "state, voted_slot, voted_hash, voters, stake, total_stake, first_landed, last_landed"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE rewind_slotproof SET ({columns}) = (SELECT {columns} FROM rewind_slotproof"
-            " WHERE slot = %s) WHERE slot = ANY(%s)",
-            [like, list(slots)],
-        )
+    execute(
+        f"UPDATE rewind_slotproof SET ({columns}) = (SELECT {columns} FROM rewind_slotproof"
+        " WHERE slot = %s) WHERE slot = ANY(%s)",
+        [like, list(slots)],
+    )
 
 
 def lowest_of(start_slot: int, first: int, last: int) -> int:
@@ -184,24 +179,22 @@ def settled_baselines() -> list[int]:
 
 def forget_forks(start_slot: int, through: int) -> list[int]:
     """The chain's banks up to the slot that it went on without, once votes settled it: gone."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot <= %s AND state = 0"
-            " RETURNING slot",
-            [start_slot, through],
-        )
-        return sorted(slot for (slot,) in cursor.fetchall())
+    rows = all_rows(
+        "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot <= %s AND state = 0"
+        " RETURNING slot",
+        [start_slot, through],
+    )
+    return sorted(slot for (slot,) in rows)
 
 
 def forget_pending(start_slot: int, above: int) -> list[tuple[int, int]]:
     """(slot, parent slot) of the chain's unsettled banks above the slot, which are gone."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot > %s AND state = 0"
-            " RETURNING slot, parent_slot",
-            [start_slot, above],
-        )
-        return sorted(cursor.fetchall())
+    rows = all_rows(
+        "DELETE FROM rewind_slotproof WHERE start_slot = %s AND slot > %s AND state = 0"
+        " RETURNING slot, parent_slot",
+        [start_slot, above],
+    )
+    return sorted(rows)
 
 
 def next_baseline() -> Baseline | None:
@@ -236,14 +229,13 @@ def keep_states(start_slot: int, states: Iterable[tuple[int, KeptState]]) -> Non
     rows = [(each.pubkey, start_slot, slot, packed_state(each)) for slot, each in states]
     if not rows:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO rewind_neweststate (pubkey, start_slot, slot, state)"
-            " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])"
-            " ON CONFLICT (pubkey, start_slot) DO UPDATE"
-            " SET slot = excluded.slot, state = excluded.state",
-            list(map(list, zip(*sorted(rows), strict=True))),
-        )
+    execute(
+        "INSERT INTO rewind_neweststate (pubkey, start_slot, slot, state)"
+        " SELECT * FROM unnest(%s::bytea[], %s::bigint[], %s::bigint[], %s::bytea[])"
+        " ON CONFLICT (pubkey, start_slot) DO UPDATE"
+        " SET slot = excluded.slot, state = excluded.state",
+        list(map(list, zip(*sorted(rows), strict=True))),
+    )
 
 
 def oldest_pending() -> tuple[int, int] | None:
@@ -263,17 +255,15 @@ def forget_states_of_chains(ended_below: int) -> None:
         ended_below,
         ended_below,
     )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM rewind_neweststate WHERE start_slot < %s",
-            [ended_below if kept is None else kept[0]],
-        )
+    execute(
+        "DELETE FROM rewind_neweststate WHERE start_slot < %s",
+        [ended_below if kept is None else kept[0]],
+    )
 
 
 def cut_below(slot: int) -> None:
     """Slots below it left the window."""
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM rewind_slotproof WHERE slot < %s", [slot])
+    execute("DELETE FROM rewind_slotproof WHERE slot < %s", [slot])
 
 
 def newest() -> int | None:

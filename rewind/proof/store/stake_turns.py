@@ -2,8 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db import connection
-
+from columns.queries import execute
 from columns.raw_queries import fetch_all
 from rewind.baselines.models import StakeTurn
 
@@ -16,12 +15,11 @@ def keep_accounts(pubkeys: Collection[bytes]) -> None:
     """They are stake accounts, or were."""
     if not pubkeys:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO rewind_stakeaccount (pubkey) SELECT unnest(%s::bytea[])"
-            " ON CONFLICT DO NOTHING",
-            [sorted(pubkeys)],
-        )
+    execute(
+        "INSERT INTO rewind_stakeaccount (pubkey) SELECT unnest(%s::bytea[])"
+        " ON CONFLICT DO NOTHING",
+        [sorted(pubkeys)],
+    )
 
 
 def accounts_after(pubkey: bytes, count: int) -> list[bytes]:

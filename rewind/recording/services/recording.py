@@ -1,7 +1,7 @@
 """Records slots: each completely or not at all; recording one twice changes nothing."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Collection, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -183,6 +183,8 @@ def _write(
                 unsealing.forget_restored()
     except writing.NotAU64 as error:
         raise BadSlot(Slot(error.slot), "a number of an account is no u64") from None
+    whole = [each.slot for each in records if each.granularity == Granularity.WRITE]
+    batch.replace(reopened.intersection(whole))
     changes.update({slot: last_writes.archived[slot] - changes[slot] for slot in reopened})
     segments.keep(batch.occurrences)
     slot_owners.put(batch.last_owners, result.improved)
@@ -245,6 +247,17 @@ class _Batch:
 
     def filters(self) -> Hashable:
         return frozenset(self.filtered_owners.items()), frozenset(self.filtered_pubkeys)
+
+    def replace(self, slots: Collection[int]) -> None:
+        """Writes of the slots that an earlier record left, and this one does not have, leave. Those
+        that are sealed stay, and those of accounts that a filter keeps out now.
+        """
+        if slots:
+            own = {(row.write.pubkey, row.slot, row.position) for row in self.staged}
+            there = writing.places_in(slots)
+            writing.drop(
+                [each for each in there if each not in own and each[0] not in self.dropped]
+            )
 
     def new_rows(self, record: SlotRecord) -> Iterator[writing.NewChange]:
         slot, staged_slot = record.slot, record.slot in self.staged_slots

@@ -1,7 +1,7 @@
 """Writes account changes: COPY into a temporary table, then inserts the new rows."""
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from django.db import connection
@@ -123,6 +123,25 @@ def turn_bases_into_writes() -> dict[int, int]:
             [END_OF_SLOT],
         )
     )
+
+
+def places_in(slots: Collection[int]) -> list[tuple[bytes, int, int]]:
+    """(pubkey, slot, position) of the writes of these slots that are not sealed."""
+    rows = all_rows(
+        "SELECT pubkey, slot, position FROM rewind_accountchange WHERE slot = ANY(%s) AND kind = 0",
+        [list(slots)],
+    )
+    return [(bytes(pubkey), slot, position) for pubkey, slot, position in rows]
+
+
+def drop(places: Iterable[tuple[bytes, int, int]]) -> None:
+    """The writes there, which are few, leave."""
+    for place in places:
+        execute(
+            "DELETE FROM rewind_accountchange"
+            " WHERE pubkey = %s AND slot = %s AND position = %s AND kind = 0",
+            place,
+        )
 
 
 def copy_rows(table: str, columns: str, rows: Iterable[tuple[bytes, bytes]]) -> None:

@@ -20,6 +20,7 @@ from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from rewind.accounts.store import absence
 from rewind.models import Gap
+from rewind.proof.services import proof_records
 from rewind.recording.store import partitions
 from rewind.recording.store import slots as store
 from rewind.sealed.models import SealedDamage, SealedSegment
@@ -149,6 +150,7 @@ def _open(segment: SealedSegment, missing: dict[int, int], *, loses: bool, now: 
         _exclude_writers()
         if damage.lock_segment(segment.pk) is None:
             return 0
+        proof_records.lose(missing.keys())
         life_cycle.lock()
         slots = store.forget(sorted(missing))
         if loses:

@@ -359,6 +359,16 @@ class DataTooLongForBase58(TidemarkError):
     reason = "data_too_long_for_base58"
 
 
+class DatabaseBusy(TidemarkError):
+    """Another request is changing the same data, and did not finish in time
+    (`LOCK_TIMEOUT_MS`).
+
+    Wait for `Retry-After` seconds, then send the same request again.
+    """
+
+    reason = "database_busy"
+
+
 class DatabaseFull(TidemarkError):
     """The database's disk is full: nothing can be stored until the operator frees some space.
 
@@ -1611,6 +1621,7 @@ BY_REASON: dict[str, type[TidemarkError]] = {
     ContentTypeUnsupported.reason: ContentTypeUnsupported,
     CountOutOfRange.reason: CountOutOfRange,
     DataTooLongForBase58.reason: DataTooLongForBase58,
+    DatabaseBusy.reason: DatabaseBusy,
     DatabaseFull.reason: DatabaseFull,
     DatabaseReadOnly.reason: DatabaseReadOnly,
     DatabaseUnavailable.reason: DatabaseUnavailable,

@@ -581,7 +581,7 @@ class FateEvent(Record):
     at: float
     """when it changed, in Unix seconds with their fractions"""
     bundle_id: str | None
-    """the bundle that it belongs to; null if it came alone"""
+    """the bundle in which you sent it; null if it came alone"""
     commitment: str | None
     """how deep in the chain its block is; null before it landed"""
     err: str | dict[str, Any] | None
@@ -971,7 +971,7 @@ class Fate(Record):
     attempts: list[FateAttempt] | None = None
     """each of them, the oldest first; absent if many fates are asked for"""
     bundle_id: str | None
-    """the bundle that it belongs to; null if it came alone"""
+    """the bundle in which you sent it; null if it came alone"""
     commitment: str | None
     """how deep in the chain its block is; null before it landed"""
     durable_nonce: bool

@@ -149,6 +149,10 @@ export class CountOutOfRange extends TidemarkError {}
 /** The account has more data than base58 supports. Use `base64`, or a short `dataSlice`. */
 export class DataTooLongForBase58 extends TidemarkError {}
 
+/** Another request is changing the same data, and did not finish in time (`LOCK_TIMEOUT_MS`). Wait
+ * for `Retry-After` seconds, then send the same request again. */
+export class DatabaseBusy extends TidemarkError {}
+
 /** The database's disk is full: nothing can be stored until the operator frees some space. Wait for
  * `Retry-After` seconds; the operator has to free the disk. */
 export class DatabaseFull extends TidemarkError {}
@@ -705,6 +709,7 @@ export const BY_REASON: Readonly<Record<string, typeof TidemarkError>> = {
   content_type_unsupported: ContentTypeUnsupported,
   count_out_of_range: CountOutOfRange,
   data_too_long_for_base58: DataTooLongForBase58,
+  database_busy: DatabaseBusy,
   database_full: DatabaseFull,
   database_read_only: DatabaseReadOnly,
   database_unavailable: DatabaseUnavailable,

@@ -1126,7 +1126,7 @@ export interface components {
             acceptedSlot: (bigint) | null;
             /** @description each of them, the oldest first; absent if many fates are asked for */
             attempts?: components["schemas"]["FateAttempt"][];
-            /** @description the bundle that it belongs to; null if it came alone */
+            /** @description the bundle in which you sent it; null if it came alone */
             bundleId: string | null;
             /** @description how deep in the chain its block is; null before it landed */
             commitment: string | null;
@@ -2796,7 +2796,7 @@ export interface components {
         FateEvent: {
             /** @description when it changed, in Unix seconds with their fractions */
             at: number;
-            /** @description the bundle that it belongs to; null if it came alone */
+            /** @description the bundle in which you sent it; null if it came alone */
             bundleId: string | null;
             /** @description how deep in the chain its block is; null before it landed */
             commitment: string | null;

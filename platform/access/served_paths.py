@@ -1,4 +1,4 @@
-"""The paths that serve a method, for the error at another path."""
+"""Every path of the service, and the names under which it serves calls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +15,20 @@ def paths_serving(method: str) -> list[str]:
         and getattr(view, "methods", None) is not None
         and view.methods.knows(method)
     )
+
+
+def served_names() -> frozenset[str]:
+    """What a key's list of methods may name: JSON-RPC methods, also those that the node answers,
+    plain GETs and streams, as usage names them.
+    """
+    found: set[str] = set()
+    for _, view in endpoints():
+        if (methods := getattr(view, "methods", None)) is not None:
+            found.update(methods.names())
+        for each in (view, getattr(view, "socket", None)):
+            if each is not None and hasattr(each, "policy"):
+                found.add(getattr(each.cls, "name", ""))
+    return frozenset(found - {""})
 
 
 def endpoints() -> Iterator[tuple[str, Any]]:
