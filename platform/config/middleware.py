@@ -17,7 +17,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.module_loading import import_string
 
 from gateway.addresses import client_address
-from gateway.compression import compress
+from gateway.compression import chosen, compress
 from webserver.requests import KNOWN
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -36,16 +36,20 @@ class PageCompressionMiddleware(GZipMiddleware):
         kind = response.headers.get("Content-Type", "")
         if not isinstance(response, HttpResponse):
             return response
-        if kind.startswith("text/html"):
+        is_page = kind.startswith("text/html")
+        is_document = kind.startswith(_DOCUMENTS) and not response.has_header("ETag")
+        if not (is_page or is_document):
+            return response
+        accepted = request.headers.get("Accept-Encoding", "")
+        # Django's looks for the word gzip, also in "gzip;q=0".
+        if is_page and chosen(accepted[:200]):
             return super().process_response(request, response)
-        if kind.startswith(_DOCUMENTS) and not response.has_header("ETag"):
-            patch_vary_headers(response, ("Accept-Encoding",))
-            accepted = request.headers.get("Accept-Encoding", "")
-            chunks, encoding = compress([response.content], accepted)
-            if encoding is not None:
-                response.content = b"".join(chunks)
-                response.headers["Content-Encoding"] = encoding
-                response.headers["Content-Length"] = str(len(response.content))
+        patch_vary_headers(response, ("Accept-Encoding",))
+        chunks, encoding = compress([response.content], accepted) if is_document else ([], None)
+        if encoding is not None:
+            response.content = b"".join(chunks)
+            response.headers["Content-Encoding"] = encoding
+            response.headers["Content-Length"] = str(len(response.content))
         return response
 
 
