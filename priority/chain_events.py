@@ -8,7 +8,9 @@ from shared_state.redis_client import NAMESPACE
 CHAIN_EVENTS_STREAM = f"{NAMESPACE}chain:happenings"
 FIELD = "h"
 KEPT_ENTRIES = 20_000
-# {blockhash, 32 bytes: its block's height as text}, of at least the last 300 blocks.
+# {blockhash, 32 bytes: its block's height as text}, of at least the last KEPT_BLOCKHASHES blocks.
+# The lander keeps as many, and does not send what it knows to be dead: acceptance must know it too.
+KEPT_BLOCKHASHES = 2_000
 BLOCKHASHES = f"{NAMESPACE}chain:blockhashes"
 # {slot, height, blockhash (base58), at (Unix seconds)} of the newest processed block.
 HEAD = f"{NAMESPACE}chain:head"

@@ -57,5 +57,11 @@ def limits_of_text(text: str, *, is_base58: bool) -> TextLimits:
 
 
 def later_version(data: bytes) -> int | None:
-    """The version of a transaction that begins as one above version 1; None for all others."""
-    return data[0] & 0x7F if data and data[0] >= _FIRST_LATER_BYTE else None
+    """The version of a transaction above version 1, in the form of version 1 or in that of version
+    0, whose signatures come first; None for all others.
+    """
+    if not data:
+        return None
+    # The count of signatures is one byte: no transaction has room for more than 127.
+    at = 0 if data[0] > 0x7F else 1 + 64 * data[0]
+    return data[at] & 0x7F if at < len(data) and data[at] >= _FIRST_LATER_BYTE else None

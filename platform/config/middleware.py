@@ -1,4 +1,4 @@
-"""The admin's middleware, run for the admin's paths alone."""
+"""What compresses pages and documents, and the admin's middleware, run for its paths alone."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -13,23 +13,43 @@ from django.db import DataError
 from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.utils.cache import patch_vary_headers
 from django.utils.module_loading import import_string
 
 from gateway.addresses import client_address
+from gateway.compression import chosen, compress
 from webserver.requests import KNOWN
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
+_DOCUMENTS = ("application/json", "application/xml", "application/atom", "text/plain", "text/mark")
+
 
 class PageCompressionMiddleware(GZipMiddleware):
     """Compresses pages for who accepts gzip, with Django's random bytes against BREACH: a list of
-    50 rows is 400 kB of the theme's markup. Streams and files pass as they are.
+    50 rows is 400 kB of the theme's markup. Documents and the management API's responses are
+    compressed as those of calls. Streams, files and tables pass as they are, and so does what has a
+    version, which would be another one for each encoding.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
         kind = response.headers.get("Content-Type", "")
-        if isinstance(response, HttpResponse) and kind.startswith("text/html"):
+        if not isinstance(response, HttpResponse):
+            return response
+        is_page = kind.startswith("text/html")
+        is_document = kind.startswith(_DOCUMENTS) and not response.has_header("ETag")
+        if not (is_page or is_document):
+            return response
+        accepted = request.headers.get("Accept-Encoding", "")
+        # Django's looks for the word gzip, also in "gzip;q=0".
+        if is_page and chosen(accepted[:200]):
             return super().process_response(request, response)
+        patch_vary_headers(response, ("Accept-Encoding",))
+        chunks, encoding = compress([response.content], accepted) if is_document else ([], None)
+        if encoding is not None:
+            response.content = b"".join(chunks)
+            response.headers["Content-Encoding"] = encoding
+            response.headers["Content-Length"] = str(len(response.content))
         return response
 
 

@@ -304,6 +304,7 @@ INSTALLED_APPS = [
 # call), so sessions, sign-in, CSRF and static files stand behind AdminMiddleware.
 MIDDLEWARE = [
     "gateway.middleware.HostMiddleware",
+    "config.middleware.PageCompressionMiddleware",
     "config.pages.page_headers.PageHeadersMiddleware",
     "config.middleware.AdminMiddleware",
 ]
@@ -312,7 +313,6 @@ ADMIN_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.pages.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.middleware.PageCompressionMiddleware",
     "config.pages.shown_pages.ShownPagesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -25,6 +25,11 @@ class Coverage:
             if self._next_known[index] is None:
                 self._next_known[index] = self._next_known[index + 1]
 
+    def height_at(self, slot: int) -> int:
+        """The height of the newest block up to the slot, or less if it is unknown; -1 below all."""
+        end = bisect_right(self._slots, slot)
+        return self._heights[end - 1] if end else -1
+
     def is_whole(self, first: int, last: int) -> bool:
         """True if every block from slot `first` up to the first one at or above `last` is stored,
         and that one too.

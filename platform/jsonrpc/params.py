@@ -25,6 +25,8 @@ _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([A-Za-z0-9_]+)")
 # Outside of strings: addresses such as the system program's are digits too.
 _LONG_NUMBER = re.compile(rb"[\[:,\s-][0-9]{20}")
 _GOT = re.compile(r"^Expected `(?P<expected>[^`]+)`, got `(?P<got>[^`]+)`$")
+_LENGTH = re.compile(r"^Expected `(?P<kind>\w+)` of length (?P<bound>[<>]=)? ?(?P<length>\d+)")
+_BOUNDS = {None: "", "<=": "at most ", ">=": "at least "}
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, ValueError)
 
 
@@ -219,6 +221,9 @@ def _node_text(text: str, place: Any, kind: Any) -> str:
         return f"Invalid params: unknown variant `{place}`, expected one of {', '.join(variants)}."
     if text.startswith("Expected `int`") and type(place) is int:
         return f"Invalid params: invalid value: integer `{place}`, expected {_int_word(text)}."
+    if (match := _LENGTH.match(text)) and isinstance(place, str | list | dict):
+        expected = f"{_expected(match['kind'])} of {_BOUNDS[match['bound']]}{match['length']}"
+        return f"Invalid params: invalid length {len(place)}, expected {expected}."
     if match := _GOT.match(text):
         found = match["got"] if place is _Missing.MISSING else describe(place)
         return f"Invalid params: invalid type: {found}, expected {_expected(match['expected'])}."
@@ -226,8 +231,11 @@ def _node_text(text: str, place: Any, kind: Any) -> str:
 
 
 def _int_word(text: str) -> str:
-    most = text.partition("<= ")[2]
-    return {"": "u64", "255": "u8"}.get(most, f"at most {most}")
+    _, is_above, most = text.partition("<= ")
+    least = text.partition(">= ")[2]
+    if is_above:
+        return "u8" if most == "255" else f"at most {most}"
+    return f"at least {least}" if least not in ("", "0") else "u64"
 
 
 def _refuse_above_u64(value: Any) -> None:

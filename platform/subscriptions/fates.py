@@ -70,7 +70,7 @@ def fates_subscribe(call: Caller, config: FatesConfig = _EVERY) -> Subscription:
     if config.from_event is not None:
         place = read_place(config.from_event)
         if place is None:
-            raise InvalidParams("Invalid Request: fromEvent is no eventId of a notification")
+            raise InvalidParams("Invalid Request: fromEvent is not the eventId of a notification")
     begin = None if config.from_signature is None else signature_of(config.from_signature)
     return FatesSubscription(
         signatures=tuple(map(signature_of, texts)), place=place, from_signature=begin

@@ -3,9 +3,16 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from priority.chain_events import BLOCKHASH_BLOCKS, BlockMade, Seen, SlotMoved
+from priority.chain_events import (
+    BLOCKHASH_BLOCKS,
+    KEPT_BLOCKHASHES,
+    BlockMade,
+    Seen,
+    SlotMoved,
+)
 from shared_state.pace import NOMINAL_SECONDS
 from upstream.head_bound import HeadBound
 
@@ -13,7 +20,6 @@ _MEASURED_SLOTS = 16
 # Without events the clock advances by itself, but no further than this.
 _MOST_GUESSED_SLOTS = 64
 _KEPT_SLOTS = 1_000
-_KEPT_BLOCKHASHES = 2_000
 # So many slots without a new height are not unusual; after them the clock counts blocks.
 _USUAL_SLOTS = 4
 # Transactions seen before their submission arrived are kept for this many slots.
@@ -101,9 +107,9 @@ class Chain:
         return blockhash in self._of_blockhashes
 
     def learn(self, heights: Mapping[bytes, int]) -> None:
-        """Adds blockhashes with their blocks' heights."""
-        self._of_blockhashes.update(heights)
-        while len(self._of_blockhashes) > _KEPT_BLOCKHASHES:
+        """Adds blockhashes with their blocks' heights; the lowest ones are forgotten first."""
+        self._of_blockhashes.update(sorted(heights.items(), key=itemgetter(1)))
+        while len(self._of_blockhashes) > KEPT_BLOCKHASHES:
             del self._of_blockhashes[next(iter(self._of_blockhashes))]
 
     def learn_head(self, slot: int, height: int | None, blockhash: bytes, now: float) -> None:

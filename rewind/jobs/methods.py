@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
@@ -17,6 +18,7 @@ from gateway.calls import Call
 from gateway.refusals import KeyRequired
 from gateway.transactions import TransactionText, read_transaction
 from historical.transactions.services.recorded_transactions import recorded
+from jsonrpc.errors import InvalidParams
 from jsonrpc.params import U64, Config, read_base58
 from rewind.accounts.methods.positions import Anchor, asked
 from rewind.calls import call_job
@@ -215,8 +217,23 @@ def simulate(request: JobRequest, item: Item) -> Simulation:
             raise UnknownSignature(signature)
         transaction = found.transaction
     position = asked(config.slot, config.transaction_index, config.anchor)
-    asked_for = asking(transaction, position, config, is_shared=True)
-    return simulation_of(asked_for, proof=config.proof)
+    with _config_of_a_job():
+        asked_for = asking(transaction, position, config, is_shared=True)
+        return simulation_of(asked_for, proof=config.proof)
+
+
+@contextmanager
+def _config_of_a_job() -> Iterator[None]:
+    """Refusals name a place in the config, which is the second param of
+    simulateHistoricalTransaction and a member of a job.
+    """
+    try:
+        yield
+    except InvalidParams as error:
+        place = error.data.get("at", "")
+        if place.startswith("[1]"):
+            error.data["at"] = "[0].config" + place.removeprefix("[1]")
+        raise
 
 
 def _key_of(call: Call) -> int:
@@ -281,7 +298,8 @@ def _request(spec: JobSpec) -> JobRequest:
     else:
         signatures = [str(signature) for signature in spec.signatures or ()]
     # Refuses bad overrides and accounts now.
-    asking(VersionedTransaction.default(), Asked(), config, is_shared=True)
+    with _config_of_a_job():
+        asking(VersionedTransaction.default(), Asked(), config, is_shared=True)
     wanted = spec.slot_range
     step = 1 if wanted is None or wanted.step is None else wanted.step
     return JobRequest(

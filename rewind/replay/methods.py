@@ -249,7 +249,8 @@ def _pubkey(text: str, member: str) -> Pubkey:
     try:
         return Pubkey.from_string(text)
     except ValueError:
-        raise BadOverride("no pubkey", at=f"[1].{member}.{text[:64]}") from None
+        text = text[:64]
+        raise BadOverride(f"`{text}` is not a pubkey", at=f"[1].{member}.{text}") from None
 
 
 def _override(key: str, config: OverrideConfig) -> Override:

@@ -199,6 +199,16 @@ def test_what_no_upstream_took_was_refused() -> None:
     assert (silent.reason, told.reason) == ("never_sent", "upstream_refused: too busy")
 
 
+@pytest.mark.parametrize(("accepted_slot", "why"), [(10, "never_sent"), (11, "blockhash_expired")])
+def test_a_blockhash_that_was_too_old_already(accepted_slot: int, why: str) -> None:
+    """The lander sends nothing that can only expire: that is no fault of the service."""
+    row = submitted(1, blockhash_of=1, accepted_slot=accepted_slot, state="received", sent_at=None)
+    store(*dying_chain())
+    settle()
+    assert fate(row) == ("refused", "", None, None, None, True)
+    assert row.reason == why
+
+
 def test_a_block_that_came_late_overrules_every_word() -> None:
     row = submitted(1, blockhash_of=1, state="expired", settled_at=timezone.now())
     store(block(1, height=1), block(9, height=9))

@@ -1,8 +1,10 @@
 """Params readers: the error for every kind of wrong param."""
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
 import pytest
+from msgspec import Meta
 from solders.pubkey import Pubkey
 
 from jsonrpc.errors import InvalidParams
@@ -39,6 +41,18 @@ def refusal(method: str, *params: Any) -> dict[str, Any]:
         ("list", [KEY, []], "invalid type: sequence, expected an object", "[1]"),
         ("list", [KEY, "json"], 'invalid type: string "json", expected an object', "[1]"),
         ("list", [KEY, {"limit": "5"}], 'invalid type: string "5", expected u64', "[1].limit"),
+        (
+            "list",
+            [KEY, {"limit": 0}],
+            "invalid value: integer `0`, expected at least 1",
+            "[1].limit",
+        ),
+        (
+            "list",
+            [KEY, {"limit": 1001}],
+            "invalid value: integer `1001`, expected at most 1000",
+            "[1].limit",
+        ),
         (
             "list",
             [KEY, {"withRewards": 1}],
@@ -120,6 +134,27 @@ def test_null_means_absent_where_a_param_may_be_absent() -> None:
 
 def test_unknown_fields_of_a_config_are_ignored() -> None:
     assert answer(request("list", KEY, {"limit": 5, "speed": "high"}))["result"] == [KEY, 5]
+
+
+def test_a_wrong_length_is_counted() -> None:
+    table = MethodTable()
+
+    @table.add("name")
+    def name(call: Any, text: Annotated[str, Meta(min_length=1, max_length=3)]) -> None: ...
+
+    @table.add("pair")
+    def pair(call: Any, data: tuple[str, str]) -> None: ...
+
+    for name_of, given, expected in (
+        ("name", "", "invalid length 0, expected a string of at least 1"),
+        ("name", "four", "invalid length 4, expected a string of at most 3"),
+        ("pair", ["a"], "invalid length 1, expected a sequence of 2"),
+        ("pair", ["a", "b", "c"], "invalid length 3, expected a sequence of 2"),
+    ):
+        method = table.get(name_of)
+        assert method is not None
+        with pytest.raises(InvalidParams, match=f"^Invalid params: {expected}.$"):
+            method.params.read(json.dumps([given]).encode())
 
 
 def test_the_member_of_a_map_that_cannot_be_read_is_named() -> None:

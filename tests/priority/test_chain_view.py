@@ -2,7 +2,7 @@
 
 import pytest
 
-from priority.chain_events import SlotMoved
+from priority.chain_events import KEPT_BLOCKHASHES, SlotMoved
 from priority.lander.chain_view import Chain
 
 SLOT_SECONDS = 0.4
@@ -43,3 +43,12 @@ def test_the_slot_of_a_chain_that_was_not_heard_for_a_day_is_believed() -> None:
     now = go_on(chain, 1_000, 30, 0.0)
     chain.hear(1_030 + 216_000, now + 86_400)
     assert chain.slot == 217_030
+
+
+def test_the_blockhashes_of_the_oldest_blocks_are_forgotten_first() -> None:
+    """Redis names them in any order."""
+    chain = Chain()
+    heights = range(1, KEPT_BLOCKHASHES + 101)
+    chain.learn({height.to_bytes(32, "big"): height for height in reversed(heights)})
+    known = [height for height in heights if chain.knows(height.to_bytes(32, "big"))]
+    assert known == list(heights[100:])

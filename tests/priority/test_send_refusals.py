@@ -113,9 +113,14 @@ def test_a_transaction_that_no_packet_holds(door: Door) -> None:
 
 
 def test_a_version_that_does_not_run_yet(door: Door) -> None:
-    later = b"\x82" + bytes(signed_v1(tip()))[1:]
-    error = refused(door, text(later))
-    assert (error["reason"], error["found"], error["maximum"]) == ("unsupported_version", 2, 1)
+    in_its_own_form = b"\x82" + bytes(signed_v1(tip()))[1:]
+    before_0 = bytes(signed_v0(tip()))
+    in_the_form_of_0 = before_0[:65] + b"\x82" + before_0[66:]
+    for later in (in_its_own_form, in_the_form_of_0):
+        error = refused(door, text(later))
+        assert (error["reason"], error["found"], error["maximum"]) == ("unsupported_version", 2, 1)
+    in_the_wrong_form = before_0[:65] + b"\x81" + before_0[66:]
+    assert refused(door, text(in_the_wrong_form))["reason"] == "transaction_undecodable"
 
 
 def test_a_version_1_transaction_that_is_too_large(door: Door) -> None:

@@ -330,7 +330,18 @@ GOOD = {"signatures": [KNOWN], "slotRange": {"fromSlot": 0, "toSlot": 1}}
             "invalid_params",
             {"at": "[0].slotRange"},
         ),
-        ({**GOOD, "config": {"overrides": {"x": {}}}}, -32602, "bad_override", {}),
+        (
+            {**GOOD, "config": {"overrides": {"x": {}}}},
+            -32602,
+            "bad_override",
+            {"at": "[0].config.overrides.x"},
+        ),
+        (
+            {**GOOD, "config": {"accounts": {"addresses": [], "encoding": "base58"}}},
+            -32602,
+            "base58_not_supported",
+            {"at": "[0].config.accounts.encoding"},
+        ),
         ({**GOOD, "clientReference": ""}, -32602, "invalid_params", {}),
         ({**GOOD, "clientReference": "x" * 101}, -32602, "invalid_params", {}),
         (

@@ -110,7 +110,12 @@ def _settle_by_ledger(rows: Sequence[UnsettledRow], *, now: datetime) -> list[Un
     places = ledger_transactions.places([row.signature for row in rows])
     _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
     absent = [row for row in rows if row.signature not in places]
-    settling.settle_lost({row.id: over[row.id] for row in absent if row.id in over}, now=now)
+    lost = [over[row.id] for row in absent if row.id in over]
+    settling.settle_lost(
+        {each.row.id: _expired(each.row) for each in lost},
+        over_before={each.row.id for each in lost if each.was_over},
+        now=now,
+    )
     return [row for row in absent if row.id not in over]
 
 
@@ -119,8 +124,17 @@ def _settle_late(found: Sequence[FoundRow], now: datetime) -> None:
     tips.attribute({row.signature: row.key_id for row in settled if row.key_id is not None})
 
 
-def _over(rows: Sequence[UnsettledRow]) -> dict[int, str]:
-    """{primary key: reason} of those that would be in the ledger by now if they had landed."""
+class _Over(NamedTuple):
+    """A submission that can no longer land; `was_over`: already when it was accepted, so that the
+    lander did not send it.
+    """
+
+    row: UnsettledRow
+    was_over: bool
+
+
+def _over(rows: Sequence[UnsettledRow]) -> dict[int, _Over]:
+    """By primary key those that would be in the ledger by now if they had landed."""
     bounds = ledger.bounds()
     if bounds is None:
         return {}
@@ -129,7 +143,18 @@ def _over(rows: Sequence[UnsettledRow]) -> dict[int, str]:
     spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in rows}
     lowest = min((span.begins for span in spans.values()), default=newest)
     coverage = Coverage(ledger.heights_between(max(lowest, newest - _MOST_SLOTS), newest))
-    return {row.id: _expired(row) for row in rows if spans[row.id].is_over(coverage)}
+    return {
+        row.id: _Over(row, _was_over(row, blocks.get(row.blockhash), coverage))
+        for row in rows
+        if spans[row.id].is_over(coverage)
+    }
+
+
+def _was_over(row: UnsettledRow, block: tuple[int, int | None] | None, coverage: Coverage) -> bool:
+    """Whether the chain was past the last block that can use its blockhash."""
+    if block is None or block[1] is None or row.accepted_slot is None:
+        return False
+    return coverage.height_at(row.accepted_slot) >= block[1] + BLOCKHASH_BLOCKS
 
 
 def _expired(row: UnsettledRow) -> str:

@@ -1,7 +1,7 @@
 """Final fates: submissions found in finalized blocks, and those that can never land."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -32,11 +32,14 @@ def settle_found(found: Sequence[FoundRow], *, now: datetime) -> list[SettledRow
 
 
 @transaction.atomic
-def settle_lost(reasons: Mapping[int, str], *, now: datetime) -> list[SettledRow]:
+def settle_lost(
+    reasons: Mapping[int, str], *, over_before: Collection[int] = (), now: datetime
+) -> list[SettledRow]:
     """Marks submissions (by primary key) that can never land as expired for the reason, or as
-    refused if no upstream ever took them.
+    refused if no upstream ever took them. Those in `over_before` could not land any more when they
+    were accepted.
     """
-    return _settled(store.settle_lost(dict(reasons), now=now), now)
+    return _settled(store.settle_lost(dict(reasons), over_before, now=now), now)
 
 
 @transaction.atomic

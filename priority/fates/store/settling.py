@@ -111,13 +111,13 @@ _SETTLE_FOUND = (
     f" FROM found f WHERE s.id = f.id RETURNING {_RETURNED}), {_NOTED}"
 )
 _SETTLE_LOST = (
-    "WITH lost AS (SELECT s.id, v.reason FROM priority_submission s"
+    "WITH lost AS (SELECT s.id, v.reason, s.id = ANY(%s) AS was_over FROM priority_submission s"
     " JOIN unnest(%s::bigint[], %s::text[]) AS v(id, reason) ON v.id = s.id"
     f" WHERE s.settled_at IS NULL{_LOCKED}),"
     " settled AS (UPDATE priority_submission s SET"
     " state = CASE WHEN s.sent_at IS NULL THEN 'refused' ELSE 'expired' END,"
     # Where a nonce moved that is the reason, whatever an upstream answered before.
-    " reason = left(CASE WHEN s.sent_at IS NOT NULL OR s.is_nonced THEN l.reason"
+    " reason = left(CASE WHEN s.sent_at IS NOT NULL OR s.is_nonced OR l.was_over THEN l.reason"
     " WHEN s.reason = '' THEN 'never_sent' ELSE s.reason END, 200),"
     " stopped = '', commitment = '', slot = NULL,"
     " transaction_index = NULL, err = NULL, seen_at = NULL, settled_at = %s"
@@ -254,13 +254,16 @@ def settle_found(rows: Sequence[FoundRow], *, now: datetime) -> list[SettledRow]
     return _settled(_SETTLE_FOUND, [*columns, now, now])
 
 
-def settle_lost(reasons: dict[int, str], *, now: datetime) -> list[SettledRow]:
+def settle_lost(
+    reasons: dict[int, str], over_before: Collection[int], *, now: datetime
+) -> list[SettledRow]:
     """Settles those that can never land. If no upstream took one, its reason stays the last
-    upstream's answer.
+    upstream's answer, unless it could not land any more when it was accepted.
     """
     if not reasons:
         return []
-    return _settled(_SETTLE_LOST, [list(reasons), list(reasons.values()), now])
+    columns = [list(over_before), list(reasons), list(reasons.values())]
+    return _settled(_SETTLE_LOST, [*columns, now])
 
 
 def settled_among(signatures: Sequence[bytes]) -> list[SettledRow]:

@@ -10,6 +10,7 @@ from priority.chain_events import (
     CHAIN_EVENTS_STREAM,
     FIELD,
     HEAD,
+    KEPT_BLOCKHASHES,
     KEPT_ENTRIES,
     BlockMade,
     ChainEvent,
@@ -17,8 +18,6 @@ from priority.chain_events import (
 )
 from shared_state.redis_client import client
 
-# More blocks than are promised, since old ones are deleted only now and then.
-_KEPT_BLOCKHASHES = 400
 _PRUNED_EVERY_BLOCKS = 32
 # A head that has not moved for so long is stale; another chain's would stay for ever.
 _HEAD_SECONDS = 300
@@ -56,7 +55,7 @@ def publish_events(events: Sequence[ChainEvent], *, now: float) -> None:
         pipe.execute()
     for block in blocks:
         if block.height is not None and block.height % _PRUNED_EVERY_BLOCKS == 0:
-            _forget_blockhashes(below=block.height - _KEPT_BLOCKHASHES)
+            _forget_blockhashes(below=block.height - KEPT_BLOCKHASHES)
 
 
 def _move_head(pipe: "redis.client.Pipeline", block: BlockMade, now: float) -> None:

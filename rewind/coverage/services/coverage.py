@@ -68,8 +68,8 @@ def _note(found: store.Summary | None) -> str:
     if found is None:
         return "Nothing is archived yet."
     note = (
-        "Skipped slots had no block: they are counted and are no gaps. Writes to filtered accounts"
-        " are not archived; their baseline stays readable."
+        "Skipped slots had no block: they are counted, and are not gaps. Writes to filtered"
+        " accounts are not archived; their baseline stays readable."
     )
     if found.coarse:
         note += (

@@ -12,5 +12,5 @@ class Command(collectstatic.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         raise CommandError(
             "There is nothing to collect: web processes serve static files from the packages that"
-            " have them, compressed and with cache headers. Leave this step out of the deployment."
+            " have them, with cache headers. Leave this step out of the deployment."
         )

@@ -128,11 +128,11 @@ def _with_code(program: Pubkey, there: Past, code: bytes) -> list[tuple[Pubkey, 
         return [(program, Override(owner=addresses.LOADER_2, data=code, executable=True))]
     if own.owner != addresses.LOADER_3:
         if own.owner not in (addresses.LOADER_1, addresses.LOADER_2):
-            raise BadOverride("the account is no program of a BPF loader", at=str(program))
+            raise BadOverride("the account is not a program of a BPF loader", at=str(program))
         return [(program, Override(data=code))]
     at = code_key(own)
     if at is None:
-        raise BadOverride("the account is no program", at=str(program))
+        raise BadOverride("the account is not a program", at=str(program))
     held = there.load([at])[at]
     header = b"" if held is None else bytes(held.data[:_HEADER_SIZE])
     if header[:4] != _PROGRAMDATA or len(header) < _HEADER_SIZE:
