@@ -12,6 +12,7 @@ from chain.slot_ranges import runs
 from gaps.coverage import Window
 from gaps.parts import parts_between
 from gaps.slot_gap import GapStatus
+from rewind.baselines.services.baseline import record_baseline
 from rewind.coverage.services.coverage import coverage
 from rewind.coverage.services.gaps import archive_gaps as gaps
 from rewind.models import ArchivedSlot, Gap, SlotTally
@@ -19,7 +20,7 @@ from rewind.recording.services import filters
 from rewind.recording.services.recording import record_slots
 from tests.examples import examples
 from tests.rewind.conftest import NOW
-from tests.rewind.samples import block
+from tests.rewind.samples import block, write
 
 REWIND, METHOD = "/rewind", "getRewindCoverage"
 
@@ -46,6 +47,15 @@ def test_an_archive_that_has_not_begun_says_so(rpc):
         "filteredPubkeys": [],
         "note": "Nothing is archived yet.",
     }
+
+
+def test_a_baseline_without_slots_is_something(rpc, db):
+    record_baseline([write(1)], 100, source="snapshot", now=NOW)
+    result = rpc(REWIND, METHOD)["result"]
+    assert result["earliestSlot"] is None and [each["slot"] for each in result["baselines"]] == [
+        100
+    ]
+    assert result["note"] == "No slot is archived yet. A baseline has the accounts at its slot."
 
 
 def test_archived_skipped_missing_and_unknown_slots_are_told_apart(rpc, record):

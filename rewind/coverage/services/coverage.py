@@ -29,6 +29,7 @@ def coverage(window: Window) -> Coverage:
     slots = 0 if found is None else max(0, found.last - found.first + 1)
     archived, missing = (0, 0) if found is None else (found.archived, found.missing)
     coarse = 0 if found is None else found.coarse
+    listed = list(map(BaselineEntry.of, baselines.newest(_MOST_BASELINES, first, last)))
     through = None if found is None else slot_proofs.through(found.first, found.last)
     skipped = max(0, slots - archived - missing)
     return Coverage(
@@ -48,10 +49,10 @@ def coverage(window: Window) -> Coverage:
         proven_through=None if through is None else through.proven,
         consistent_through=None if through is None else through.settled,
         proof=[] if found is None else slot_proofs.ranges(found.first, found.last),
-        baselines=list(map(BaselineEntry.of, baselines.newest(_MOST_BASELINES, first, last))),
+        baselines=listed,
         filtered_owners=filters.filtered_owners(),
         filtered_pubkeys=filters.filtered_pubkeys(),
-        note=_note(found),
+        note=_note(found, bool(listed)),
     )
 
 
@@ -64,8 +65,10 @@ def _given_up(found: store.Summary | None) -> int:
     return 0 if found is None else gap_store.slots_given_up(found.first, found.last)
 
 
-def _note(found: store.Summary | None) -> str:
+def _note(found: store.Summary | None, has_baselines: bool) -> str:
     if found is None:
+        if has_baselines:
+            return "No slot is archived yet. A baseline has the accounts at its slot."
         return "Nothing is archived yet."
     note = (
         "Skipped slots had no block: they are counted, and are not gaps. Writes to filtered"
