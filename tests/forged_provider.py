@@ -7,6 +7,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -15,8 +16,13 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 CLIENT, SECRET = "tidemark", "a secret of the client"
-_KEY = RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"}, private=True)
-_STRANGERS = RSAKey.generate_key(2048, {"kid": "first", "use": "sig", "alg": "RS256"}, private=True)
+
+
+@cache
+def key_of(owner: str) -> RSAKey:
+    """The provider's or a stranger's, made at its first use."""
+    given = {"kid": "first", "use": "sig", "alg": "RS256"}
+    return RSAKey.generate_key(2048, given, private=True)
 
 
 class ForgedProvider:
@@ -32,7 +38,7 @@ class ForgedProvider:
         self.metadata: dict[str, Any] = {}
         self.userinfo: dict[str, Any] | None = None
         self.signed = "well"
-        self.keys: list[dict[str, Any]] = [_KEY.as_dict(private=False)]  # type: ignore[misc]
+        self.keys: list[dict[str, Any]] = [key_of("provider").as_dict(private=False)]  # type: ignore[misc]
         self.tokens_given = 0
 
     def begin(self, browser: Any, path: str) -> dict[str, str]:
@@ -91,7 +97,7 @@ class ForgedProvider:
             case "by the client's secret":
                 return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(SECRET))
             case _:
-                key = _KEY if self.signed == "well" else _STRANGERS
+                key = key_of("provider" if self.signed == "well" else "a stranger")
                 return jwt.encode({"alg": "RS256", "kid": "first"}, claims, key)
 
     def token(self, sent: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:

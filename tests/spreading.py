@@ -13,6 +13,7 @@ WORKERS = 4
 # What one worker runs, in this order, for a service or a ledger that all of it shares.
 _TOGETHER = {
     "tests/historical": ["tests/historical/"],
+    "tests/browser": ["tests/browser/"],
     "tests/localnet": [
         f"tests/localnet/test_{name}.py"
         for name in (
@@ -45,6 +46,7 @@ _TOGETHER = {
     "tests/priority/landing": [
         f"tests/priority/test_landing_{name}.py" for name in ("bundles", "trouble", "upstreams")
     ],
+    # Those that read imported blocks, and those of the followed localnet.
     "tests/clients": [
         f"tests/clients/test_{name}.py"
         for name in (
@@ -59,23 +61,33 @@ _TOGETHER = {
             "start_page",
             "guides",
             "newcomer",
-            "every_write",
-            "shown_answers",
+            "first_calls",
+            "version_1",
+            "tidemark_python",
             "tidemark_typescript",
         )
     ],
-    # With those that start whole services, too: no more than two workers have one at a time.
+    # Those of the mixed history. With those that start whole services, too: no more than two
+    # workers have one at a time.
     "tests/clients/test_replay_all.py": [
         "tests/embedded/test_run.py",
         *(
             f"tests/clients/test_{name}.py"
-            for name in ("replay_all", "rewind_reads", "simulation_jobs", "without_beginning")
+            for name in (
+                "every_write",
+                "shown_answers",
+                "replay_all",
+                "rewind_reads",
+                "simulation_jobs",
+                "without_beginning",
+                "proven_localnet",
+            )
         ),
     ],
 }
 # Those that take longest come first, so that what is left at the end is short.
 _LONGEST = (
-    "tests/browser/test_admin.py",
+    "tests/browser",
     "tests/clients",
     "tests/clients/test_replay_all.py",
     "tests/localnet/test_restarts.py",

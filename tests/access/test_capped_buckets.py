@@ -121,7 +121,9 @@ print(sum(taken.allowed for taken in found), flush=True)
 """
 
 
-@pytest.mark.parametrize(("burst", "cap"), [(150, 90), (90, 150)])
+@pytest.mark.parametrize(
+    ("burst", "cap"), [(150, 90), pytest.param(90, 150, marks=pytest.mark.soak)]
+)
 def test_racing_processes_take_no_more_than_the_lesser_of_both(burst, cap):
     command = [sys.executable, "-c", _RACE, str(burst), str(cap)]
     processes = [Popen(command, stdin=PIPE, stdout=PIPE, text=True) for _ in range(2)]

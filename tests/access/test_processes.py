@@ -75,7 +75,9 @@ def go(process: "subprocess.Popen[str]") -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize(("rate", "burst"), [("50", "20"), ("1000", "400")])
+@pytest.mark.parametrize(
+    ("rate", "burst"), [("50", "20"), pytest.param("1000", "400", marks=pytest.mark.soak)]
+)
 def test_two_processes_of_a_hundred_threads_share_one_limit(rate: str, burst: str) -> None:
     processes = [start(_RACE, rate, burst) for _ in range(2)]
     started = time.monotonic()

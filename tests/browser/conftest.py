@@ -3,7 +3,6 @@
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked_commands, shared
 from tests.databases import this_database
 from tests.localnet_process import free_ports
 from tests.patience import PATIENCE_SECONDS
@@ -43,10 +43,14 @@ PASSWORD = "a password for the tests"
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A running browser of playwright's, for one module: its event loop stands in this thread,
+def chromium(request: pytest.FixtureRequest) -> Any:
+    """A running browser of playwright's, for this folder: its event loop stands in this thread,
     where tests after it may want one of their own.
     """
+    return shared.value_of(request, _running_chromium)
+
+
+def _running_chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
@@ -77,22 +81,13 @@ def service(
     (port,) = free_ports(1)
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "platform")]),
         "DATABASE_URL": this_database(),
         "REDIS_URL": settings.REDIS_URL,
         "DEBUG": "false",
         **service_settings,
     }
-    command = [
-        sys.executable,
-        "manage.py",
-        "serve",
-        "--port",
-        str(port),
-        "--workers",
-        "1",
-    ]
-    server = subprocess.Popen(command, env=environment, cwd=ROOT)
+    command = ["serve", "--port", str(port), "--workers", "1"]
+    server = forked_commands.start(command, environment=environment, output=sys.stderr.fileno())
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:

@@ -20,11 +20,11 @@ def test_pages_have_no_barrier(watched: Callable[[], Watched]) -> None:
     visitor.sign_in()
     found |= {path: opened(visitor, path) for path in STAFF}
     assert not {path: lines for path, lines in found.items() if lines}
+    the_keyboard_passes_the_navigation(visitor)
 
 
-def test_the_way_past_the_navigation_by_keyboard(watched: Callable[[], Watched]) -> None:
+def the_keyboard_passes_the_navigation(visitor: Watched) -> None:
     """The first stop of the Tab key leads to the page's own content, outside the admin."""
-    visitor = watched()
     visitor.open("/docs/")
     visitor.page.keyboard.press("Tab")
     focused = "document.activeElement"

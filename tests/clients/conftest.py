@@ -43,7 +43,7 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     def make() -> Iterator[Service]:
         file = tmp_path_factory.mktemp("blocks") / f"{MADE}.json"
         file.write_text(json.dumps(made_block()))
-        with running_service() as service:
+        with running_service("web") as service:
             service.import_blocks(file)
             yield service
 
@@ -62,25 +62,16 @@ def followed(request: pytest.FixtureRequest) -> Service:
 
 
 @pytest.fixture(scope="module")
-def played(request: pytest.FixtureRequest) -> History:
+def history(request: pytest.FixtureRequest) -> History:
     """A service with some hundred mixed transactions; its audit replays all of them. Its tests run
     in the order of their files (tests/spreading.py): the last one cuts the archive.
     """
 
     def make() -> Iterator[History]:
-        with running_service(**SETTINGS, REPLAY_AUDIT_PERMILLE="1000") as service:
+        # What the service does for a slot costs more than most of these tests ask of it.
+        slower = {**SETTINGS, "LOCALNET_SLOT_MS": "150"}
+        with running_service(**slower, REPLAY_AUDIT_PERMILLE="1000") as service:
             yield made(service, rounds=4)
-
-    return shared.value_of(request, make)
-
-
-@pytest.fixture(scope="module")
-def history(request: pytest.FixtureRequest) -> History:
-    """A service with a thousand mixed transactions, for those who look at all that they did."""
-
-    def make() -> Iterator[History]:
-        with running_service(**SETTINGS) as service:
-            yield made(service, rounds=12)
 
     return shared.value_of(request, make)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked_commands
+
 from .service import ROOT, Service
 
 TESTS = ROOT / "clients" / "python" / "tests"
@@ -17,16 +19,12 @@ print(issue(name="robot", scopes=SCOPES, created_by="tests", now=timezone.now())
 """
 
 
-def root_key_of(service: Service, python: Path) -> str:
+def root_key_of(service: Service) -> str:
     """A new root key with every scope, which the admin would make."""
-    made = subprocess.run(
-        [str(python), "manage.py", "shell", "-v", "0", "-c", _ROOT_KEY],
-        cwd=ROOT,
-        env=service.environment,
-        capture_output=True,
-        text=True,
-        check=True,
+    made = forked_commands.run(
+        ["shell", "-v", "0", "-c", _ROOT_KEY], environment=service.environment
     )
+    made.check_returncode()
     return made.stdout.split()[-1]
 
 
@@ -45,14 +43,11 @@ def own_tests(python: Path, service: Service, root_key: str, *files: Path, sourc
             *options,
             "-p",
             "no:cacheprovider",
-            "-p",
-            "no:django",
-            "-p",
-            "no:schemathesis",
             *map(str, files),
         ],
         env={
             **{name: value for name, value in os.environ.items() if "PYTEST" not in name},
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "TIDEMARK_URL": service.base_url,
             "TIDEMARK_KEY": service.key,
             "TIDEMARK_ROOT_KEY": root_key,

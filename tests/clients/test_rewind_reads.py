@@ -46,12 +46,12 @@ class Folded:
 
 
 @pytest.fixture(scope="module")
-def folded(played: History) -> Folded:
-    found = Folded(played, {}, {})
-    slots = list(played.blocks)
-    told = of_localnet(played.localnet, [("getAccountWrites", slot) for slot in slots])
+def folded(history: History) -> Folded:
+    found = Folded(history, {}, {})
+    slots = list(history.blocks)
+    told = of_localnet(history.localnet, [("getAccountWrites", slot) for slot in slots])
     for slot, writes in zip(slots, told, strict=True):
-        wanted = wanted_changes(writes, signatures_of(played.blocks[slot]))
+        wanted = wanted_changes(writes, signatures_of(history.blocks[slot]))
         for place in sorted(wanted, key=lambda place: place.position):
             found.places.setdefault(place.pubkey, []).append((slot, place.position))
             found.states.setdefault(place.pubkey, []).append(wanted[place])
@@ -83,9 +83,15 @@ def test_at_every_slot_the_accounts_are_localnets(folded: Folded) -> None:
     assert len(history.signatures) > 300 and len(pubkeys) > 300
     # Skipped ones too.
     window = range(history.first, history.last + 1)
-    # A batch of questions must not be longer than a body may be.
+    # A batch of questions must not be longer than a body may be. Every slot and every account is
+    # asked about, in each slot a third of them: all at all take half a minute of CPU.
     pages = [pubkeys[start : start + 40] for start in range(0, len(pubkeys), 40)]
-    places = [(slot, page) for slot in window for page in pages]
+    places = [
+        (slot, page)
+        for slot in window
+        for number, page in enumerate(pages)
+        if (slot - number) % 3 == 0 or slot == history.last
+    ]
     questions = [("getMultipleAccounts", page, {"slot": slot}) for slot, page in places]
     absent = 0
     for (slot, page), result in zip(places, asked(folded, questions), strict=True):
@@ -98,7 +104,7 @@ def test_at_every_slot_the_accounts_are_localnets(folded: Folded) -> None:
                 lived = bisect_right(folded.places[pubkey], (slot, END_OF_SLOT)) > 0
                 assert reason == ("closed" if lived else "never_existed")
                 absent += 1
-    assert absent > 1_000
+    assert absent > 300
 
 
 def test_around_every_transaction_the_accounts_are_localnets(folded: Folded) -> None:

@@ -68,8 +68,8 @@ def results(service: Service, job: dict[str, Any], limit: int = 1_000) -> list[d
             return found
 
 
-def test_two_hundred_signatures_end_as_they_do_alone(played: History) -> None:
-    service, taken = played.service, played.taken[:200]
+def test_two_hundred_signatures_end_as_they_do_alone(history: History) -> None:
+    service, taken = history.service, history.taken[:200]
     job = ask(service, "submitSimulationJob", {"signatures": [each.signature for each in taken]})
     assert job["total"] == 200
     done = finished(service, job)
@@ -90,24 +90,24 @@ def test_two_hundred_signatures_end_as_they_do_alone(played: History) -> None:
         assert (each["value"]["fidelity"], each["value"]["err"]) == ("verified", planned.err)
 
 
-def long_job(played: History) -> dict[str, Any]:
+def long_job(history: History) -> dict[str, Any]:
     """One that takes longer than those that come after it."""
     spec = {
-        "signatures": [each.signature for each in played.taken[:200]],
-        "slotRange": {"fromSlot": 1, "toSlot": played.last},
+        "signatures": [each.signature for each in history.taken[:200]],
+        "slotRange": {"fromSlot": 1, "toSlot": history.last},
     }
-    job: dict[str, Any] = ask(played.service, "submitSimulationJob", spec)
+    job: dict[str, Any] = ask(history.service, "submitSimulationJob", spec)
     assert job["total"] >= 2_000
     return job
 
 
 def test_a_small_job_of_another_key_is_not_kept_waiting_and_a_large_one_is_cancelled(
-    played: History,
+    history: History,
 ) -> None:
-    service = played.service
-    large = long_job(played)
+    service = history.service
+    large = long_job(history)
     until(lambda: state_of(service, large)["done"] > 0, "the large job has begun")
-    spec = {"signatures": [each.signature for each in played.taken[:40]]}
+    spec = {"signatures": [each.signature for each in history.taken[:40]]}
     small = ask(service, "submitSimulationJob", spec, tier="basic")
     assert finished(service, small, tier="basic")["done"] == 40
     assert state_of(service, large)["state"] == "running"
@@ -121,9 +121,9 @@ def test_a_small_job_of_another_key_is_not_kept_waiting_and_a_large_one_is_cance
     assert len(results(service, large)) == cancelled["done"]
 
 
-def test_each_tier_has_its_limits(played: History) -> None:
-    service = played.service
-    signatures = [each.signature for each in played.taken[:200]]
+def test_each_tier_has_its_limits(history: History) -> None:
+    service = history.service
+    signatures = [each.signature for each in history.taken[:200]]
     spec = {"signatures": signatures, "slotRange": {"fromSlot": 1, "toSlot": 6}}
     refused = answer(service, "submitSimulationJob", spec, tier="basic")["error"]
     assert refused["data"] == {"reason": "too_many_simulations", "found": 1_200, "maximum": 1_000}
@@ -138,8 +138,8 @@ def test_each_tier_has_its_limits(played: History) -> None:
         ask(service, "cancelSimulationJob", job["jobId"], tier="ultra")
 
 
-def test_every_transaction_of_the_chain_is_audited_and_none_diverges(played: History) -> None:
-    address = embedded_addresses(played.service.run_dir).database_url
+def test_every_transaction_of_the_chain_is_audited_and_none_diverges(history: History) -> None:
+    address = embedded_addresses(history.service.run_dir).database_url
 
     def told(query: str) -> Any:
         with psycopg.connect(address) as connection:
@@ -147,15 +147,15 @@ def test_every_transaction_of_the_chain_is_audited_and_none_diverges(played: His
 
     def audited() -> bool:
         row = told("SELECT audited_slot FROM rewind_archivestate")
-        return row is not None and row[0] >= played.last
+        return row is not None and row[0] >= history.last
 
     until(audited, "all of it audited")
-    total = told(f"SELECT count(*) FROM historical_transaction WHERE slot <= {played.last}")
+    total = told(f"SELECT count(*) FROM historical_transaction WHERE slot <= {history.last}")
     counts = told(
         "SELECT sum(verified)::int, sum(diverged)::int, sum(unverified)::int, sum(passed_over)::int"
         " FROM rewind_auditedday"
     )
-    assert counts[0] >= total[0] >= len(played.signatures)
+    assert counts[0] >= total[0] >= len(history.signatures)
     assert counts[1:] == (0, 0, 0)
     assert told("SELECT count(*) FROM rewind_divergence") == (0,)
     programs = told("SELECT count(*), sum(verified)::int FROM rewind_replaytally")

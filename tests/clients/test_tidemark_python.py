@@ -16,12 +16,11 @@ README = "clients/python/README.md"
 
 @pytest.fixture(scope="module")
 def root_key(followed: Service) -> str:
-    return root_key_of(followed, PYTHON)
+    return root_key_of(followed)
 
 
-@pytest.mark.parametrize("file", sorted(TESTS.glob("test_*.py")), ids=lambda file: file.stem)
-def test_its_own_tests_pass(followed: Service, root_key: str, file: Path) -> None:
-    own_tests(PYTHON, followed, root_key, file, source=True)
+def test_its_own_tests_pass(followed: Service, root_key: str) -> None:
+    own_tests(PYTHON, followed, root_key, TESTS, source=True)
 
 
 def test_its_readme_lands_reads_the_past_and_issues_keys(followed: Service, root_key: str) -> None:

@@ -1,6 +1,5 @@
 """clients/typescript: it is fresh, and its own tests and README pass against a service."""
 
-import sys
 from pathlib import Path
 
 from .chain_endpoints import until
@@ -29,7 +28,7 @@ def test_its_own_tests_pass(followed: Service, typescript: Path) -> None:
         "test",
         TIDEMARK_URL=followed.base_url,
         TIDEMARK_KEY=followed.key,
-        TIDEMARK_ROOT_KEY=root_key_of(followed, Path(sys.executable)),
+        TIDEMARK_ROOT_KEY=root_key_of(followed),
     )
     assert "fail 0" in printed and "skipped 0" in printed and "pass 0" not in printed, printed
 

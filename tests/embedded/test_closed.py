@@ -44,6 +44,20 @@ def started(run_dir: Path) -> Iterator[Servers]:
             stop_servers(servers)
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[Path]:
+    """The run directory of servers that were started for the first time, by a lax umask."""
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-closed-"))
+    before = os.umask(0)
+    try:
+        with started(folder / "run"):
+            os.umask(before)
+            yield folder / "run"
+    finally:
+        os.umask(before)
+        shutil.rmtree(folder)
+
+
 def open_paths(run_dir: Path) -> list[str]:
     """What others may do anything with, by the mode alone."""
     found = []
@@ -69,13 +83,8 @@ def without_password(url: str) -> str:
     return url.replace(str(urlsplit(url).password), "")
 
 
-def test_no_file_of_running_servers_is_open_to_others_whatever_the_umask(run_dir: Path) -> None:
-    before = os.umask(0)
-    try:
-        with started(run_dir):
-            assert open_paths(run_dir) == []
-    finally:
-        os.umask(before)
+def test_no_file_of_running_servers_is_open_to_others_whatever_the_umask(running: Path) -> None:
+    assert open_paths(running) == []
 
 
 def test_what_an_earlier_version_left_open_is_closed_at_the_start(run_dir: Path) -> None:
@@ -104,24 +113,23 @@ def test_a_folder_of_everybody_is_no_run_directory(run_dir: Path) -> None:
     assert stat.S_IMODE(run_dir.stat().st_mode) == 0o1777
 
 
-def test_neither_server_lets_anybody_in_without_the_password(run_dir: Path) -> None:
-    with started(run_dir):
-        addresses = embedded_addresses(run_dir)
-        for role in ("tidemark", "postgres"):
-            for password in ("", "wrong", server_passwords(run_dir).redis):
-                url = without_password(addresses.database_url).replace("tidemark:@", f"{role}@")
-                with pytest.raises(psycopg.OperationalError, match="password"):
-                    psycopg.connect(url, password=password)
-        bare = without_password(addresses.redis_url).replace(":@", "")
-        with redis.Redis.from_url(bare) as client:
-            with pytest.raises(redis.AuthenticationError):
-                client.ping()
-            with pytest.raises(redis.AuthenticationError):
-                client.auth("wrong")
-        with psycopg.connect(addresses.database_url) as connection:
-            connection.execute("SELECT 1")
-        with redis.Redis.from_url(addresses.redis_url) as client:
-            assert client.ping()
+def test_neither_server_lets_anybody_in_without_the_password(running: Path) -> None:
+    addresses = embedded_addresses(running)
+    for role in ("tidemark", "postgres"):
+        for password in ("", "wrong", server_passwords(running).redis):
+            url = without_password(addresses.database_url).replace("tidemark:@", f"{role}@")
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(url, password=password)
+    bare = without_password(addresses.redis_url).replace(":@", "")
+    with redis.Redis.from_url(bare) as client:
+        with pytest.raises(redis.AuthenticationError):
+            client.ping()
+        with pytest.raises(redis.AuthenticationError):
+            client.auth("wrong")
+    with psycopg.connect(addresses.database_url) as connection:
+        connection.execute("SELECT 1")
+    with redis.Redis.from_url(addresses.redis_url) as client:
+        assert client.ping()
 
 
 # Becomes another account once everything is imported: it may be unable to reach this Python.
@@ -152,34 +160,32 @@ def another_account(code: str, *arguments: object, cwd: Path = ROOT) -> "subproc
 
 
 @AS_ROOT
-def test_the_servers_own_account_is_not_let_in_for_that(run_dir: Path) -> None:
-    with started(run_dir):
-        folder = postgres_folder(run_dir)
-        owner = folder.stat()
-        assert owner.st_uid != 0
-        code = """
+def test_the_servers_own_account_is_not_let_in_for_that(running: Path) -> None:
+    folder = postgres_folder(running)
+    owner = folder.stat()
+    assert owner.st_uid != 0
+    code = """
 become(int(sys.argv[1]), int(sys.argv[2]))
 try:
     psycopg.connect("host=/proc/self/cwd user=postgres port=5432")
 except psycopg.OperationalError as error:
     print(error)
 """
-        process = another_account(code, owner.st_uid, owner.st_gid, cwd=folder)
-        output, _ = process.communicate()
-        assert "no password supplied" in output, output
+    process = another_account(code, owner.st_uid, owner.st_gid, cwd=folder)
+    output, _ = process.communicate()
+    assert "no password supplied" in output, output
 
 
-def test_no_password_stands_in_a_command_line_an_environment_or_a_log(run_dir: Path) -> None:
-    with started(run_dir):
-        processes = [
-            *running_in(postgres_folder(run_dir) / "data", "postgres"),
-            *running_in(valkey_folder(run_dir), "valkey-server"),
-        ]
-        assert len(processes) > 2
-        seen = [" ".join([*p.cmdline(), *p.environ().values()]) for p in processes]
-    seen += [log.read_text() for log in run_dir.glob("*/*.log")]
+def test_no_password_stands_in_a_command_line_an_environment_or_a_log(running: Path) -> None:
+    processes = [
+        *running_in(postgres_folder(running) / "data", "postgres"),
+        *running_in(valkey_folder(running), "valkey-server"),
+    ]
+    assert len(processes) > 2
+    seen = [" ".join([*p.cmdline(), *p.environ().values()]) for p in processes]
+    seen += [log.read_text() for log in running.glob("*/*.log")]
     assert len(seen) > len(processes)
-    for secret in secrets_of(run_dir):
+    for secret in secrets_of(running):
         assert not any(secret in text for text in seen)
 
 

@@ -93,18 +93,18 @@ def test_a_restart_keeps_what_was_written_and_a_stop_leaves_nothing_running(
 
 
 def test_the_servers_listen_on_sockets_that_others_cannot_reach(
-    run_dir: Path, start: Start
+    used_run_dir: Path, start: Start
 ) -> None:
-    start(run_dir)
-    ports = [c for process in still_running(run_dir) for c in process.net_connections("inet")]
+    start(used_run_dir)
+    ports = [c for process in still_running(used_run_dir) for c in process.net_connections("inet")]
     assert [c for c in ports if c.status == psutil.CONN_LISTEN] == []
-    for folder in (postgres_folder(run_dir), valkey_folder(run_dir)):
+    for folder in (postgres_folder(used_run_dir), valkey_folder(used_run_dir)):
         assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_the_service_role_is_no_superuser(run_dir: Path, start: Start) -> None:
-    start(run_dir)
-    with psycopg.connect(embedded_addresses(run_dir).database_url) as connection:
+def test_the_service_role_is_no_superuser(used_run_dir: Path, start: Start) -> None:
+    start(used_run_dir)
+    with psycopg.connect(embedded_addresses(used_run_dir).database_url) as connection:
         row = connection.execute(
             "SELECT rolname, rolsuper FROM pg_roles WHERE rolname = current_user"
         ).fetchone()

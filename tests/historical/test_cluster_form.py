@@ -9,17 +9,13 @@ import pytest
 
 from tests.cluster_statements import looked_at
 from tests.conftest import Rpc
-from tests.historical import test_sealing
+from tests.historical import test_any_sealing, test_sealing
 from tests.historical.test_addresses import *  # noqa: F403
-from tests.historical.test_any_sealing import (  # noqa: F401
-    rolled_back,
-    test_reads_do_not_depend_on_what_is_sealed,
-)
+from tests.historical.test_any_sealing import rolled_back  # noqa: F401
 from tests.historical.test_sealing import *  # noqa: F403
 
 # On real blocks, and long: apart.
-del test_every_read_returns_the_same_half_sealed_and_sealed  # noqa: F821
-del test_late_blocks_are_read_and_merged  # noqa: F821
+del test_every_read_returns_the_same_sealed_and_with_late_blocks  # noqa: F821
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +26,11 @@ def _in_the_form_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.mark.soak
-def test_real_blocks_read_the_same_sealed(rpc: Rpc, topped: Path) -> None:
-    test_sealing.test_every_read_returns_the_same_half_sealed_and_sealed(rpc, topped)
+def test_real_blocks_read_the_same_sealed(rpc: Rpc, topped: Path, fixtures: Path) -> None:
+    test_sealing.test_every_read_returns_the_same_sealed_and_with_late_blocks(rpc, topped, fixtures)
 
 
 @pytest.mark.soak
-def test_late_real_blocks_are_read_and_merged(rpc: Rpc, topped: Path, fixtures: Path) -> None:
-    test_sealing.test_late_blocks_are_read_and_merged(rpc, topped, fixtures)
+@pytest.mark.usefixtures("empty_ledger")
+def test_reads_do_not_depend_on_what_is_sealed(rpc: Rpc) -> None:
+    test_any_sealing.test_reads_do_not_depend_on_what_is_sealed(rpc)

@@ -75,7 +75,9 @@ def topped(real_ledger: Path) -> Path:
     return real_ledger
 
 
-def test_every_read_returns_the_same_half_sealed_and_sealed(rpc: Rpc, topped: Path) -> None:
+def test_every_read_returns_the_same_sealed_and_with_late_blocks(
+    rpc: Rpc, topped: Path, fixtures: Path
+) -> None:
     before = all_reads(rpc)
     blocks, transactions = Block.objects.count(), Transaction.objects.count()
     bodies = body_bytes()
@@ -92,19 +94,19 @@ def test_every_read_returns_the_same_half_sealed_and_sealed(rpc: Rpc, topped: Pa
     assert all_reads(rpc) == before
     assert seal(RANGE) == []
     assert sum(SealedRange.objects.values_list("packed_bytes", flat=True)) < 0.4 * bodies
+    late_blocks_are_merged(rpc, fixtures, before)
 
 
-def test_late_blocks_are_read_and_merged(rpc: Rpc, topped: Path, fixtures: Path) -> None:
+def late_blocks_are_merged(rpc: Rpc, fixtures: Path, before: dict[str, Any]) -> None:
+    """Into a sealed range, and as one of their own."""
     from .conftest import import_path
 
-    before = all_reads(rpc)
-    seal(RANGE)
     remove_blocks(55065000, 55065060)
-    remove_blocks(LARGE, LARGE)
+    remove_blocks(147078735, 147078735)
     assert "error" in rpc(HISTORICAL, "getBlock", 55065003, {"maxSupportedTransactionVersion": 0})
-    for name in ("mainnet-55065000-55065099.dbin.zst", "mainnet-254170887.base64.json.gz"):
+    for name in ("mainnet-55065000-55065099.dbin.zst", "solders-147078735.json.json.gz"):
         import_path(fixtures / "blocks" / name)
-    assert Transaction.objects.filter(slot=LARGE).exists()
+    assert Transaction.objects.filter(slot=147078735).exists()
     assert all_reads(rpc) == before
     seal(RANGE)
     assert not Transaction.objects.exclude(slot=TOP).exists()

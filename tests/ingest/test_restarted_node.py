@@ -4,6 +4,7 @@ final is stored once they are, unless it makes other blocks of them.
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ FIRST = {"4.1.2": 200, "4.4.0": 606}
 # From the first slot on: where the node ends, and how far it is when it can be reached again.
 _ENDS, _IS_BACK, _LAST = 50, 52, 110
 _OTHERS = 4
+# Each version, end and memory once; the others: `make soak`.
+REPRESENTATIVE = {("4.1.2", False, 150), ("4.1.2", True, 0), ("4.4.0", True, 150)}
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -80,9 +83,17 @@ def _hash_of(recording: Recording, slot: int) -> str:
     return str(recording.blocks[slot - 100]["blockhash"])
 
 
-@pytest.mark.parametrize("kept", [150, 0], ids=["replay", "no replay"])
-@pytest.mark.parametrize("is_another", [False, True], ids=["same", "other"])
-@pytest.mark.parametrize("version", FIRST)
+@pytest.mark.parametrize(
+    ("version", "is_another", "kept"),
+    [
+        pytest.param(
+            *each,
+            id=f"{each[0]}-{'other' if each[1] else 'same'}-{'' if each[2] else 'no '}replay",
+            marks=() if each in REPRESENTATIVE else pytest.mark.soak,
+        )
+        for each in product(FIRST, (False, True), (150, 0))
+    ],
+)
 def test_slots_that_were_not_final_are_stored_once_they_are(
     fixtures: Path, settings: Any, version: str, is_another: bool, kept: int
 ) -> None:

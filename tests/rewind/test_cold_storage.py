@@ -162,7 +162,17 @@ def test_objects_stay_while_readers_may_be_at_them(history: Any, folder: Path) -
     assert objects(folder) == {}
 
 
-@pytest.mark.parametrize("step", ["put", "_compare", "change_over", "finish", "forget_objects"])
+# Real kills at each step are in test_moving_kills.py.
+@pytest.mark.parametrize(
+    "step",
+    [
+        "change_over",
+        *(
+            pytest.param(each, marks=pytest.mark.soak)
+            for each in ("put", "_compare", "finish", "forget_objects")
+        ),
+    ],
+)
 def test_moving_goes_on_wherever_it_was_killed(
     rpc: Rpc, history: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import random
-import sys
 import threading
 import time
 import urllib.error
@@ -15,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,7 +124,7 @@ def test_each_fate_and_write_is_posted_whatever_is_killed() -> None:
             service, "SELECT k.customer_id FROM access_apikey k JOIN access_tier t"
             " ON t.id = k.tier_id WHERE t.name = 'epic' LIMIT 1"
         )  # fmt: skip
-        root_key = root_key_of(service, Path(sys.executable))
+        root_key = root_key_of(service)
         payer = funded(localnet)
         address = str(payer.pubkey())
         hook = {"customer": customer, "name": "receiver", "url": url}

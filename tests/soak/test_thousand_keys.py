@@ -1,12 +1,10 @@
 """A customer's thousand keys, by the Python client, from their issue to their revocation."""
 
 import logging
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +28,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def management(service: Service) -> Iterator[Management]:
-    with Management(service.base_url, root_key_of(service, Path(sys.executable))) as client:
+    with Management(service.base_url, root_key_of(service)) as client:
         yield client
 
 

@@ -1,6 +1,5 @@
 """The collection of /postman.json: newman runs it against a service, and Bruno imports it."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +24,6 @@ def test_the_collection_runs_as_it_is_imported(
     given = {
         "plainUrl": f"{stacked.base_url}/",
         "key": stacked.key,
-        "rootKey": root_key_of(stacked, Path(sys.executable)),
+        "rootKey": root_key_of(stacked),
     }
     whole_way(["node", "main.mjs"], Target("service", given), folder)

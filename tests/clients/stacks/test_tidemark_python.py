@@ -29,6 +29,6 @@ def test_the_wheel_passes_its_own_tests(stacked: Service, tmp_path: Path) -> Non
         [str(python.parent / "tidemark"), "--version"], capture_output=True, text=True, check=True
     )
     assert shown.stdout.strip() == wheel.name.split("-")[1]
-    root_key = root_key_of(stacked, Path(sys.executable))
+    root_key = root_key_of(stacked)
     own_tests(python, stacked, root_key, source / "tests", source=False)
     readme_runs(str(python), stacked, root_key)
