@@ -33,7 +33,8 @@ def fresh(db: None) -> None:
 
 
 def runs() -> list[tuple[Any, ...]]:
-    return [tuple(run) for run in proof_runs.between(0, 10**6, 100)]
+    """Without what a run was before a gap."""
+    return [run[:-1] for run in proof_runs.between(0, 10**6, 100)]
 
 
 def made_of(*blocks: dict[str, Any]) -> MadeChain:
