@@ -43,7 +43,11 @@ NAMES = frozenset(
 FULL_BYTES = 32_000_000
 
 # Its transaction was rolled back because of another one.
-_CONTENTION = (postgres.LockNotAvailable, postgres.TransactionRollback)
+_CONTENTION = (
+    postgres.LockNotAvailable,
+    postgres.DeadlockDetected,
+    postgres.SerializationFailure,
+)
 # Errors of one statement (too slow, cancelled, no lock): PostgreSQL itself is available.
 _STATEMENT_ERRORS = (postgres.QueryCanceled, *_CONTENTION)
 

@@ -99,6 +99,7 @@ def of(kind: type[psycopg.Error], text: str = "") -> DatabaseError:
         (of(psycopg.errors.ReadOnlySqlTransaction), "database_read_only"),
         (of(psycopg.errors.LockNotAvailable), "database_busy"),
         (psycopg.errors.DeadlockDetected("deadlock"), "database_busy"),
+        (of(psycopg.errors.SerializationFailure), "database_busy"),
         (psycopg.errors.InternalError_("write: Disk quota exceeded"), "database_full"),
         (psycopg.errors.InsufficientPrivilege("x: Read-only file system"), "database_read_only"),
     ],
