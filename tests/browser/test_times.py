@@ -31,7 +31,7 @@ def test_a_moment_has_the_readers_own_time_beside_it(watched: Callable[..., Watc
     assert f"2026-11-27 23:30:15 UTC ({LOCAL})" in times
     assert "2026-11-27 23:30 UTC (2026-11-28 05:00 GMT+5:30)" in times
     visitor.open("/admin/alerts/event/")
-    ago = visitor.page.locator("#main time[title]").first
+    ago = visitor.page.locator(f'#main tr:has(a[href^="{path}"]) time[title]').first
     ago.hover()
     assert ago.get_attribute("title") == "2026-11-27 23:30 UTC (2026-11-28 05:00 GMT+5:30)"
     assert not visitor.problems

@@ -363,7 +363,7 @@ def test_a_durable_nonce_carries_a_transaction_over_dead_blockhashes(localnet: L
     assert stored() not in (before, after)
     writes = localnet.call("getAccountWrites", status["slot"])
     keys = [w["pubkey"] for w in writes if w["signature"] == str(failing.signatures[0])]
-    assert sorted(keys) == sorted([str(sender.pubkey()), str(nonce.pubkey())])
+    assert sorted(keys) == sorted([str(sender.pubkey()), str(account)])
 
 
 def test_the_faucet_gives_new_keys_what_they_ask(localnet: Localnet) -> None:

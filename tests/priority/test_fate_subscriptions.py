@@ -123,7 +123,7 @@ def test_who_was_away_for_longer_reads_what_has_become_of_each(
 
 def test_bad_params_are_named(server: FateServer, issue: Issue) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"fromEvent": "yesterday"}, "fromEvent is no eventId"),
+        ({"fromEvent": "yesterday"}, "fromEvent is not the eventId"),
         ({"fromSignature": "x"}, "Invalid signature provided"),
         ({"signatures": ["x"]}, "Invalid signature provided"),
         ({"signatures": [str(signature(1))] * 257}, "Too many signatures"),
