@@ -5,6 +5,7 @@ session lock would stay with a session that other clients use. The transaction h
 between its statements, so that it does not hold back vacuum.
 """
 
+import contextlib
 from typing import Any
 
 import psycopg
@@ -45,10 +46,13 @@ class HeldLock:
             self._connection.execute("SELECT 1")
 
     def release(self) -> None:
-        """Closes the connection, which releases the lock."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """The lock is free when this returns; where the server does not answer, once it notices
+        that the connection is closed.
+        """
+        held, self._connection = self._connection, None
+        if held is not None:
+            with contextlib.suppress(psycopg.Error), held:
+                held.rollback()
 
     def _try(self) -> bool:
         assert self._connection is not None

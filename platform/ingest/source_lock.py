@@ -34,5 +34,5 @@ class SourceLock:
             raise SecondFollower(f"another process follows the {self._source} now")
 
     def let_go(self) -> None:
-        """Closes the connection, which releases the lock."""
+        """Another one may take it from now on."""
         self._lock.release()

@@ -91,9 +91,12 @@ def test_a_lock_that_someone_else_took_meanwhile_is_told() -> None:
     assert theirs.take()
     with pytest.raises(SecondFollower):
         ours.keep()
+    for _ in range(20):
+        theirs.let_go()
+        ours.keep()
+        ours.let_go()
+        assert theirs.take()
     theirs.let_go()
-    ours.keep()
-    ours.let_go()
 
 
 def stream_check(client: Any) -> tuple[int, dict[str, Any]]:
