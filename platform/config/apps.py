@@ -11,9 +11,9 @@ class WiringConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        # Not sooner: they need the models of Django's apps.
         # An exiting interpreter collects three times: half a second of CPU for nothing.
         atexit.register(gc.freeze)
+        # Not sooner: they need the models of Django's apps.
         from config import checks  # noqa: F401  (Django's system checks)
         from config.running.cluster import spread_empty
         from config.staff_pages.roles import keep_roles

@@ -45,7 +45,9 @@ class PageCompressionMiddleware(GZipMiddleware):
         if is_page and chosen(accepted[:200]):
             return super().process_response(request, response)
         patch_vary_headers(response, ("Accept-Encoding",))
-        chunks, encoding = compress([response.content], accepted) if is_document else ([], None)
+        if is_page:
+            return response
+        chunks, encoding = compress([response.content], accepted)
         if encoding is not None:
             response.content = b"".join(chunks)
             response.headers["Content-Encoding"] = encoding

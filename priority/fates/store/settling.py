@@ -262,8 +262,8 @@ def settle_lost(
     """
     if not reasons:
         return []
-    columns = [list(over_before), list(reasons), list(reasons.values())]
-    return _settled(_SETTLE_LOST, [*columns, now])
+    ids, texts = list(reasons), list(reasons.values())
+    return _settled(_SETTLE_LOST, [list(over_before), ids, texts, now])
 
 
 def settled_among(signatures: Sequence[bytes]) -> list[SettledRow]:

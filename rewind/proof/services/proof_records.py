@@ -97,8 +97,14 @@ def lose(slots: Collection[int]) -> None:
     for part in runs(settled):
         for run in proof_runs.between(*part, part.size):
             if run.state in proof_runs.SETTLED:
-                lost = (proof_runs.UNPROVEN, IN_GAP, run.basis, run.state)
-                proof_runs.mark(run.first, run.last, *lost)
+                proof_runs.mark(
+                    run.first,
+                    run.last,
+                    proof_runs.UNPROVEN,
+                    IN_GAP,
+                    basis=run.basis,
+                    before_gap=run.state,
+                )
     unsettled = [slot for slot in slots if slot not in known or known[slot].state == State.PENDING]
     for slot in unsettled:
         if slot in known:
