@@ -62,10 +62,12 @@ def facts_at(slot: str, order: str, *, when: str, genesis: str = _GENESIS) -> st
 
 
 # Of the accounts $1 up to the slot $2: those that have a filter of their own, or lost a
-# write to one.
+# write to one. The SELECTs hide how many accounts there are, as in other lists; the casts
+# keep `ANY` from taking them for tables.
 _FILTERED = """
-SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY($1)
-UNION ALL SELECT pubkey FROM rewind_droppedaccount WHERE pubkey = ANY($1) AND first_slot <= $2
+SELECT pubkey FROM rewind_filteredpubkey WHERE pubkey = ANY((SELECT $1)::bytea[])
+UNION ALL SELECT pubkey FROM rewind_droppedaccount
+WHERE pubkey = ANY((SELECT $1)::bytea[]) AND first_slot <= $2
 """
 
 # Of the accounts $1 at the position ($2, $3): a SlotLookup, and what makes the facts of it.
