@@ -13,8 +13,8 @@ import pytest
 
 T = TypeVar("T")
 
-# The folder and the name of a fixture.
-Key = tuple[Path, str]
+# The folder, the name and the parameter of a fixture.
+Key = tuple[Path, str, object]
 
 _open: dict[Key, tuple[contextlib.ExitStack, Any, CodeType]] = {}
 
@@ -25,7 +25,7 @@ def value_of(request: pytest.FixtureRequest, make: Callable[[], Iterator[T]]) ->
     has one of a name: what is different needs another name, or is not shared.
     """
     assert request.fixturename is not None
-    key = (request.path.parent, request.fixturename)
+    key = (request.path.parent, request.fixturename, getattr(request, "param", None))
     if key not in _open:
         stack = contextlib.ExitStack()
         _open[key] = stack, stack.enter_context(contextlib.contextmanager(make)()), make.__code__
@@ -41,5 +41,5 @@ def keep(items: Collection[pytest.Item]) -> None:
         (item.path.parent, name) for item in items for name in getattr(item, "fixturenames", ())
     }
     with contextlib.ExitStack() as ending:
-        for key in [key for key in _open if key not in wanted]:
+        for key in [key for key in _open if key[:2] not in wanted]:
             ending.push(_open.pop(key)[0])

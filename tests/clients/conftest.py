@@ -61,17 +61,18 @@ def followed(request: pytest.FixtureRequest) -> Service:
     return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[4, pytest.param(10, marks=pytest.mark.soak)])
 def history(request: pytest.FixtureRequest) -> History:
-    """A service with some hundred mixed transactions; its audit replays all of them. Its tests run
-    in the order of their files (tests/spreading.py): the last one cuts the archive.
+    """A service with a hundred mixed transactions for each of so many rounds; its audit replays all
+    of them. Its tests run in the order of their files (tests/spreading.py): the last one cuts the
+    archive.
     """
 
     def make() -> Iterator[History]:
         # What the service does for a slot costs more than most of these tests ask of it.
         slower = {**SETTINGS, "LOCALNET_SLOT_MS": "150"}
         with running_service(**slower, REPLAY_AUDIT_PERMILLE="1000") as service:
-            yield made(service, rounds=4)
+            yield made(service, rounds=request.param)
 
     return shared.value_of(request, make)
 

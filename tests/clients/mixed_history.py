@@ -41,6 +41,7 @@ class History:
     localnet: Localnet
     wallets: list[Pubkey]
     airdrops: list[str]
+    rounds: int
     taken: list[Planned] = field(default_factory=list)
     lost: list[Planned] = field(default_factory=list)
     first: int = 0
@@ -71,7 +72,7 @@ def made(service: Service, *, rounds: int) -> History:
     requests = [("requestAirdrop", str(key), 10_000 * SOL) for key in mixture.wallets]
     airdrops = of_localnet(localnet, requests)
     landed(localnet, airdrops)
-    history = History(service, localnet, mixture.wallets, airdrops)
+    history = History(service, localnet, mixture.wallets, airdrops, rounds)
     opening = mixture.opening(moment_of(localnet, []))
     of_localnet(localnet, sending(opening))
     landed(localnet, [each.signature for each in opening])
