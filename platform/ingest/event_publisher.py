@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 # The first event of a burst is published at once; what follows within this time goes together.
 _GATHERING_SECONDS = 0.01
-# Four seconds of a busy mainnet: older events are of no use.
+# Four seconds of a busy mainnet: finalized blocks settle what is older.
 _MOST_UPDATES = 20_000
 _PAUSE_SECONDS = 0.5
 _WARN_EVERY_SECONDS = 30.0
@@ -39,12 +39,13 @@ LiveUpdate = TransactionUpdate | BlockMetaUpdate | SlotUpdate
 
 class EventPublisher:
     """A thread that publishes chain events and never blocks the stream: while Redis is away or
-    slow, updates are dropped. Finalized blocks settle submissions in any case.
+    slow, the newest are kept. Finalized blocks settle submissions in any case.
     """
 
     def __init__(self) -> None:
-        self._updates: deque[LiveUpdate] = deque()
+        self._updates: deque[LiveUpdate] = deque(maxlen=_MOST_UPDATES)
         self._events = ChainEvents()
+        self._unpublished: list[ChainEvent] = []
         self._added = threading.Event()
         self._stopping = threading.Event()
         self._dropped = 0
@@ -63,9 +64,8 @@ class EventPublisher:
 
     def add(self, update: LiveUpdate) -> None:
         """Queues the update; cheap, for the reading thread."""
-        if len(self._updates) >= _MOST_UPDATES:
-            self._dropped += 1
-            return
+        if len(self._updates) == _MOST_UPDATES:
+            self._dropped += 1  # the oldest makes room
         self._updates.append(update)
         if not self._added.is_set():
             self._added.set()
@@ -84,10 +84,11 @@ class EventPublisher:
 
     def _publish(self, batch: list[LiveUpdate]) -> float:
         """Returns the pause until the next batch, in seconds."""
+        events, self._unpublished = [*self._unpublished, *self._events.of(batch)], []
         try:
-            publish_events(self._events.of(batch), now=time.time())
+            publish_events(events, now=time.time())
         except AWAY as error:
-            self._dropped += len(batch)
+            self._keep(events)
             if not self._away_since:
                 self._away_since = time.monotonic()
                 log.warning("chain events are not published: %s", str(error).strip())
@@ -97,6 +98,22 @@ class EventPublisher:
             return _PAUSE_SECONDS
         self._report_dropped()
         return _GATHERING_SECONDS
+
+    def _keep(self, events: list[ChainEvent]) -> None:
+        """Keeps the newest for the next try. A slot's beginning is told in time or not at all: it
+        sets the landers' clock. Redis may have taken all of them, and take them again.
+        """
+        updates = 0
+        for event in reversed(events):
+            if event == SlotMoved(event.slot, "began"):
+                continue
+            of_event = len(event.indexes) if isinstance(event, Seen) else 1
+            updates += of_event
+            if updates > _MOST_UPDATES:
+                self._dropped += of_event
+            else:
+                self._unpublished.append(event)
+        self._unpublished.reverse()
 
     def _report_dropped(self) -> None:
         now = time.monotonic()

@@ -223,7 +223,7 @@ def test_transactions_of_a_slot_go_together_and_votes_not_at_all() -> None:
     assert (third.slot, third.indexes) == (6, [1])
 
 
-def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
+def test_a_silent_redis_is_told_the_newest_afterwards_and_nobody_waits(
     empty_redis: None, caplog: pytest.LogCaptureFixture, settings: Any
 ) -> None:
     publisher, url = EventPublisher(), settings.REDIS_URL
@@ -232,11 +232,13 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
         settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         publisher.start()
         try:
-            publisher.add(transaction(next(slots), 0))
+            # When a slot begins is of no use later.
+            publisher.add(status(next(slots), SlotStatus.SLOT_FIRST_SHRED_RECEIVED))
             wait(lambda: "are not published" in caplog.text, "a warning in the log")
             # Whoever waited for Redis here would never come to the end of them.
             for index in range(50_000):
                 publisher.add(transaction(next(slots), index))
+            publisher.add(status(kept := next(slots), SlotStatus.SLOT_DEAD))
             settings.REDIS_URL = url
 
             def told_again() -> bool:
@@ -244,6 +246,7 @@ def test_what_a_silent_redis_does_not_take_is_dropped_and_nobody_waits(
                 return "publishing again" in caplog.text
 
             wait(told_again, "a word that it goes on")
+            assert kept in moves("dead") and not moves("began")
             last = next(slots)
 
             def last_is_told() -> bool:
