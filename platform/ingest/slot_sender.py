@@ -13,10 +13,9 @@ from embedded.notify import progress
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
 from ingest import slot_queue
-from ingest.calls import call_ingest
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import open_gaps
-from ingest.slot_queue import Payload
+from ingest.slot_queue import Payload, call_ingest
 from ingest.source_lock import SourceLock
 from rewind.recording.services import slots as archive
 from rewind.recording.store.gaps import damaged_among

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import I64_MAX, Slot
-from columns.exists_queries import exists
+from columns.raw_queries import exists
 from gaps import life_cycle
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
 from historical.blocks.store import blocks as ledger
