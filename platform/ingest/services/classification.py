@@ -20,7 +20,7 @@ from ingest.errors import WrongChain
 from ingest.sources import nodes
 from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import Gap as ArchiveGap
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -152,6 +152,5 @@ def _open_missing_parents(now: datetime) -> None:
     stored = {slot for slot, _ in links}
     for part in runs(parent for _, parent in links if parent >= low and parent not in stored):
         ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
-    archived = archive.archived_among(stored)
-    for part in runs(stored - archived):
+    for part in runs(stored - archive.stored(stored).keys()):
         archive_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)

@@ -23,8 +23,8 @@ from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
 from ingest.sources import Stream, signatures_of_history, signatures_of_streams, streams
 from rewind.coverage.store import checking as archive_store
 from rewind.errors import BadSlot, SlotConflict
-from rewind.recording.services import slots as archive
 from rewind.recording.services.recording import record_slots
+from rewind.recording.store import slots as archive
 from upstream.archives.errors import Unreadable
 from upstream.geyser.messages import slot_record
 from upstream.node import BadBlock, Node, NodeUnreachable, SlotNotAvailable

@@ -28,8 +28,8 @@ from ingest.services import fates, ledger_links, tip_ledger
 from ingest.services.pace import publish_pace
 from ingest.sources import signatures_of_streams
 from rewind.coverage.services.gaps import archive_gaps
-from rewind.recording.services import slots as archive
 from rewind.recording.services.recording import record_slots
+from rewind.recording.store import slots as archive
 from shared_state import counters
 from shared_state.outages import outage_of
 from upstream.archives.errors import Unreadable

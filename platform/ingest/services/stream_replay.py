@@ -17,7 +17,7 @@ from ingest.sources import (
     validator_stores_untouched,
 )
 from rewind.errors import BadSlot
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from upstream.archives.errors import Unreadable
 from upstream.geyser.client import first_available
 from upstream.geyser.errors import FromSlotTooOld, StreamError
