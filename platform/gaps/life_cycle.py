@@ -287,14 +287,6 @@ class AreaGaps(Generic[G]):
             event=event or self.closing_event,
         )
 
-    def record_attempt(
-        self, gap_id: int, *, source: str, result: str, now: datetime, next_try_at: datetime | None
-    ) -> None:
-        """Adds an attempt to the gap's history."""
-        record_attempt(
-            self.model, gap_id, source=source, result=result, now=now, next_try_at=next_try_at
-        )
-
     @transaction.atomic
     def retry_now(self, gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
         """Makes the open ones of the gaps due now, even if given up. Returns how many."""
