@@ -12,7 +12,7 @@ from chain.units import Slot
 from priority.fates.services import retention
 from priority.reports.services import counting, thresholds
 from priority.treasury.services import sweeps
-from rewind.recording.services.slots import bounds
+from rewind.recording.store.slots import bounds
 from shared_state.outages import until_next_call
 from tipping.services import sweeping
 from upstream.node import Node, NodeError

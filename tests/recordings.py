@@ -14,8 +14,8 @@ from chain.blocks import SlotRecord
 from chain.units import Slot
 from upstream.archives.snapshots import Snapshot
 from upstream.geyser.assembly import Assembler
-from upstream.geyser.closed_slots import ClosedSlot
 from upstream.geyser.events import SlotClosed
+from upstream.geyser.messages import ClosedSlot
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,

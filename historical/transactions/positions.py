@@ -34,8 +34,8 @@ HIGHEST = LedgerPosition(I64_MAX - 1, MAX_POSITION)
 Row = tuple[int, bytes]
 # Reads rows of the index from a slot on: (bound, number of rows) → [(first_slot, packed)].
 ReadRows = Callable[[int, int], Awaitable[list[Row]]]
-# The next places of a walk, in its order; None at its end.
-Following = Callable[[], Coroutine[Any, Any, Iterator[LedgerPosition] | None]]
+# The next places of a walk, some at once, in its order; None at its end.
+Following = Callable[[], Coroutine[Any, Any, Sequence[LedgerPosition] | None]]
 
 _FIRST_READ = 8
 _LONGEST_READ = 512
@@ -48,30 +48,29 @@ def newest_first(
     where `enough` is named it may stop with the segment in which so many entries are reached.
     """
     segments = _Segments(read_below, min(below.slot, I64_MAX - 1) + 1, 0, enough)
+    unpacked: Iterator[list[LedgerPosition]] = iter(())
 
-    async def following() -> Iterator[LedgerPosition] | None:
-        rows = await segments.following()
-        if rows is None or (segment_of(rows[0][0]) + 1) * SEGMENT_SLOTS <= above.slot:
-            return None
-        if rows[-1][0] <= above.slot:
-            segments.end()
-        return _descending_between(rows, below, above)
+    async def following() -> list[LedgerPosition] | None:
+        nonlocal unpacked
+        while (places := next(unpacked, None)) is None:
+            rows = await segments.following()
+            if rows is None or (segment_of(rows[0][0]) + 1) * SEGMENT_SLOTS <= above.slot:
+                return None
+            if rows[-1][0] <= above.slot:
+                segments.end()
+            unpacked = _descending_between(rows, below, above)
+        return places
 
     return following
 
 
 def _descending_between(
     rows: Sequence[Row], below: LedgerPosition, above: LedgerPosition
-) -> Iterator[LedgerPosition]:
+) -> Iterator[list[LedgerPosition]]:
     for places in _descending(rows):
-        if places[0] < below and places[-1] > above:
-            yield from map(_as_position, places)
-            continue
-        for place in places:
-            if place <= above:
-                return
-            if place < below:
-                yield LedgerPosition(*place)
+        if places[0] >= below or places[-1] <= above:
+            places = [place for place in places if above < place < below]
+        yield [*map(_as_position, places)]
 
 
 def oldest_first(read_from: ReadRows, *, above: LedgerPosition, below: LedgerPosition) -> Following:
@@ -80,7 +79,7 @@ def oldest_first(read_from: ReadRows, *, above: LedgerPosition, below: LedgerPos
     """
     segments = _Segments(read_from, segment_of(max(above.slot, 0)) * SEGMENT_SLOTS, 1, None)
 
-    async def following() -> Iterator[LedgerPosition] | None:
+    async def following() -> list[LedgerPosition] | None:
         rows = await segments.following()
         if rows is None or segment_of(rows[0][0]) * SEGMENT_SLOTS > below.slot:
             return None
@@ -88,7 +87,7 @@ def oldest_first(read_from: ReadRows, *, above: LedgerPosition, below: LedgerPos
         if places[-1] >= below:
             segments.end()
         between = places[bisect_right(places, above) : bisect_left(places, below)]
-        return map(_as_position, between)
+        return [*map(_as_position, between)]
 
     return following
 

@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 from access.models import ApiKey, Customer
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
-from columns.exists_queries import MOMENT, exists, microseconds
 from columns.queries import all_rows, execute
+from columns.raw_queries import MOMENT, exists, microseconds
 
 # --- events ---------------------------------------------------------------------------------------
 

@@ -29,3 +29,8 @@ def first_row(sql: str, parameters: Parameters = None) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchone()
+
+
+def lift_timeouts() -> None:
+    """For this transaction: a write takes as long as it takes."""
+    execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")

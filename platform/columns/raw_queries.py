@@ -9,6 +9,7 @@ plans the statement again in each call; that costs more than the call (docs/deci
 
 import select
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,9 @@ from eventloop.faces import is_on_loop
 
 # A text and its parameters.
 Query = tuple[Any, ...]
+
+# A parameter of `microseconds` as PostgreSQL's time.
+MOMENT = "to_timestamp({} / 1000000.0)"
 
 # Each connection's prepared statements.
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], Statements] = WeakKeyDictionary()
@@ -79,6 +83,22 @@ def fetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:
 def fetch_all(sql: str, *parameters: Parameter) -> list[tuple[Any, ...]]:
     """Every row; parameters and columns as in fetch_one."""
     return rows_of(execute(sql, parameters))
+
+
+def microseconds(moment: datetime) -> int:
+    """As a parameter: since 1970."""
+    return int(moment.timestamp() * 1_000_000)
+
+
+def exists(*queries: str, parameters: tuple[Parameter, ...] = ()) -> bool:
+    """Whether any of the queries, which share the parameters $1, $2, …, finds a row. For checks
+    that run every second: the ORM takes a millisecond to build each.
+    """
+    found = fetch_one(
+        f"SELECT {' OR '.join(f'EXISTS ({query})' for query in queries)}", *parameters
+    )
+    assert found is not None
+    return bool(found[0])
 
 
 async def afetch_one(sql: str, *parameters: Parameter) -> tuple[Any, ...] | None:

@@ -16,10 +16,9 @@ from django.utils.safestring import SafeString
 
 from chain.slot_ranges import SlotRange
 from gaps.advice import Sources, advice_on
-from gaps.area_gaps import AreaGaps
 from gaps.causes import CAUSES, cause_hint
 from gaps.counting import count_gaps, overlapping
-from gaps.life_cycle import GIVEN_UP, PROOF
+from gaps.life_cycle import GIVEN_UP, PROOF, AreaGaps
 from gaps.slot_gap import IS_STATE, GapState, GapStatus, SlotGap
 from staff import audit
 from staff.columns import column

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-from columns.exists_queries import MOMENT, exists, microseconds
+from columns.raw_queries import MOMENT, exists, microseconds
 from gaps.slot_gap import SlotGap
 
 G = TypeVar("G", bound=SlotGap)

@@ -4,14 +4,15 @@ Gaps are opened and closed under one lock held until the end of the transaction,
 callers agree on them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import transaction
 from django.db.models import Q
 
-from chain.slot_ranges import SlotRange, clip, subtract
+from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import I64_MAX
 from columns.advisory_locks import AdvisoryLock, wait_for
 from columns.raw_queries import fetch_one
@@ -118,20 +119,6 @@ def record_attempt(
 
 
 @transaction.atomic
-def retry_now(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
-    """Makes the open ones of the gaps due now, even if given up. Returns how many."""
-    lock()
-    chosen = model._default_manager.filter(pk__in=list(gap_ids), closed_at__isnull=True)
-    gaps = list(chosen.select_for_update())
-    for gap in gaps:
-        gap.next_try_at, gap.cannot_be_had_at, gap.cannot_be_had_by = now, None, ""
-        _append(gap, _event(now, ASKED, source=by))
-    fields = ["next_try_at", "cannot_be_had_at", "cannot_be_had_by", "history"]
-    model._default_manager.bulk_update(gaps, fields, batch_size=_WRITTEN_AT_ONCE)
-    return len(gaps)
-
-
-@transaction.atomic
 def give_up(model: type[G], slots: SlotRange, *, by: str, why: str, now: datetime) -> int:
     """Stops attempts on open gaps in the range, which no source has; they stay open. Returns how
     many slots they have.
@@ -147,31 +134,11 @@ def give_up(model: type[G], slots: SlotRange, *, by: str, why: str, now: datetim
     return given_up
 
 
-@transaction.atomic
-def give_up_gaps(model: type[G], gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
-    """Stops attempts on the open ones of the gaps. Returns how many."""
-    lock()
-    chosen = model._default_manager.filter(
-        pk__in=list(gap_ids), closed_at__isnull=True, cannot_be_had_at__isnull=True
-    )
-    gaps = list(chosen.select_for_update())
-    for gap in gaps:
-        _give_up(gap, by, "", now)
-    return len(gaps)
-
-
 def _give_up(gap: SlotGap, by: str, why: str, now: datetime) -> None:
     gap.cannot_be_had_at, gap.cannot_be_had_by, gap.next_try_at = now, by, None
     _append(gap, _event(now, GIVEN_UP, source=by, result=why))
     fields = ["cannot_be_had_at", "cannot_be_had_by", "next_try_at", "history"]
     gap.save(update_fields=fields)
-
-
-def range_of(from_slot: int | None, to_slot: int | None) -> SlotRange | None:
-    """The range between the bounds. Either may be None; None if both are."""
-    if from_slot is None and to_slot is None:
-        return None
-    return SlotRange(from_slot or 0, I64_MAX if to_slot is None else to_slot)
 
 
 def open_gaps(model: type[G], slots: SlotRange | None = None) -> list[G]:
@@ -278,3 +245,80 @@ def _event(now: datetime, event: str, *, source: str = "", result: str = "") -> 
 
 def _append(gap: SlotGap, event: dict[str, str]) -> None:
     gap.history = [*gap.history, event][-_KEPT_EVENTS:]
+
+
+@dataclass(frozen=True, slots=True)
+class AreaGaps(Generic[G]):
+    """Gaps of one area, the ledger or the archive. `stored` returns its stored slots between two
+    slots, `first_slot` the lowest slot that it keeps. Ranges include both ends.
+    """
+
+    model: type[G]
+    stored: Callable[[int, int], Iterable[int]]
+    first_slot: Callable[[], int]
+    closing_event: str
+
+    @transaction.atomic
+    def open_gap(
+        self, from_slot: int, to_slot: int, *, status: GapStatus, cause: str, now: datetime
+    ) -> None:
+        """Opens gaps for the slots that are not stored; those already open stay open."""
+        lock()
+        from_slot = max(from_slot, self.first_slot())
+        stored = runs(self.stored(from_slot, to_slot))
+        for part in subtract([SlotRange(from_slot, to_slot)], stored):
+            open_gap(self.model, part, status=status, cause=cause, now=now)
+
+    def close_range(
+        self,
+        from_slot: int,
+        to_slot: int,
+        *,
+        closed_by: str,
+        now: datetime,
+        event: str | None = None,
+    ) -> int:
+        """Closes open gaps in the range; returns how many slots it closed."""
+        return close_range(
+            self.model,
+            SlotRange(from_slot, to_slot),
+            closed_by=closed_by,
+            now=now,
+            event=event or self.closing_event,
+        )
+
+    @transaction.atomic
+    def retry_now(self, gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
+        """Makes the open ones of the gaps due now, even if given up. Returns how many."""
+        lock()
+        chosen = self.model._default_manager.filter(pk__in=list(gap_ids), closed_at__isnull=True)
+        gaps = list(chosen.select_for_update())
+        for gap in gaps:
+            gap.next_try_at, gap.cannot_be_had_at, gap.cannot_be_had_by = now, None, ""
+            _append(gap, _event(now, ASKED, source=by))
+        fields = ["next_try_at", "cannot_be_had_at", "cannot_be_had_by", "history"]
+        self.model._default_manager.bulk_update(gaps, fields, batch_size=_WRITTEN_AT_ONCE)
+        return len(gaps)
+
+    @transaction.atomic
+    def give_up(self, gap_ids: Iterable[int], *, by: str, now: datetime) -> int:
+        """Stops attempts on the open ones of the gaps, as staff decided. Returns how many."""
+        lock()
+        chosen = self.model._default_manager.filter(
+            pk__in=list(gap_ids), closed_at__isnull=True, cannot_be_had_at__isnull=True
+        )
+        gaps = list(chosen.select_for_update())
+        for gap in gaps:
+            _give_up(gap, by, "", now)
+        return len(gaps)
+
+    def has_open_gap(self, from_slot: int, to_slot: int) -> bool:
+        """Whether an open gap has a slot of the range."""
+        return has_open_gap(self.model, SlotRange(from_slot, to_slot))
+
+    def open_gaps(self, from_slot: int | None = None, to_slot: int | None = None) -> list[G]:
+        """Open gaps that overlap the range (without one: all), lowest first, not clipped to it."""
+        if from_slot is None and to_slot is None:
+            return open_gaps(self.model)
+        last = I64_MAX if to_slot is None else to_slot
+        return open_gaps(self.model, SlotRange(from_slot or 0, last))

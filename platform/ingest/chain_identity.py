@@ -18,7 +18,7 @@ from localnet.genesis_file import genesis_hash_in
 from rewind.coverage.services import epochs
 from rewind.recording.services import filters
 from upstream.archives.errors import Unreadable
-from upstream.geyser.closed_slots import ClosedSlot, slot_record
+from upstream.geyser.messages import ClosedSlot, slot_record
 from upstream.node import Node, NodeError, NodeUnreachable
 
 _NODE_EVERY_SECONDS = 1.0

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from chain.blocks import SlotRecord
 from chain.encodings import b58decode
 from chain.transaction_errors import transaction_error_bytes
-from ingest.branches import Branches
 from priority.chain_events import BlockMade, ChainEvent, Seen, SlotMoved
 from priority.lander.store.chain_events import publish_events
 from shared_state.outages import AWAY
@@ -25,6 +24,8 @@ _MOST_UPDATES = 20_000
 _PAUSE_SECONDS = 0.5
 _WARN_EVERY_SECONDS = 30.0
 _REMEMBERED_SLOTS = 64
+# Undecided slots are forgotten this far below the newest decided one.
+_KEPT_SLOTS = 1_000
 _BLOCKHASH_CHARACTERS = 44
 _STATUSES: dict[int, str] = {
     SlotStatus.SLOT_FIRST_SHRED_RECEIVED: "began",
@@ -207,3 +208,37 @@ def _seen(updates: list[TransactionUpdate]) -> Seen:
         [update.transaction_index for update in updates],
         {place: update.error for place, update in enumerate(updates) if update.error},
     )
+
+
+class Branches:
+    """Seen slots that are undecided, with their parents: finds those that the confirmed branch
+    leaves out.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[int, int | None] = {}
+
+    def saw(self, slot: int, parent: int | None) -> None:
+        """The slot was seen; `parent` where it is known."""
+        if parent is not None or slot not in self._parents:
+            self._parents[slot] = parent
+
+    def forget(self, slot: int) -> None:
+        """The slot is decided otherwise."""
+        self._parents.pop(slot, None)
+
+    def decide(self, slot: int) -> list[int]:
+        """The slot is confirmed: returns the seen slots that are not its ancestors, as far down as
+        parents are known, ascending. All of these are then decided.
+        """
+        line = [slot]
+        while (parent := self._parents.get(line[-1])) is not None and parent < line[-1]:
+            line.append(parent)
+        low, ancestors = line[-1], set(line)
+        decided = [each for each in self._parents if low <= each <= slot]
+        left_out = sorted(set(decided) - ancestors)
+        for each in decided:
+            del self._parents[each]
+        for each in [each for each in self._parents if each < slot - _KEPT_SLOTS]:
+            del self._parents[each]
+        return left_out

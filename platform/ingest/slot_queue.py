@@ -1,4 +1,6 @@
-"""The ingest queue: closed slots that wait in Redis between the follower and the worker."""
+"""The ingest queue: closed slots that wait in Redis between the follower and the worker, and the
+call of the worker.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,9 +12,13 @@ import redis
 import zstandard
 from django.conf import settings
 
-from shared_state.redis_client import NAMESPACE, client_of
-from upstream.geyser.closed_slots import ClosedSlot, is_vote
+from shared_state.redis_client import NAMESPACE, client, client_of
+from shared_state.worker_calls import call_worker
+from upstream.geyser.messages import ClosedSlot, is_vote
 
+QUEUE = "ingest"
+# The task's name and argument, a slot that no worker reads, are those of running older versions.
+TASK = "ingest.tasks.ingest_slot"
 _PREFIX = f"{NAMESPACE}handover:"
 _PENDING = f"{_PREFIX}pending"
 _REFUSED = f"{_PREFIX}refused"
@@ -163,3 +169,14 @@ def count() -> int:
 
 def _key(name: str) -> str:
     return f"{_PREFIX}slot:{name}"
+
+
+def call_ingest() -> None:
+    """Asks the worker to store queued slots. Raises redis' or kombu's errors when Redis is away.
+
+    Sends nothing while an earlier call is waiting: that one will find these slots too, and the
+    queue stays short while no worker runs.
+    """
+    if client().llen(QUEUE):
+        return
+    call_worker(TASK, 0, queue=QUEUE)

@@ -13,12 +13,11 @@ from embedded.notify import progress
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
 from ingest import slot_queue
-from ingest.calls import call_ingest
 from ingest.follower_state import FollowerState, publish
 from ingest.services.slots import open_gaps
-from ingest.slot_queue import Payload
+from ingest.slot_queue import Payload, call_ingest
 from ingest.source_lock import SourceLock
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from rewind.recording.store.gaps import damaged_among
 from rewind.recording.store.slots import first_kept_slot
 from shared_state.outages import AWAY
@@ -240,7 +239,7 @@ class SlotSender:
         payloads = [each.payload for each in kept]
         slots = [payload.slot for payload in payloads]
         in_ledger = {slot for slot, _ in ledger.links_between(min(slots), max(slots))}
-        archived = archive.archived_among(slots)
+        archived = archive.stored(slots)
         # Was stored, and left the archive as wrong: it comes from another source.
         wrong = damaged_among(min(slots), max(slots))
         first_kept = first_kept_slot()

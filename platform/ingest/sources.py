@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from chain.signed import Signatures
 from upstream.geyser.written_accounts import stores_untouched
 from upstream.node import Node
 
@@ -66,3 +67,13 @@ def streams() -> list[Stream]:
 def stream_name() -> str:
     """The streams' names, for display."""
     return " and ".join(each.name for each in streams())
+
+
+def signatures_of_history() -> Signatures:
+    """What is required of blocks from files and nodes."""
+    return Signatures.KEEP if settings.LEDGER_KEEP_UNSIGNED else Signatures.REFUSE
+
+
+def signatures_of_streams() -> Signatures:
+    """Of slots from a stream: a validator has verified them."""
+    return signatures_of_history() if settings.VERIFY_STREAM_SIGNATURES else Signatures.UNVERIFIED

@@ -18,7 +18,8 @@ from ingest.chain_identity import SameChain
 from ingest.errors import ChainBroken
 from ingest.sources import Stream, validator_stores_untouched
 from ingest.stream_sink import Sink
-from rewind.recording.services import slots as archive
+from rewind.coverage.services.gaps import resume_slot
+from rewind.recording.store import slots as archive
 from shared_state.outages import AWAY
 from shared_state.pace import slots_in
 from upstream.geyser.assembly import Assembler
@@ -391,10 +392,10 @@ class StreamReader:
 
     def _begin(self) -> Assembler:
         """Continues after the last stored slot; the first time, at the server's oldest slot."""
-        resume = archive.resume_slot()
+        resume = resume_slot()
         if resume is not None:
             return self._assembler_from(
-                Slot(resume + 1), after_finalized=archive.is_archived(resume)
+                Slot(resume + 1), after_finalized=bool(archive.stored([resume]))
             )
         self._sink.begin_new()
         oldest = first_available(self._source.url, token=self._source.token)

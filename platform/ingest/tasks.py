@@ -6,7 +6,6 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from ingest.calls import TASK
 from ingest.errors import WrongChain
 from ingest.readiness import is_following
 from ingest.services import (
@@ -20,6 +19,7 @@ from ingest.services import (
     retention,
     slots,
 )
+from ingest.slot_queue import TASK
 from ingest.sources import nodes, upstream_node
 from shared_state import clock
 from shared_state.outages import until_next_call

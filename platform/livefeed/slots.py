@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from livefeed.messages import Level
 from livefeed.parts import Part
-from upstream.geyser.blockhashes import Blockhashes
+from upstream.geyser.lineage import Blockhashes
 from upstream.geyser.updates import (
     AccountUpdate,
     BlockMetaUpdate,

@@ -12,7 +12,7 @@ from chain.commitment import BlockOptions, TransactionDetails, TransactionEncodi
 from historical.blocks.services import blocks, bounds
 from historical.transactions.services import transactions
 from jsonrpc.errors import RpcError
-from rewind.recording.services.slots import bounds as archive_bounds
+from rewind.recording.store.slots import bounds as archive_bounds
 
 log = logging.getLogger(__name__)
 

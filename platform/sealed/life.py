@@ -11,7 +11,7 @@ from django.db import transaction
 
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.other_database import OtherDatabase
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from sealed.damage import D, Damages
 from shared_state import counters, damage_reports
 

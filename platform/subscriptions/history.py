@@ -20,7 +20,7 @@ from rewind.accounts.services.owned_between import is_filtered, owned_between
 from rewind.accounts.services.written_between import Written as StoredWrite
 from rewind.accounts.services.written_between import archived_links, written_between
 from rewind.errors import ArchiveDamaged
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from subscriptions import stored_blocks
 from subscriptions.content import Content, Written, account_of
 from subscriptions.kinds import (

@@ -12,7 +12,7 @@ from livefeed.messages import Level
 from rewind.accounts.services.owned_between import OwnedSlots, OwnedWrite, owned_between
 from rewind.accounts.services.written_between import Written, written_between
 from rewind.errors import ArchiveDamaged
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from subscriptions import stored_blocks
 from upstream.geyser.cuckoo import HashedKeys
 from upstream.geyser.messages import block_meta, transaction_info
@@ -89,7 +89,7 @@ def _read(filters: Filters, first: int, last: int, *, waits: bool) -> Page:
             page.last = before
             if not waits:
                 # All slots that are missing here at once: each gap is waited for.
-                above = slot if is_there else archive.next_archived(slot) or slot + 1
+                above = slot if is_there else archive.neighbours([slot])[slot].above or slot + 1
                 page.gap = (before + 1, above - 1)
             break
         if slot > last:

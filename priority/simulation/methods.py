@@ -35,7 +35,7 @@ from priority.simulation.services.snapshots import Wanted, Wishes, snapshots, wr
 from rewind.accounts.methods.positions import Anchor, asked
 from rewind.errors import BadPosition
 from rewind.positions import Asked
-from rewind.recording.services.slots import bounds
+from rewind.recording.store.slots import bounds
 from rewind.replay.methods import SIMULATION_ERRORS
 from rewind.replay.results import missing_rules
 from simulator.outcome import Outcome

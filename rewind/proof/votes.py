@@ -1,4 +1,6 @@
-"""Votes for banks as they are kept between recording and proving, and what they come to."""
+"""Votes for banks, and the transactions that carry them, as they are kept between recording and
+proving, and what they come to.
+"""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +11,12 @@ from typing import NamedTuple, TypeAlias
 
 from chain.bank_votes import VOTE_PROGRAM, votes_in
 from chain.blocks import SlotRecord
-from chain.transactions import BadTransaction, Wire
+from chain.signed import is_signed
+from chain.transactions import BadTransaction, Wire, decode_wire, sanitize
 from columns.packed_data import pack, unpack
 
 _VOTE = struct.Struct("<32sQ32s")
+_LENGTH = struct.Struct("<H")
 # Before version 1 a transaction's first byte is the count of its signatures.
 _VERSIONED = 0x80
 # A vote for a bank further below counts no more, as on the chain (its slot hashes).
@@ -177,3 +181,41 @@ def packed(votes: Iterable[CastVote]) -> bytes:
 
 def unpacked(stored: bytes) -> list[CastVote]:
     return [CastVote(*each) for each in _VOTE.iter_unpack(unpack(stored))]
+
+
+def packed_transactions(transactions: Iterable[bytes]) -> bytes:
+    """The wire transactions that carry votes, in the order of their votes."""
+    parts: list[bytes] = []
+    for each in transactions:
+        parts.append(_LENGTH.pack(len(each)))
+        parts.append(each)
+    return pack(b"".join(parts))
+
+
+def unpacked_transactions(stored: bytes) -> list[bytes]:
+    data, at, found = unpack(stored), 0, []
+    while at < len(data):
+        (length,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size
+        found.append(data[at : at + length])
+        at += length
+    return found
+
+
+def signers_of(transaction: bytes, vote: CastVote) -> frozenset[bytes]:
+    """Who signed the vote; no one unless the transaction carries it and all of its signatures
+    verify.
+    """
+    try:
+        wire = decode_wire(transaction)
+        sanitize(wire)
+    except BadTransaction:
+        return frozenset()
+    if not is_signed(wire):
+        return frozenset()
+    return frozenset(
+        signer
+        for each in votes_in(wire)
+        if (each.vote_account, each.slot, each.bank_hash) == vote
+        for signer in each.signers
+    )

@@ -216,7 +216,7 @@ def test_every_client_reaches_the_same_redis(
 _QUEUES = """
 import django; django.setup()
 from uuid import uuid4
-from ingest.calls import call_ingest
+from ingest.slot_queue import call_ingest
 from rewind.calls import call_job
 from tipping.calls import request_batches
 call_ingest()

@@ -3,7 +3,7 @@
 from chain.blocks import SlotRecord
 from ingest import slot_queue
 from upstream.geyser import messages
-from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.messages import ClosedSlot
 from upstream.protobuf import geyser_pb2 as schema
 
 

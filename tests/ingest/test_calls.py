@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.calls import QUEUE, call_ingest
+from ingest.slot_queue import QUEUE, call_ingest
 from shared_state.redis_client import client
 
 

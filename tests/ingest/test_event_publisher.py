@@ -15,8 +15,7 @@ from solders.signature import Signature
 from chain.encodings import b58encode
 from chain.transaction_errors import transaction_error_json
 from chain.units import Slot
-from ingest.branches import Branches
-from ingest.event_publisher import ChainEvents, EventPublisher, LiveUpdate
+from ingest.event_publisher import Branches, ChainEvents, EventPublisher, LiveUpdate
 from priority.chain_events import (
     BLOCKHASHES,
     CHAIN_EVENTS_STREAM,

@@ -13,8 +13,8 @@ from ingest.slot_sender import Lost
 from rewind.positions import END_OF_SLOT, START_OF_SLOT, first_signatures, placed
 from tests.ingest.queued import closed
 from tests.rewind.samples import block, key, signature, write
-from upstream.geyser.closed_slots import slot_record
 from upstream.geyser.events import SlotClosed, SlotIncomplete
+from upstream.geyser.messages import slot_record
 from upstream.geyser.pending_slots import closed_slot
 from upstream.geyser.slot_buffers import EVERY_SLOT, SlotBuffer, Wholeness
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate, update_of

@@ -18,7 +18,7 @@ from rewind.models import Gap as ArchiveGap
 from tests.chain.proofs import ACCOUNTS, VOTERS, tower_sync, vote_transaction
 from tests.ingest.queued import closed, enqueue
 from tests.rewind.samples import block, write
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis", "empty_ledger")]

@@ -26,8 +26,8 @@ from simulator import defaults
 from tests.localnet_process import Localnet, new_localnet
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream, first_available
-from upstream.geyser.closed_slots import slot_record
 from upstream.geyser.events import SlotClosed
+from upstream.geyser.messages import slot_record
 
 NOW = UnixTimestamp(1_700_000_000)
 GIVEN, EMPTY = Pubkey.new_unique(), Pubkey.new_unique()

@@ -48,7 +48,9 @@ def test_coverage_tells_slots_gaps_causes_and_filters(admin_client, record):
     gaps.open_gap(1_100, 1_199, status=GapStatus.UNKNOWN, cause="stream_lost", now=NOW)
     record_baseline([write(1)], 1_000, source="snapshot-1000.tar.zst", now=NOW)
     gap = gaps.open_gaps(1_150, 1_150)[0]
-    gaps.record_attempt(gap.pk, source="replay", result="too old", now=NOW, next_try_at=None)
+    life_cycle.record_attempt(
+        Gap, gap.pk, source="replay", result="too old", now=NOW, next_try_at=None
+    )
     text = text_of(admin_client, COVERAGE)
     assert "Slots 1000 to 1500;" in text
     for told in ("stream lost", "not yet known", "tried by replay: too old", "snapshot-1000"):
@@ -135,7 +137,9 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     services.close_range(30, 30, closed_by="getBlocks", now=NOW)
     gap = services.open_gaps()[0]
     later = NOW + timedelta(days=36_500)
-    services.record_attempt(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    life_cycle.record_attempt(
+        model, gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later
+    )
     text = text_of(admin_client, path, q="15")
     assert "10 to 20" in text
     assert "stream lost" not in text.partition("result_list")[2].partition("</table>")[0]
@@ -154,7 +158,9 @@ def test_a_gap_is_looked_for_by_slot_and_tried_again_now(
     assert "1 gap is due" in answer.content.decode()
     gap.refresh_from_db()
     assert gap.next_try_at < later
-    services.record_attempt(gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    life_cycle.record_attempt(
+        model, gap.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later
+    )
     assert admin_client.get(f"{path}{gap.pk}/retry/").status_code == 405
     answer = admin_client.post(f"{path}{gap.pk}/retry/", follow=True)
     assert "1 gap is due" in answer.content.decode()

@@ -13,10 +13,11 @@ from gaps.due import GRACE, due_gaps, has_due_gap
 from gaps.slot_gap import GapStatus
 from historical.models import Gap as LedgerGap
 from rewind.coverage.services.gaps import archive_gaps as gaps
+from rewind.coverage.services.gaps import resume_slot
 from rewind.errors import SlotConflict
 from rewind.models import Gap
 from rewind.recording.services.recording import record_slots
-from rewind.recording.services.slots import archived_among, is_archived, resume_slot
+from rewind.recording.store.slots import stored
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block
 
@@ -109,7 +110,7 @@ def test_a_gap_that_grows_before_anybody_tried_it_stays_one(db):
         opened(slot, slot, MISSING)
     assert told() == [(5, 7, MISSING)]
     gap = Gap.objects.get()
-    gaps.record_attempt(gap.pk, source="node", result="none", now=NOW, next_try_at=None)
+    life_cycle.record_attempt(Gap, gap.pk, source="node", result="none", now=NOW, next_try_at=None)
     opened(8, 8, MISSING)
     assert told() == [(5, 7, MISSING), (8, 8, MISSING)]
 
@@ -140,7 +141,9 @@ def test_a_gap_is_due_a_moment_after_it_was_opened_or_when_its_next_attempt_is(d
         return bool(found)
 
     assert [is_due(DUE + each * second) for each in (-1, 1)] == [False, True]
-    gaps.record_attempt(gap.pk, source="a", result="", now=NOW, next_try_at=DUE + 60 * second)
+    life_cycle.record_attempt(
+        Gap, gap.pk, source="a", result="", now=NOW, next_try_at=DUE + 60 * second
+    )
     assert [is_due(DUE + each * second) for each in (1, 59, 61)] == [False, False, True]
     gaps.give_up([gap.pk], by="staff", now=NOW)
     assert not is_due(DUE + 61 * second)
@@ -156,7 +159,9 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
     old, new = gaps.open_gaps()
     later = NOW + timedelta(minutes=1)
     assert list(due_gaps(Gap, now=DUE)) == [new, old]
-    gaps.record_attempt(new.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later)
+    life_cycle.record_attempt(
+        Gap, new.pk, source="node", result="HTTP 503", now=NOW, next_try_at=later
+    )
     assert list(due_gaps(Gap, now=DUE)) == [old]
     assert due_gaps(Gap, now=later)[0] == new
     new.refresh_from_db()
@@ -170,7 +175,9 @@ def test_tries_are_remembered_and_due_gaps_come_newest_first(db):
     assert gaps.retry_now([new.pk], by="ada", now=NOW) == 1
     assert due_gaps(Gap, now=DUE)[0] == new
     gaps.close_range(50, 55, closed_by="node", now=NOW)
-    gaps.record_attempt(new.pk, source="node", result="too late", now=NOW, next_try_at=later)
+    life_cycle.record_attempt(
+        Gap, new.pk, source="node", result="too late", now=NOW, next_try_at=later
+    )
     new.refresh_from_db()
     assert (new.tries, gaps.retry_now([new.pk], by="ada", now=NOW)) == (1, 0)
 
@@ -179,7 +186,9 @@ def test_a_history_keeps_its_latest_events(db):
     opened(1, 5)
     gap = Gap.objects.get()
     for number in range(60):
-        gaps.record_attempt(gap.pk, source="node", result=str(number), now=NOW, next_try_at=NOW)
+        life_cycle.record_attempt(
+            Gap, gap.pk, source="node", result=str(number), now=NOW, next_try_at=NOW
+        )
     gap.refresh_from_db()
     assert (gap.tries, len(gap.history), gap.history[-1]["result"]) == (60, 50, "59")
 
@@ -201,10 +210,11 @@ def test_a_stream_goes_on_below_what_nobody_has_tried_to_fill(record):
     record(block(20, parent=17))
     assert resume_slot() == 10 + 1
     for gap in gaps.open_gaps():
-        gaps.record_attempt(gap.pk, source="stream", result="gone", now=NOW, next_try_at=NOW)
+        life_cycle.record_attempt(
+            Gap, gap.pk, source="stream", result="gone", now=NOW, next_try_at=NOW
+        )
     assert resume_slot() == 20
-    assert archived_among([9, 10, 11, 12, 20]) == {10, 11, 20}
-    assert (is_archived(10), is_archived(12)) == (True, False)
+    assert stored([9, 10, 11, 12, 20]).keys() == {10, 11, 20}
 
 
 def test_racing_gaps_and_slots_agree_on_what_is_there(committed):

@@ -15,8 +15,8 @@ from rewind.models import AccountChange, ArchivedSlot, SlotTally
 from rewind.positions import CARRIED, END_OF_SLOT, Position
 from rewind.recording.services.recording import record_slots
 from rewind.recording.services.retention import prune
-from rewind.recording.services.slots import bounds
 from rewind.recording.store.partitions import PARTITION_SLOTS, drop, existing
+from rewind.recording.store.slots import bounds
 from tests.examples import examples
 from tests.rewind.conftest import NOW
 from tests.rewind.samples import block, key, rows, signature, write

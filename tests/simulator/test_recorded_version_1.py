@@ -18,7 +18,7 @@ from simulator.engine import Engine
 from simulator.features import feature_set_of, known_features
 from simulator.moment import Moment
 from tests.recordings import closed_slots, unwritten_accounts
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 
 _COMPARED = (
     "err",

@@ -25,7 +25,7 @@ from rewind.replay.models import AuditedDay, Divergence
 from rewind.replay.services import audit, replay
 from tests.ingest.test_snapshot_chains import no_node
 from tests.recordings import closed_slots, unwritten_accounts
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 
 __all__ = ["no_node"]
 

@@ -24,8 +24,8 @@ from upstream.archives.confirmed_block import slot_record
 from upstream.geyser import messages
 from upstream.geyser.assembly import Assembler
 from upstream.geyser.client import GeyserStream
-from upstream.geyser.closed_slots import slot_record as assembled
 from upstream.geyser.events import SlotClosed
+from upstream.geyser.messages import slot_record as assembled
 from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
 from upstream.node import Node
 from upstream.old_faithful.history import History

@@ -6,9 +6,8 @@ from datetime import datetime
 from django.db.models import Count, Max, Q, QuerySet
 
 from columns.advisory_locks import AdvisoryLock, try_for
-from columns.exists_queries import exists
 from columns.queries import execute
-from columns.raw_queries import fetch_all, raw_connection
+from columns.raw_queries import exists, fetch_all, raw_connection
 from tipping.models import TipAddress, TipBatch, TtlClass
 
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED

@@ -6,7 +6,6 @@ from django.db import transaction
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract, union
 from gaps import life_cycle
-from gaps.area_gaps import AreaGaps
 from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as store
 from historical.models import Gap
@@ -18,7 +17,9 @@ def _stored(first: int, last: int) -> list[int]:
     return [slot for slot, _ in store.links_between(first, last)]
 
 
-ledger_gaps = AreaGaps(Gap, stored=_stored, first_slot=lambda: 0, closing_event=life_cycle.FILLED)
+ledger_gaps = life_cycle.AreaGaps(
+    Gap, stored=_stored, first_slot=lambda: 0, closing_event=life_cycle.FILLED
+)
 
 
 @transaction.atomic

@@ -13,15 +13,15 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.transactions import LEGACY
 from chain.units import I64_MAX, Slot
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from historical.blocks import bodies as block_bodies
 from historical.blocks.services.signed_blocks import require_signed
 from historical.blocks.store import blocks as block_store
 from historical.blocks.store import unsigned as unsigned_store
-from historical.blocks.store.block_counts import BlockCounts
 from historical.errors import BadBlock, BlockConflict
 from historical.ledger_generations import CHANGES
 from historical.recording.store import writing
+from historical.recording.store.writing import BlockCounts
 from historical.transactions import segments
 from historical.transactions.texts import TransactionText, text_of
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from historical.blocks.store import unsigned
-from historical.blocks.store.block_counts import counts_of
 from historical.ledger_generations import CHANGES, REMOVALS
 from historical.recording.store import removal as store
 from historical.recording.store import writing
+from historical.recording.store.writing import counts_of
 from historical.sealed.store import index_runs, sealing
 from historical.transactions import segments
 from historical.transactions.segments import SEGMENT_SLOTS, segment_of

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from chain.encodings import b58decode
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from historical.blocks.services.stored_content import Unreadable, transactions_of
 from historical.errors import SealedDataDamaged
 from historical.models import LedgerDamage

@@ -14,7 +14,7 @@ from chain.blocks import SlotRecord
 from chain.signed import Signatures
 from chain.slot_ranges import runs
 from columns.other_database import OtherDatabase
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus
 from historical.coverage.services.gaps import ledger_gaps

@@ -16,7 +16,7 @@ from itertools import groupby
 import zstandard
 from django.db import transaction
 
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from historical.blocks import bodies as block_bodies
 from historical.blocks.store import blocks as block_store
 from historical.sealed import dictionary as segment_dictionary

@@ -7,8 +7,9 @@ together compare the version of what is sealed, and begin again behind the last 
 
 import heapq
 from bisect import bisect_left, bisect_right
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from eventloop.faces import complete
 from historical.sealed.packed_index import (
@@ -31,6 +32,8 @@ from historical.transactions.store import addresses as store
 # The slots that an entry of the sealed index has room for.
 HIGHEST_SEALED = 2**40 - 1
 _MOST_RUNS_AT_ONCE = 64
+# As Following, each made when it is wanted.
+_Lazily = Callable[[], Coroutine[Any, Any, Iterable[LedgerPosition] | None]]
 
 
 def newest_first(
@@ -69,21 +72,17 @@ def _restarting(begun: Callable[[LedgerPosition], Following], last: LedgerPositi
     """A walk that begins again behind its last place where what is sealed moved."""
     walk = begun(last)
 
-    async def following() -> Iterator[LedgerPosition] | None:
-        nonlocal walk
+    async def following() -> Sequence[LedgerPosition] | None:
+        nonlocal walk, last
         while True:
             try:
                 places = await walk()
             except Moved:
                 walk = begun(last)
-            else:
-                return None if places is None else noted(places)
-
-    def noted(places: Iterator[LedgerPosition]) -> Iterator[LedgerPosition]:
-        nonlocal last
-        for place in places:
-            last = place
-            yield place
+                continue
+            if places:
+                last = places[-1]
+            return places
 
     return following
 
@@ -91,16 +90,17 @@ def _restarting(begun: Callable[[LedgerPosition], Following], last: LedgerPositi
 class _Cursor:
     """A walk's places one by one."""
 
-    def __init__(self, following: Following, first: Iterator[LedgerPosition] | None) -> None:
+    def __init__(self, following: _Lazily, first: Iterable[LedgerPosition] | None) -> None:
         self._following = following
-        self._places = first
+        self._places = None if first is None else iter(first)
 
     async def next(self) -> LedgerPosition | None:
         """The next place; None at the end."""
         while self._places is not None:
             for place in self._places:
                 return place
-            self._places = await self._following()
+            found = await self._following()
+            self._places = None if found is None else iter(found)
         return None
 
 
@@ -138,7 +138,7 @@ class _Walk:
         self._opened = 0
         self._last: LedgerPosition | None = None
 
-    async def following(self) -> Iterator[LedgerPosition] | None:
+    async def following(self) -> Sequence[LedgerPosition] | None:
         """The next places of both, in order, each once. Raises Moved."""
         if self._recent is None:
             places = await self._hot()
@@ -148,7 +148,7 @@ class _Walk:
             self._nearest_recent = await self._recent.next()
             self._waiting = await self._runs()
         place = await self._merged(self._recent)
-        return None if place is None else iter((place,))
+        return None if place is None else (place,)
 
     def _reading(self, entries: Callable[[bytes, int, int], Awaitable[store.Entries]]) -> ReadRows:
         async def read(bound: int, rows: int) -> list[Row]:
@@ -231,7 +231,7 @@ class _Walk:
             places = _RunPlaces(self._key, run, self._version, self._below, self._above)
             places.next = firsts.get(run.id, None if self._sign < 0 else low)
             walk = places.newest if self._sign < 0 else places.oldest
-            cursors.append(_Cursor(walk, iter(())))
+            cursors.append(_Cursor(walk, ()))
         return cursors
 
 

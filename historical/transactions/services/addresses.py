@@ -44,7 +44,7 @@ async def _signatures(
     following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
     places: list[LedgerPosition] = []
     while len(places) < limit and (found := await following()) is not None:
-        places += islice(found, limit - len(places))
+        places += found[: limit - len(places)]
         if len(places) > _MOST_ON_LOOP:
             return await in_thread(complete, _listing(places, following, limit))
     return await _listing(places, following, limit=0)
@@ -53,13 +53,13 @@ async def _signatures(
 async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:
     """The list of the places, and of those that follow up to the limit."""
     while len(places) < limit and (found := await following()) is not None:
-        places += islice(found, limit - len(places))
+        places += found[: limit - len(places)]
     if not places:
         return Encoded(b"[]")
     columns = await transaction_store.listed_columns(places)
     # Written here: a struct and its members for each takes three times as long.
     entries = [
-        f'{{"signature":"{b58encode(signature)}","slot":{slot},"err":{err},"memo":{memo},'
+        f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err},"memo":{memo},'
         f'"blockTime":{time},"confirmationStatus":"finalized","transactionIndex":{index}}}'
         for slot, index, signature, err, memo, time in zip(*columns, strict=True)
     ]

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from chain.slot_ranges import SlotRange, clip, runs, subtract
 from chain.units import I64_MAX, Slot
-from columns.exists_queries import exists
+from columns.raw_queries import exists
 from gaps import life_cycle
 from gaps.slot_gap import NOT_YET_KNOWN, GapStatus, SlotGap
 from historical.blocks.store import blocks as ledger
@@ -20,7 +20,7 @@ from ingest.errors import WrongChain
 from ingest.sources import nodes
 from rewind.coverage.services.gaps import archive_gaps
 from rewind.models import Gap as ArchiveGap
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)
@@ -152,6 +152,5 @@ def _open_missing_parents(now: datetime) -> None:
     stored = {slot for slot, _ in links}
     for part in runs(parent for _, parent in links if parent >= low and parent not in stored):
         ledger_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)
-    archived = archive.archived_among(stored)
-    for part in runs(stored - archived):
+    for part in runs(stored - archive.stored(stored).keys()):
         archive_gaps.open_gap(*part, status=GapStatus.MISSING, cause=NOT_YET_KNOWN, now=now)

@@ -17,12 +17,12 @@ from gaps.slot_gap import SlotGap
 from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.models import Gap as LedgerGap
-from ingest import chain_identity, signature_policy
+from ingest import chain_identity
 from ingest.errors import WrongChain
 from ingest.services import classification
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import replay
-from ingest.sources import nodes, streams
+from ingest.sources import nodes, signatures_of_history, streams
 from rewind.errors import BadSlot
 from rewind.models import Gap as ArchiveGap
 from upstream.node import Node, NodeError, NodeUnreachable, SlotNotAvailable
@@ -104,7 +104,7 @@ def _try_ledger(gap: LedgerGap, now: Clock) -> None:
     source = "stream"
     # What one node hands on otherwise than it was signed, another one may have as it was.
     attempts = [(Signatures.REFUSE, node) for node in nodes()]
-    if signature_policy.of_history() is Signatures.KEEP:
+    if signatures_of_history() is Signatures.KEEP:
         attempts += [(Signatures.KEEP, node) for node in nodes()]
     for signatures, node in attempts:
         if not life_cycle.open_gaps(LedgerGap, window):

@@ -14,7 +14,7 @@ from ingest import chain_identity
 from rewind.coverage.services import epochs
 from rewind.proof.store import epoch_stakes
 from rewind.proof.store.epoch_stakes import Stake, StakeOrigin
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from upstream.node import Node, NodeError
 
 log = logging.getLogger(__name__)

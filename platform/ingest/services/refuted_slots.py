@@ -18,7 +18,7 @@ from rewind.proof.services import locating
 from rewind.proof.services.locating import Located, NotRefuted, Suspect
 from rewind.proof.services.second_sources import NodeSource, RecordSource, SecondSource, Unusable
 from upstream.archives.errors import Unreadable
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 from upstream.node import Node
 
 log = logging.getLogger(__name__)

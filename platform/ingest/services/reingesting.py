@@ -16,18 +16,17 @@ from historical.errors import BadBlock as BadLedgerBlock
 from historical.errors import BlockConflict
 from historical.recording.services.recording import record_blocks
 from historical.recording.services.removal import remove_blocks
-from ingest import signature_policy
 from ingest.services import classification, ledger_links, tip_ledger
 from ingest.services.order_steps import Step, StepOptions
 from ingest.services.slots import store_records
 from ingest.services.stream_replay import NO_STREAM, NoReplay, closed_slots
-from ingest.sources import Stream, streams
+from ingest.sources import Stream, signatures_of_history, signatures_of_streams, streams
 from rewind.coverage.store import checking as archive_store
 from rewind.errors import BadSlot, SlotConflict
-from rewind.recording.services import slots as archive
 from rewind.recording.services.recording import record_slots
+from rewind.recording.store import slots as archive
 from upstream.archives.errors import Unreadable
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 from upstream.node import BadBlock, Node, NodeUnreachable, SlotNotAvailable
 
 # Blocks fetched from a node, and slots from a stream, in one step.
@@ -75,7 +74,7 @@ def _from_node(node: Node, options: StepOptions, window: SlotRange, step: Step) 
 
 def _store(record: SlotRecord, source: str, step: Step, now: datetime) -> None:
     parts = differing(record, with_additions=True)
-    signatures = signature_policy.of_history()
+    signatures = signatures_of_history()
     if parts is None:
         store_records([record], source=source, now=now, signatures=signatures)
         step.stored += 1
@@ -138,7 +137,7 @@ def _records(stream: Stream, window: SlotRange, step: Step) -> Iterator[SlotReco
 
 def _store_from_stream(record: SlotRecord, source: str, options: StepOptions, step: Step) -> None:
     before = step.stored, step.changed
-    signatures = signature_policy.of_streams()
+    signatures = signatures_of_streams()
     with transaction.atomic():
         if options.ledger:
             parts = differing(record, with_additions=True)

@@ -6,7 +6,7 @@ from historical.blocks.store import blocks as ledger
 from historical.models import Gap
 from historical.recording.services.removal import remove_blocks
 from rewind.recording.services import retention
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from shared_state import task_faults
 
 # The ledger's blocks are removed in steps, one transaction each: a kill costs little, and readers

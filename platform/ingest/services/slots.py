@@ -23,16 +23,17 @@ from gaps.slot_gap import GapStatus
 from historical.blocks.store import blocks as ledger
 from historical.coverage.services.gaps import ledger_gaps
 from historical.recording.services.recording import record_blocks
-from ingest import signature_policy, slot_queue
+from ingest import slot_queue
 from ingest.services import fates, ledger_links, tip_ledger
 from ingest.services.pace import publish_pace
+from ingest.sources import signatures_of_streams
 from rewind.coverage.services.gaps import archive_gaps
-from rewind.recording.services import slots as archive
 from rewind.recording.services.recording import record_slots
+from rewind.recording.store import slots as archive
 from shared_state import counters
 from shared_state.outages import outage_of
 from upstream.archives.errors import Unreadable
-from upstream.geyser.closed_slots import slot_record
+from upstream.geyser.messages import slot_record
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +147,7 @@ def _store(readable: _Readable, result: Ingested, now: datetime) -> None:
     source = readable[0][0].source
     with transaction.atomic():
         changes, transactions = store_records(
-            records, source=source, now=now, signatures=signature_policy.of_streams()
+            records, source=source, now=now, signatures=signatures_of_streams()
         )
         for each, _ in readable:
             if each.reason:

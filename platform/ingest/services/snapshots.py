@@ -20,7 +20,7 @@ from rewind.baselines.services.baseline import Origin, RecordedBaseline
 from rewind.baselines.services.baseline_proof import Base, Declared, DeclaredBank
 from rewind.errors import BadBaseline
 from rewind.proof.store.epoch_stakes import Stake
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from rewind.recording.store import slots as archive_store
 from upstream.archives.manifest_stakes import EpochStakes
 from upstream.archives.snapshot_manifest import Manifest

@@ -8,16 +8,21 @@ from datetime import datetime
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
 from historical.errors import BadBlock, BlockConflict
-from ingest import signature_policy
 from ingest.services.slots import store_records
-from ingest.sources import Stream, streams, upstream_node, validator_stores_untouched
+from ingest.sources import (
+    Stream,
+    signatures_of_streams,
+    streams,
+    upstream_node,
+    validator_stores_untouched,
+)
 from rewind.errors import BadSlot
-from rewind.recording.services import slots as archive
+from rewind.recording.store import slots as archive
 from upstream.archives.errors import Unreadable
 from upstream.geyser.client import first_available
-from upstream.geyser.closed_slots import ClosedSlot, slot_record
 from upstream.geyser.errors import FromSlotTooOld, StreamError
 from upstream.geyser.events import SlotClosed
+from upstream.geyser.messages import ClosedSlot, slot_record
 from upstream.geyser.replays import replayed
 from upstream.node import NodeError
 
@@ -131,7 +136,7 @@ def _store(closed: ClosedSlot, source: str, now: Callable[[], datetime]) -> bool
             [slot_record(closed)],
             source=source,
             now=now(),
-            signatures=signature_policy.of_streams(),
+            signatures=signatures_of_streams(),
         )
     except (Unreadable, BadSlot, BadBlock, BlockConflict) as error:
         log.warning("slot %d of the replay is refused: %s", closed.slot, error)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from django.conf import settings
+
 from chain.blocks import SlotRecord
-from ingest.own_addresses import own_addresses
 from priority.fates.store.settling import keys_of
 from tipping.services import ledger
+from tipping.services.ledger import OwnAddresses
 
 _RUN_BLOCKS = 16
 
@@ -28,3 +30,9 @@ def recorded(records: Iterable[SlotRecord], *, now: datetime) -> Iterator[SlotRe
             record(run, now=now)
             run.clear()
     record(run, now=now)
+
+
+def own_addresses() -> OwnAddresses:
+    """Static tip addresses, and the treasury."""
+    static = frozenset(bytes(pubkey) for pubkey in settings.TIP_ADDRESSES)
+    return OwnAddresses(static, bytes(settings.TREASURY_ADDRESS))

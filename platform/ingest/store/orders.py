@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from chain.slot_ranges import SlotRange
-from columns.exists_queries import MOMENT, exists, microseconds
+from columns.raw_queries import MOMENT, exists, microseconds
 from ingest.models import Finding, RangeOrder
 
 State = RangeOrder.State

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from access.models import ApiKey
-from gaps.area_gaps import AreaGaps
 from gaps.coverage import CoverageConfig, window_of
+from gaps.life_cycle import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState, SlotGap
 from historical.coverage.services.coverage import coverage as ledger_coverage
 from historical.coverage.services.gaps import ledger_gaps

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from gaps.area_gaps import AreaGaps
+from gaps.life_cycle import AreaGaps
 from gaps.slot_gap import IS_STATE, GapState
 from historical.coverage.services.gaps import ledger_gaps
 from operations.rules.rule import Press

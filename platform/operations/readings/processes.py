@@ -7,7 +7,7 @@ import msgspec
 import redis
 from django.conf import settings
 
-from columns.exists_queries import exists
+from columns.raw_queries import exists
 from embedded.run_state import LATELY_SECONDS, ProgramState, RunState, read_run_state
 from shared_state import clock, heartbeats
 from staff.formatting import counted, duration

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 from chain.units import Slot
 from upstream import head_bound
-from upstream.geyser.blockhashes import Blockhashes
 from upstream.geyser.events import (
     ChainChanged,
     Event,
@@ -15,9 +14,8 @@ from upstream.geyser.events import (
     SlotsLost,
     TooFarAhead,
 )
-from upstream.geyser.parents import OF_BLOCK, OF_CLUSTER, OF_NODE, OF_STATUS, Parents
-from upstream.geyser.pending_slots import PendingSlot, best_of, closed_slot
-from upstream.geyser.slot_banks import Reception
+from upstream.geyser.lineage import OF_BLOCK, OF_CLUSTER, OF_NODE, OF_STATUS, Blockhashes, Parents
+from upstream.geyser.pending_slots import PendingSlot, Reception, best_of, closed_slot
 from upstream.geyser.slot_buffers import Wholeness
 from upstream.geyser.updates import (
     AccountUpdate,

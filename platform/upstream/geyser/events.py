@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from chain.units import Slot
-from upstream.geyser.closed_slots import ClosedSlot
+from upstream.geyser.messages import ClosedSlot
 from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
 
 

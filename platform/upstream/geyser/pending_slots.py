@@ -1,15 +1,79 @@
-"""Messages received of a slot that is not closed, over several connections."""
+"""Messages received of a slot that is not closed, over several connections, and those of its final
+bank among them (docs/decisions/two-banks.md).
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chain.blocks import Granularity
 from chain.units import Slot
-from upstream.geyser.closed_slots import ClosedSlot
-from upstream.geyser.slot_banks import Reception, of_final_bank
-from upstream.geyser.slot_buffers import SlotBuffer, Wholeness
-from upstream.geyser.updates import BlockMetaUpdate, TransactionUpdate
+from upstream.geyser.block_contents import has_balances, has_registered
+from upstream.geyser.messages import ClosedSlot
+from upstream.geyser.slot_buffers import (
+    EVERY_SLOT,
+    RECENT_BLOCKHASHES,
+    SLOT_HASHES,
+    SLOT_HISTORY,
+    SlotBuffer,
+    Wholeness,
+)
+from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+
+# Of further banks in a slot the ids are not believed: their messages count as of none.
+_MOST_BANKS = 16
+
+Rate = Callable[[SlotBuffer], Wholeness]
+
+
+@dataclass(slots=True)
+class Reception:
+    """What one connection sent of a slot: a buffer for each bank_id, 0 for messages without one.
+    `confirmed` and `finalized` are the banks that statuses named, `dead` those that died.
+    """
+
+    live: bool = False
+    banks: dict[int, SlotBuffer] = field(default_factory=dict)
+    confirmed: int = 0
+    finalized: int = 0
+    dead: set[int] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.banks.values())
+
+    @property
+    def metas(self) -> list[BlockMetaUpdate]:
+        """Every block message, of whatever bank."""
+        return [meta for each in self.banks.values() for meta in _metas(each)]
+
+    def bank(self, bank: int) -> SlotBuffer:
+        """The buffer of the bank."""
+        found = self.banks.get(bank)
+        if found is None:
+            if len(self.banks) >= _MOST_BANKS and bank:
+                return self.bank(0)
+            found = self.banks[bank] = SlotBuffer(live=self.live, bank=bank)
+        return found
+
+    def messages(self) -> list[AccountUpdate | TransactionUpdate | BlockMetaUpdate]:
+        """All of them, while another thread may add more: each container is copied at once."""
+        found: list[AccountUpdate | TransactionUpdate | BlockMetaUpdate] = []
+        for buffer in [*self.banks.values()]:
+            found += [*buffer.writes.values()]
+            found += [*buffer.transactions.values()]
+            found += _metas(buffer)
+            found += [*buffer.spare]
+        return found
+
+    def die(self, bank: int) -> None:
+        """A bank died; 0 if it is not said which: what was named by more than its block stays."""
+        found = self.banks.pop(bank, None)
+        if bank:
+            self.dead.add(bank)
+        elif found is not None and found.size:
+            named = self.banks.items()
+            self.banks = {bank: each for bank, each in named if each.writes or each.transactions}
 
 
 @dataclass(slots=True)
@@ -145,3 +209,141 @@ def closed_slot(slot: Slot, buffer: SlotBuffer, wholeness: Wholeness) -> ClosedS
         ],
         account_writes=writes,
     )
+
+
+def of_final_bank(reception: Reception, blockhash: str, rate: Rate) -> SlotBuffer | None:
+    """The final bank's messages; None where they cannot be separated from another's.
+
+    `blockhash` is the final block's, as a final child says, "" while none does. `rate` says what a
+    buffer proves.
+    """
+    banks = {bank: each for bank, each in reception.banks.items() if each.size}
+    if not banks:
+        return SlotBuffer(live=reception.live)
+    pool = next(iter(banks.values()))
+    if len(banks) > 1:
+        named = _named(reception, banks, blockhash)
+        if named is None:
+            return None
+        pool = banks[named]
+        if 0 in banks:
+            pool = _with_unmarked(pool, banks[0])
+    elif pool.bank in reception.dead or pool.bank not in (0, reception.finalized or pool.bank):
+        return None
+    if pool.shows_two_banks():
+        return _separated(pool, blockhash, rate)
+    is_another = pool.meta is not None and blockhash not in ("", pool.meta.blockhash)
+    return SlotBuffer(live=reception.live) if is_another else pool
+
+
+def _named(reception: Reception, banks: dict[int, SlotBuffer], blockhash: str) -> int | None:
+    """The final one of the banks that messages name."""
+    named = {bank: each for bank, each in banks.items() if bank}
+    alive = named.keys() - reception.dead
+    if reception.finalized:
+        return reception.finalized if reception.finalized in alive else None
+    if len(named) == 1:
+        return next(iter(alive), None)
+    frozen = [bank for bank in alive if (meta := named[bank].meta) and meta.blockhash == blockhash]
+    if reception.confirmed in frozen:
+        return reception.confirmed
+    return frozen[0] if len(frozen) == 1 else None
+
+
+def _with_unmarked(bank: SlotBuffer, unmarked: SlotBuffer) -> SlotBuffer:
+    """A bank's messages, and those that may be its own or another's."""
+    result = SlotBuffer(live=bank.live, bank=bank.bank, meta=bank.meta)
+    result.writes = {**unmarked.writes, **bank.writes} if bank.writes else unmarked.writes
+    result.transactions = dict(bank.transactions) or unmarked.transactions
+    result.spare = list(bank.spare)
+    others = unmarked.transactions.values() if bank.transactions else ()
+    for update in (*others, *_metas(unmarked), *unmarked.spare):
+        result.put(update)
+    result.size = bank.size + unmarked.size
+    return result
+
+
+def _separated(pool: SlotBuffer, blockhash: str, rate: Rate) -> SlotBuffer | None:
+    """The final bank's messages among those of several. Banks of one slot run one after the other,
+    so that each has a run of write versions; of a frozen one RecentBlockhashes has the blockhash.
+    """
+    metas = [each for each in _metas(pool) if each.blockhash == blockhash]
+    if len(metas) != 1:
+        return None
+    writes = [each for each in pool.spare if isinstance(each, AccountUpdate)]
+    sent = [each for each in pool.spare if isinstance(each, TransactionUpdate)]
+    candidates: dict[int, list[TransactionUpdate]] = {}
+    for update in (*pool.transactions.values(), *sent):
+        candidates.setdefault(update.transaction_index, []).append(update)
+    found = []
+    for run in _runs([*pool.writes.values(), *writes]) or ():
+        bank = _bank_of(pool, metas[0], candidates, run)
+        if bank is not None and _has_ended(bank, blockhash) and not bank.shows_two_banks():
+            found += [bank] if rate(bank) >= Wholeness.LAST_WRITES else []
+    if len(found) == 1:
+        return found[0]
+    # The block alone, if the banks do not differ in it.
+    return _bank_of(pool, metas[0], candidates, ())
+
+
+def _runs(writes: Iterable[AccountUpdate]) -> list[list[AccountUpdate]] | None:
+    """The writes of each bank, in order of their versions. A bank ends with SlotHistory when it
+    froze; SlotHashes begins one, but for what an epoch's first slots write before it. None where
+    such writes could as well be the last ones of the bank before.
+    """
+    runs: list[list[AccountUpdate]] = [[]]
+    loose = 0
+    for write in sorted(writes, key=lambda each: each.write_version):
+        run = runs[-1]
+        if not write.signature and write.pubkey == SLOT_HASHES and loose < len(run):
+            if loose:
+                return None
+            runs.append([])
+        is_loose = not write.signature and write.pubkey not in EVERY_SLOT
+        loose = loose + 1 if is_loose else 0
+        runs[-1].append(write)
+        if not write.signature and write.pubkey == SLOT_HISTORY:
+            runs.append([])
+    return runs
+
+
+def _bank_of(
+    pool: SlotBuffer,
+    meta: BlockMetaUpdate,
+    candidates: dict[int, list[TransactionUpdate]],
+    run: Iterable[AccountUpdate],
+) -> SlotBuffer | None:
+    """The block with these writes; None where its transactions are not known. What wrote nothing
+    in the run did not run in it, for each transaction writes its fee payer; what ran in both banks
+    left other balances, or the same message.
+    """
+    result = SlotBuffer(live=pool.live, bank=pool.bank)
+    for write in run:
+        result.put(write)
+    by_signature: dict[bytes, list[AccountUpdate]] = {}
+    for write in result.writes.values():
+        by_signature.setdefault(write.signature, []).append(write)
+    for index in range(meta.transaction_count):
+        choices = candidates.get(index, [])
+        if len(choices) > 1:
+            wrote = [(each, by_signature.get(each.signature)) for each in choices]
+            choices = [each for each, its in wrote if its and has_balances(its, each)]
+        if len(choices) != 1:
+            return None
+        result.put(choices[0])
+    result.put(meta)
+    return result
+
+
+def _has_ended(bank: SlotBuffer, blockhash: str) -> bool:
+    """Whether the bank registered the blockhash."""
+    return any(
+        has_registered(write, blockhash, unread=False)
+        for (pubkey, _), write in bank.writes.items()
+        if pubkey == RECENT_BLOCKHASHES
+    )
+
+
+def _metas(buffer: SlotBuffer) -> list[BlockMetaUpdate]:
+    spare = [each for each in buffer.spare if isinstance(each, BlockMetaUpdate)]
+    return [buffer.meta, *spare] if buffer.meta is not None else spare

@@ -17,7 +17,7 @@ from priority.fates.results import (
 )
 from priority.fates.services import lookup
 from priority.submissions import State
-from rewind.recording.services.slots import bounds
+from rewind.recording.store.slots import bounds
 from shared_state.redis_client import client
 
 _STATUSES = {State.RECEIVED: "Pending", State.SENT: "Pending", State.LANDED: "Landed"}

@@ -1,6 +1,9 @@
-"""Events about submissions: final fates, and those that are not sent or watched any more."""
+"""Who learns of changes of fates: each customer that submitted the same transaction, and by events
+of final fates, and of submissions that are not sent or watched any more.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from solders.signature import Signature
 
@@ -9,8 +12,11 @@ from access.store import keys_by_id
 from alerts.services import submission_rules
 from alerts.services.events import publish
 from alerts.services.key_events import key_data
+from priority.fates.reasons import for_others
 from priority.fates.services.announcing import FateChange
+from priority.fates.store import cosubmitters
 from priority.fates.store.settling import WATCH_ENDED
+from priority.submissions import State
 
 
 def publish_stopped(changes: Iterable[FateChange]) -> None:
@@ -78,3 +84,39 @@ def _publish(key: ApiKey, change: FateChange) -> None:
         once=f"{kind} {signature} {change.at:%Y-%m-%d} {key.customer_id}",
         subject=submission_rules.subject_of(signature),
     )
+
+
+class Shared(NamedTuple):
+    """A change as another submitter than that of the row learns of it; `is_first` for one key of
+    each other customer.
+    """
+
+    change: FateChange
+    is_first: bool
+
+
+def shared(changes: Sequence[FateChange]) -> list[Shared]:
+    """The changes for the other keys that submitted the same, in the order in which they did. How
+    the first one had it sent is not for them.
+    """
+    found = cosubmitters.others([each.signature for each in changes])
+    return [
+        Shared(
+            each._replace(
+                key_id=other.key_id,
+                bundle_id=other.bundle_id,
+                queue_ms=None,
+                reason=for_others(each.reason, refused=each.state is State.REFUSED),
+                stopped=for_others(each.stopped, refused=False),
+            ),
+            other.is_first,
+        )
+        for each in changes
+        for other in found.get(each.signature, ())
+        if other.key_id != each.key_id
+    ]
+
+
+def once_each(others: Iterable[Shared]) -> list[FateChange]:
+    """The changes, one for each other customer."""
+    return [each.change for each in others if each.is_first]

@@ -10,8 +10,7 @@ from django.db import transaction
 
 from priority.fates.reasons import for_others
 from priority.fates.services.announcing import FateChange, announce
-from priority.fates.services.notices import publish_settled, publish_stopped
-from priority.fates.services.sharing import once_each, shared
+from priority.fates.services.notices import once_each, publish_settled, publish_stopped, shared
 from priority.fates.store import bundles
 from priority.fates.store import settling as store
 from priority.fates.store.fates import keys_of_the_customer

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from columns.advisory_locks import AdvisoryLock, try_for
-from columns.exists_queries import MOMENT, exists, microseconds
 from columns.queries import all_rows, execute
-from columns.raw_queries import fetch_all
+from columns.raw_queries import MOMENT, exists, fetch_all, microseconds
 from priority.fates.store.bundles import IS_OPEN
 from priority.fates.store.shared import bundle_of
 from priority.models import Bundle, CoSubmitter, Submission

@@ -16,9 +16,8 @@ from django.db.transaction import atomic
 
 from chain.transaction_errors import transaction_error_bytes
 from priority.fates.services.announcing import FateChange, announce
-from priority.fates.services.notices import publish_stopped
+from priority.fates.services.notices import once_each, publish_stopped, shared
 from priority.fates.services.settling import publish_late
-from priority.fates.services.sharing import once_each, shared
 from priority.lander.chain_view import Sighting
 from priority.lander.services.active_submissions import (
     ON_CHAIN,

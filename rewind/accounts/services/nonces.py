@@ -13,7 +13,7 @@ from rewind.accounts.store import walking
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import CARRIED, END_OF_SLOT, Asked, Position
-from rewind.recording.services.slots import bounds
+from rewind.recording.store.slots import bounds
 
 # How many writes back a state is looked for.
 _MOST_WRITES = 64

@@ -11,7 +11,7 @@ from chain.accounts import AccountWrite
 from chain.addresses import STAKE
 from chain.lattice import LatticeHash, lattice_of
 from chain.units import I64_MAX, U64_MAX, Slot
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.baselines.errors import OtherStakes
 from rewind.baselines.models import Baseline
 from rewind.baselines.services import baseline_proof

@@ -14,8 +14,8 @@ from historical.models import Gap as LedgerGap
 from rewind.coverage.store import checking as store
 from rewind.coverage.store.checking import Archived, Written
 from rewind.models import Gap
-from rewind.recording.services import slots as archive
 from rewind.recording.store import owners
+from rewind.recording.store import slots as archive
 
 
 def check_slots(window: SlotRange, headers: Sequence[Header]) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from django.db import transaction
 from chain.encodings import b58decode
 from chain.slot_ranges import SlotRange
 from chain.units import Slot
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from gaps import life_cycle
 from gaps.causes import REFUTED
 from gaps.slot_gap import GapStatus

@@ -14,7 +14,7 @@ from chain.units import I64_MAX
 from rewind.accounts.store.slot_lookup import look_up_slot
 from rewind.accounts.store.states import newest_states
 from rewind.positions import Position
-from rewind.proof import accounts, vote_transactions, votes
+from rewind.proof import accounts, votes
 from rewind.proof.services import degrees
 from rewind.proof.services.near_accounts import lattice_of_state
 from rewind.proof.store import proof_queue, proof_runs, slot_proofs
@@ -204,7 +204,7 @@ def _queued(record: SlotRecord, last: LastWrites) -> proof_queue.RecordedSlot:
         filtered=accounts.packed(write for write in ends.values() if write is not None),
         votes=votes.packed(vote for vote, _ in cast),
     )
-    transactions = vote_transactions.packed(transaction for _, transaction in cast)
+    transactions = votes.packed_transactions(transaction for _, transaction in cast)
     return proof_queue.RecordedSlot(queued, transactions)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from django.db import transaction
 
 from chain.lattice import LATTICE_BYTES, LatticeHash
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.coverage.services import epochs
 from rewind.proof import accounts, votes
 from rewind.proof.banks import Bank, Chain, SlotWrites, Verdict

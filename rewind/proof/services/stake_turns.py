@@ -34,7 +34,7 @@ from chain.stake_activation import (
     read_delegation,
     read_history,
 )
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.accounts.services.owned_between import owned_between
 from rewind.accounts.store import absence
 from rewind.accounts.store.slot_lookup import look_up_slot

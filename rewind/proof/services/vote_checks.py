@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chain.epochs import EpochSchedule
-from rewind.proof import vote_transactions, votes
+from rewind.proof import votes
 from rewind.proof.models import ProofRun
 from rewind.proof.services.voters import Voters
 from rewind.proof.store import epoch_stakes, proof_queue, proof_runs
@@ -121,7 +121,7 @@ class Checks:
         known = self.memory.signers
         if (vote, landed) not in known:
             transactions = self._landed_in(landed).get(vote, ())
-            found = (vote_transactions.signers_of(each, vote) for each in transactions)
+            found = (votes.signers_of(each, vote) for each in transactions)
             known[vote, landed] = _NO_ONE.union(*found)
         return known[vote, landed]
 
@@ -131,7 +131,7 @@ class Checks:
             cast, transactions = proof_queue.votes_in(slot)
             found = self._transactions[slot] = {}
             pairs = zip(
-                votes.unpacked(cast), vote_transactions.unpacked(transactions), strict=False
+                votes.unpacked(cast), votes.unpacked_transactions(transactions), strict=False
             )
             for vote, transaction in pairs:
                 found.setdefault(vote, []).append(transaction)

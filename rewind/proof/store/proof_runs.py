@@ -5,9 +5,8 @@ from typing import NamedTuple
 from django.db import connection
 
 from chain.units import I64_MAX
-from columns.exists_queries import exists
 from columns.queries import execute
-from columns.raw_queries import fetch_all, fetch_one
+from columns.raw_queries import exists, fetch_all, fetch_one
 
 PROVEN, CONSISTENT = "proven", "consistent"
 REFUTED, UNPROVEN = "refuted", "unproven"

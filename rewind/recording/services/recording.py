@@ -13,7 +13,7 @@ from chain.addresses import STAKE
 from chain.blocks import Granularity, SlotRecord
 from chain.transactions import BadTransaction
 from chain.units import Slot
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind import positions
 from rewind.coverage.services import links
 from rewind.errors import BadSlot, SlotConflict

@@ -5,7 +5,7 @@ from itertools import takewhile
 from django.db import transaction
 
 from chain.slot_ranges import SlotRange
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from gaps import life_cycle
 from rewind.accounts.store import absence, slot_lookup
 from rewind.models import Gap

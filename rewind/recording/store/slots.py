@@ -8,6 +8,7 @@ from psycopg.errors import LockNotAvailable
 
 from chain.blocks import Granularity
 from chain.slot_ranges import SlotRange
+from chain.units import Slot
 from columns import clusters
 from columns.advisory_locks import AdvisoryLock, exclusive, shared, wait_for
 from columns.queries import all_rows, execute, first_row
@@ -105,6 +106,7 @@ def keep_from(slot: int, *, edge_is_whole: bool, lost: SlotRange | None) -> None
 
 
 def stored(slots: Collection[int]) -> dict[int, Stored]:
+    """Those of the slots that are archived."""
     rows = fetch_all(
         "SELECT slot, blockhash, granularity FROM rewind_archivedslot WHERE slot = ANY($1)",
         list(slots),
@@ -112,15 +114,15 @@ def stored(slots: Collection[int]) -> dict[int, Stored]:
     return {slot: Stored(blockhash, granularity) for slot, blockhash, granularity in rows}
 
 
-def bounds() -> tuple[int, int] | None:
-    """The lowest archived slot of the window, and the highest."""
+def bounds() -> tuple[Slot, Slot] | None:
+    """The lowest archived slot of the window, and the highest; None before the first."""
     found = fetch_one(
         "SELECT (SELECT slot FROM rewind_archivedslot WHERE slot >="
         " coalesce((SELECT first_kept_slot FROM rewind_archivestate), 0)"
         " ORDER BY slot LIMIT 1),"
         " (SELECT slot FROM rewind_archivedslot ORDER BY slot DESC LIMIT 1)"
     )
-    return None if found is None or found[0] is None else (found[0], found[1])
+    return None if found is None or found[0] is None else (Slot(found[0]), Slot(found[1]))
 
 
 def neighbours(slots: Sequence[int]) -> dict[int, Neighbours]:
@@ -143,6 +145,7 @@ def is_coarse(slot: int) -> bool:
 
 
 def archived_between(first: int, last: int) -> list[int]:
+    """The archived slots of the range, ascending."""
     found = ArchivedSlot.objects.filter(slot__gte=first, slot__lte=last)
     return list(found.order_by("slot").values_list("slot", flat=True))
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from django.db import transaction
 
 from chain.slot_ranges import runs
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from gaps import life_cycle
 from gaps.causes import DAMAGED
 from gaps.slot_gap import GapStatus

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from django.db import transaction
 from xxhash import xxh3_128
 
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.recording.store import partition_cache, partitions
 from rewind.recording.store import slots as store

@@ -9,7 +9,7 @@ from itertools import takewhile
 from django.db import transaction
 
 from columns.other_database import OtherDatabase
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.recording.store import partitions
 from rewind.sealed.models import SealedDamage, SealedSegment

@@ -14,7 +14,7 @@ from itertools import islice
 from django.db import transaction
 
 from columns.collector import without_collector
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.errors import ArchiveDamaged
 from rewind.recording.store import partition_cache, partitions
 from rewind.recording.store import slots as store

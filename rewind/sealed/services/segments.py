@@ -5,7 +5,7 @@ from itertools import groupby, islice
 
 from django.db import transaction
 
-from columns.timeouts import lift_timeouts
+from columns.queries import lift_timeouts
 from rewind.recording.store import partition_cache, partitions
 from rewind.recording.store import slots as store
 from rewind.sealed.packing.changes import Change

@@ -11,9 +11,8 @@ from solders.sysvar import RENT
 
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import is_clustered
-from columns.queries import execute
+from columns.queries import execute, lift_timeouts
 from columns.raw_queries import fetch_all
-from columns.timeouts import lift_timeouts
 from rewind.recording.store import partitions, slots, writing
 from rewind.recording.store.partitions import Partition
 from rewind.sealed.models import SealedSegment

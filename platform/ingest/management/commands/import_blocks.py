@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from ingest import signature_policy
 from ingest.errors import ImportRefused
 from ingest.import_command import ImportCommand, ProgressLine
 from ingest.services.imports import Imported, import_file
+from ingest.sources import signatures_of_history
 
 _BAR_WIDTH = 30
 _REDRAW_SECONDS = 0.1
@@ -51,7 +51,7 @@ class Command(ImportCommand):
             path,
             slot=options["slot"],
             genesis_hash=options["genesis"],
-            signatures=signature_policy.of_history(),
+            signatures=signatures_of_history(),
             now=timezone.now,
             progress=draw,
         )

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from ingest import signature_policy
 from ingest.errors import ImportRefused
 from ingest.import_command import ImportCommand, ProgressLine
 from ingest.services.epochs import EpochProgress, import_epoch
 from ingest.services.imports import Imported
+from ingest.sources import signatures_of_history
 
 # How often the progress line is drawn, on a terminal and in a log.
 _REDRAW_SECONDS = 0.5
@@ -44,7 +44,7 @@ class Command(ImportCommand):
         return import_epoch(
             path,
             genesis_hash=options["genesis"],
-            signatures=signature_policy.of_history(),
+            signatures=signatures_of_history(),
             now=timezone.now,
             progress=draw,
         )

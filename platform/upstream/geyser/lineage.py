@@ -1,18 +1,23 @@
-"""Parents: which block each slot's block was built on, by the most reliable message."""
+"""What messages say of blocks: the parents of slots, and the latest blockhashes."""
 
 from collections.abc import Callable, Collection, Iterator
 
+from chain.encodings import b58decode
 from chain.units import Slot
 from upstream.geyser.updates import BlockMetaUpdate
 
 # Statuses of any bank, block messages, statuses of the bank that the cluster voted for, a node's
 # finalized block.
 OF_STATUS, OF_BLOCK, OF_CLUSTER, OF_NODE = range(4)
+# A transaction may name one of the last 150 blockhashes; forks make more of them.
+_REMEMBERED = 600
+_CHARACTERS = 44
 
 
 class Parents:
-    """The parents by slot. Of two banks of one slot each may have another one, and both may have
-    children: `hash_of` is the blockhash that the final child names, "" while none is known.
+    """The parents by slot, by the most reliable message. Of two banks of one slot each may have
+    another one, and both may have children: `hash_of` is the blockhash that the final child
+    names, "" while none is known.
     """
 
     def __init__(self) -> None:
@@ -79,3 +84,26 @@ class Parents:
     def is_of_node(self, slot: Slot) -> bool:
         """Whether a node said it."""
         return slot in self._known and self._known[slot][0] == OF_NODE
+
+
+class Blockhashes:
+    """Those of the latest blocks, which separate blockhashes from the values of nonces; bounded,
+    whatever a stream sends.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, None] = {}
+
+    def __contains__(self, value: bytes) -> bool:
+        return value in self._known
+
+    def remember(self, blockhash: str) -> None:
+        """Takes a blockhash in base58; what is none is ignored."""
+        if len(blockhash) > _CHARACTERS:
+            return
+        try:
+            self._known[b58decode(blockhash)] = None
+        except ValueError:
+            return
+        if len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
