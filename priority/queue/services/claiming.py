@@ -86,11 +86,9 @@ class Queue:
 
     async def run(self) -> None:
         """Runs until it is cancelled; waits while Redis is unavailable."""
-        reporting = asyncio.create_task(self._report_begun())
         try:
             await self._run()
         finally:
-            reporting.cancel()
             self._claiming.close()
 
     async def _run(self) -> None:
@@ -156,6 +154,22 @@ class Queue:
                 await self.let_go()
             except redis.RedisError:
                 self._something_done.set()
+
+    async def keep_reporting(self) -> None:
+        """Reports what no longer counts as unsent until it is cancelled."""
+        while True:
+            await self._something_begun.wait()
+            self._something_begun.clear()
+            while self._begun:
+                # Mostly the next claim reports them.
+                left = self._begun_at + _REPORT_SECONDS - monotonic()
+                if left > 0:
+                    await asyncio.sleep(left)
+                    continue
+                try:
+                    await self._report()
+                except redis.RedisError:
+                    await asyncio.sleep(_PAUSE_SECONDS)
 
     async def claim(self, limit: int) -> list[Any]:
         """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
@@ -234,21 +248,6 @@ class Queue:
             raise
         self._held.difference_update(done)
         return left
-
-    async def _report_begun(self) -> None:
-        while True:
-            await self._something_begun.wait()
-            self._something_begun.clear()
-            while self._begun:
-                # Mostly the next claim reports them.
-                left = self._begun_at + _REPORT_SECONDS - monotonic()
-                if left > 0:
-                    await asyncio.sleep(left)
-                    continue
-                try:
-                    await self._report()
-                except redis.RedisError:
-                    await asyncio.sleep(_PAUSE_SECONDS)
 
     def _report_again(self, begun: list[bytes]) -> None:
         self._begun = begun + self._begun
