@@ -14,6 +14,7 @@ from priority.queue.services.lander_names import LanderName
 from priority.queue.store import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 from shared_state.loop_connection import LoopConnection
+from shared_state.outages import outage_of
 from shared_state.redis_client import NAMESPACE
 from shared_state.script_socket import Script, Word, command
 
@@ -96,8 +97,7 @@ class Queue:
         read_own = ""  # the name whose earlier entries were read
         while True:
             try:
-                if not said:
-                    await self._make_group()
+                await self._make_group()
                 if read_own != self._name.text:
                     read_own = self._name.text
                     await self._read_own()
@@ -106,11 +106,11 @@ class Queue:
                     if said:
                         log.info("Redis answers again")
                         said = ""
-            except redis.ResponseError as error:
-                if not str(error).startswith("NOGROUP"):
-                    raise
-                await self._make_group()  # Redis was emptied
             except redis.RedisError as error:
+                if str(error).startswith("NOGROUP"):
+                    continue  # Redis was emptied
+                if isinstance(error, redis.ResponseError) and outage_of(error) is None:
+                    raise
                 if not said:
                     log.warning("waiting for Redis: %s", error)
                 said = str(error) or "away"
