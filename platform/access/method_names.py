@@ -11,16 +11,20 @@ _MOST_NEAREST = 3
 
 
 def listed_methods(names: Iterable[str]) -> list[str]:
-    """The names, each once, in order. Raises BadMethod for one that the service does not serve."""
+    """The names, each once, in order. Raises BadMethod, which has all that the service does not
+    serve.
+    """
     found = sorted(set(names))
     if len(found) > MOST_METHODS:
         raise BadMethod(f"{len(found)} methods are above the maximum of {MOST_METHODS}")
     served = served_names() if found else frozenset()
-    for name in found:
-        if name not in served:
-            raise BadMethod(
-                f"{name[:60]!r} is not a method of this service{_nearest(name, served)}"
-            )
+    unknown = [
+        f"{name[:60]!r} is not a method of this service{_nearest(name, served)}"
+        for name in found
+        if name not in served
+    ]
+    if unknown:
+        raise BadMethod("; ".join(unknown))
     return found
 
 

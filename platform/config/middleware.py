@@ -42,7 +42,7 @@ class PageCompressionMiddleware(GZipMiddleware):
             return response
         accepted = request.headers.get("Accept-Encoding", "")
         # Django's looks for the word gzip, also in "gzip;q=0".
-        if is_page and chosen(accepted[:200]):
+        if is_page and chosen(accepted[:200], ("gzip",)):
             return super().process_response(request, response)
         patch_vary_headers(response, ("Accept-Encoding",))
         if is_page:

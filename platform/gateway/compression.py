@@ -67,8 +67,10 @@ class Compressor:
 
 
 @lru_cache(maxsize=256)
-def chosen(accept_encoding: str) -> str | None:
-    """The encoding of an Accept-Encoding header: the best q-value, zstd before gzip on a tie."""
+def chosen(accept_encoding: str, offered: tuple[str, ...] = ("zstd", "gzip")) -> str | None:
+    """The offered encoding with the best q-value in an Accept-Encoding header, the first of them on
+    a tie; None: plain.
+    """
     qualities: dict[str, float] = {}
     for item in accept_encoding.lower().split(","):
         name, *parameters = [part.strip() for part in item.split(";")]
@@ -82,9 +84,8 @@ def chosen(accept_encoding: str) -> str | None:
                     quality = 0.0
         qualities[name] = quality
     anything = qualities.get("*", 0.0)
-    gzip = qualities.get("gzip", qualities.get("x-gzip", anything))
-    zstd = qualities.get("zstd", anything)
+    qualities.setdefault("gzip", qualities.get("x-gzip", anything))
     plain = qualities.get("identity", 0.0)  # left out, it is the last resort
-    if max(gzip, zstd) <= 0 or plain > max(gzip, zstd):
-        return None
-    return "zstd" if zstd >= gzip else "gzip"
+    best = max(offered, key=lambda name: qualities.get(name, anything))
+    quality = qualities.get(best, anything)
+    return None if quality <= 0 or plain > quality else best

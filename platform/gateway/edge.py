@@ -28,6 +28,7 @@ from gateway.refusals import (
     ContentTypeUnsupported,
     HeadTooLarge,
     HostRequired,
+    NotAllowed,
     Overloaded,
     Refusal,
     RequestFailed,
@@ -61,6 +62,9 @@ _ADDRESS = ("127.0.0.1", 0)
 _NODE_THREADS = 10
 _PAGE_THREADS = 4
 
+# Of all paths: that of a request with another one is not read.
+_HTTP_METHODS = "GET, HEAD, POST, PATCH, DELETE"
+
 _REFUSALS: dict[Refused, Callable[[], Refusal]] = {
     Refused.MALFORMED: RequestMalformed,
     Refused.HOST_REQUIRED: HostRequired,
@@ -79,6 +83,8 @@ def refuse(why: Refused, request: Request | None) -> tuple[int, Headers, bytes]:
     """A refusal in the form of every other: a JSON-RPC error for a POST, else `{"error": …}`."""
     if why is Refused.BODY_TOO_LARGE:
         error: Refusal = _too_large(request)
+    elif why is Refused.METHOD_UNKNOWN:
+        error = NotAllowed("" if request is None else request.method, _HTTP_METHODS)
     else:
         error = _REFUSALS[why]()
     method, path = ("", "") if request is None else (request.method, request.path)

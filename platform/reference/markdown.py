@@ -48,6 +48,9 @@ def render(text: str, address_of: Callable[[str], str]) -> Rendered:
     headings = _anchored(tokens)
     for token in tokens:
         _rewrite(token.children or (), address_of)
+        # A column that is aligned has an inline style, which the content policy blocks.
+        if token.attrs.pop("style", "") == "text-align:right":
+            token.attrSet("class", "number")
     html = mark_safe(parser.renderer.render(tokens, parser.options, {}))
     title = next((title for level, _, title in headings if level == "h1"), "")
     below = tuple(

@@ -149,9 +149,10 @@ def _of_redis(error: redis.RedisError) -> Outage | None:
     if message.startswith("MISCONF"):
         full = Outage("redis_full", "Redis cannot write: its disk is full or fails")
         return _DISK if is_disk_full() else full
-    if isinstance(error, redis.BusyLoadingError):
+    # redis-py has classes for these, our own connections the words.
+    if isinstance(error, redis.BusyLoadingError) or message.startswith("LOADING"):
         return Outage("redis_unavailable", "Redis loads its data")
-    if isinstance(error, redis.ReadOnlyError):
+    if isinstance(error, redis.ReadOnlyError) or message.startswith("READONLY"):
         return Outage("redis_unavailable", "Redis is a read-only replica")
     if isinstance(error, redis.ConnectionError | redis.TimeoutError):
         return _REDIS_AWAY

@@ -14,6 +14,8 @@ _OTHERS = re.compile(rb"^\r*[A-Z_-]+ [^\r\n]* (?:RTSP|ICE)/[0-9]\.[0-9]\r?$", re
 # The last bytes of a request line, by which its protocol is known.
 LINE_END = len(b" HTTP/1.1\r\n")
 _END = b"\r\n\r\n"
+# A method is a token (RFC 9110, section 5.6.2), with one space behind it.
+_METHOD = re.compile(rb"(?:\r?\n)*([!#$%&'*+.^_`|~0-9A-Za-z-]+) ")
 
 
 def end_of_head(data: bytes, begin: int) -> int:
@@ -37,6 +39,12 @@ def end_of_chunks(data: bytes, begin: int) -> int:
     return data.rfind(b"\n", begin) + 1 or len(data)
 
 
+def method_of(line: bytes) -> str:
+    """The method that a request line begins with; empty where that is not one."""
+    found = _METHOD.match(line)
+    return "" if found is None else found[1].decode()
+
+
 def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
     """Why the request is refused, None if it is not; and whether its client waits for a
     `100 Continue`. Splits the target into path and query, and reads the body's announced length. A
@@ -49,7 +57,7 @@ def judge(request: Request, most: int) -> tuple[Refused | None, bool]:
         return Refused.MALFORMED, False
     # The parser takes no body from it, others do.
     if request.method == "CONNECT":
-        return Refused.MALFORMED, False
+        return Refused.METHOD_UNKNOWN, False
     hosts, codings, length, expects, is_host = 0, 0, -1, False, True
     for name, value in request.headers:
         lower = name.lower()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from webserver.heads import LINE_END, body_head, end_of_chunks, end_of_head, judge
+from webserver.heads import LINE_END, body_head, end_of_chunks, end_of_head, judge, method_of
 from webserver.paced_input import PacedInput
 from webserver.requests import Request, Shared
 from webserver.responses import Refused
@@ -24,7 +24,9 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 # A client that was refused while it still sends is read up to so much, or it would see a reset
 # connection in place of its refusal.
 _LINGER_BYTES = 1_048_576
-_OF_HEADS = frozenset({Refused.MALFORMED, Refused.HOST_REQUIRED, Refused.HEAD_TOO_LARGE})
+_OF_HEADS = frozenset(
+    {Refused.MALFORMED, Refused.HOST_REQUIRED, Refused.HEAD_TOO_LARGE, Refused.METHOD_UNKNOWN}
+)
 
 # Heads that a connection remembers: those of one client differ by the length of the body.
 _MOST_HEADS = 3
@@ -170,6 +172,7 @@ class Reader(asyncio.Protocol):
                 if held:
                     self._holds(held)
                 return
+            line = self._line
             end = self._end_of_part(data, begin)
             if end is None:
                 self._refuse(Refused.MALFORMED)
@@ -193,7 +196,8 @@ class Reader(asyncio.Protocol):
                 if isinstance(error, httptools.HttpParserCallbackError):
                     log.exception("a request could not be taken")
                 if self._error is None and not self._is_last:
-                    self._refuse(Refused.MALFORMED)
+                    is_method = isinstance(error, httptools.HttpParserInvalidMethodError)
+                    self._refuse_head(line + data[begin:end] if is_method else b"")
                 return
             held = 0 if self._took or self._reading is None else held + end - begin
             begin = end
@@ -342,6 +346,13 @@ class Reader(asyncio.Protocol):
         """Asks the client for the body that it holds back."""
         self._owes_continue = False
         self.transport.write(_CONTINUE)
+
+    def _refuse_head(self, line: bytes) -> None:
+        """Refuses what the parser does not read: `line`, where its method is why."""
+        method = method_of(line)
+        if method and self._reading is not None:
+            self._reading.method = method
+        self._refuse(Refused.METHOD_UNKNOWN if method else Refused.MALFORMED)
 
     def _refuse(self, why: Refused) -> None:
         """Nothing that this client sends from now on is read as a request."""

@@ -34,6 +34,7 @@ class Refused(enum.Enum):
     HEAD_TOO_LARGE = 431, "head_too_large"
     TOO_MANY_AT_ONCE = 429, "too_many_at_once"
     FAILED = 500, "failed"
+    METHOD_UNKNOWN = 501, "method_unknown"
     TOO_MANY_CONNECTIONS = 503, "too_many_connections"
     OVERLOADED = 503, "overloaded"
 

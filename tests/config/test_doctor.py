@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -380,14 +381,40 @@ def test_conditions_of_alarms_are_said(doctor: Doctor) -> None:
 def test_a_full_disk_is_an_error(doctor: Doctor, tmp_path: Path) -> None:
     full = tmp_path / "full"
     full.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(full)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "tmpfs", str(full)]
     if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("needs root and the right to mount a tmpfs")
+    servers = start_servers(full, postgres=False)
     try:
-        said = doctor(TIDEMARK_RUN_DIR=str(full))
+        url = embedded_addresses(full).redis_url
+        with redis.Redis.from_url(url) as valkey, pytest.raises(redis.RedisError, match="MISCONF"):
+            while True:
+                valkey.append("filling", "x" * 100_000)
+        said = doctor(TIDEMARK_RUN_DIR=str(full), REDIS_URL=url, DATABASE_URL=_full_database())
     finally:
+        stop_servers(servers)
         subprocess.run(["umount", str(full)], check=True)
     assert said.status == 1 and said.has("error", "The disk is full", "Free some space")
+    assert said.has("error", "Redis cannot write: MISCONF", "Free some space")
+    assert said.has("error", "PostgreSQL has a full disk: ", "Free some space")
+
+
+def _full_database() -> str:
+    """The URL of a server that refuses a session as PostgreSQL does when its disk is full."""
+    why = b"SFATAL\0C53100\0Mcould not write init file: No space left on device\0\0"
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def refuse() -> None:
+        while True:
+            accepted, _ = listening.accept()
+            with accepted:
+                accepted.recv(8)  # whether it has TLS
+                accepted.sendall(b"N")
+                accepted.recv(1_000)
+                accepted.sendall(b"E" + (len(why) + 4).to_bytes(4) + why)
+
+    threading.Thread(target=refuse, daemon=True).start()
+    return f"postgresql://a:b@127.0.0.1:{listening.getsockname()[1]}/tidemark"
 
 
 def test_a_setting_that_is_not_valid_is_named(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_it_is_not_there_unless_it_is_turned_on(client: Any, settings: Any, path
     assert client.get(path, HTTP_HOST="localhost").status_code == 404
     settings.STATUS_PAGE = True
     answer = client.get(path, HTTP_HOST="localhost")
-    assert (answer.status_code, answer["Cache-Control"]) == (200, "public, max-age=15")
+    assert (answer.status_code, answer["Cache-Control"]) == (200, "public, max-age=3")
     assert client.post(path, HTTP_HOST="localhost").status_code == 405
 
 

@@ -70,6 +70,20 @@ def test_http_2_streams_that_hold_back_their_bodies_hold_nothing(serve: Serve) -
     assert alive(port)
 
 
+@pytest.mark.parametrize("method", ["FOO", "POSTS", "get", "CONNECT"])
+def test_a_method_that_no_path_has_is_named(serve: Serve, method: str) -> None:
+    request = get("localhost:80", method=method)
+    with Client(serve()) as client:
+        if method == "POSTS":  # the first part could be that of another
+            client.send(request[:3])
+            time.sleep(0.05)
+            request = request[3:]
+        reply = client.send(request).reply()
+    assert (reply.status, reply.json["error"]) == (405, "http_method_not_allowed")
+    assert reply.headers["allow"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+    assert reply.json["found"] == method
+
+
 @pytest.mark.parametrize(
     "half",
     [

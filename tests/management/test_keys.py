@@ -184,8 +184,20 @@ def test_what_the_services_refuse_is_a_conflict(root: Root, key: dict[str, Any],
     ):
         answer = api.change(path, body)
         assert (answer.status_code, answer.data["error"]) == (409, "action_refused"), answer.data
-    unknown = api.change(path, {"methods": ["getBlok", "subscriptions"]}).data["message"]
-    assert unknown.startswith("'getBlok' is not a method of this service: did you mean getBlock")
+    refused = "'getBlok' is not a method of this service: did you mean getBlock"
+    for name, wrong, problems in (
+        (
+            "methods",
+            ["getBlok", "getSlot", "no"],
+            [refused, "'no' is not a method of this service"],
+        ),
+        ("networks", ["house", "::1", "10/8"], ["'house' does not appear", "'10/8' does not"]),
+        ("origins", ["house", "https://a.example", "x"], ["'house' is not an", "'x' is not an"]),
+    ):
+        message = api.change(path, {name: wrong}).data["message"]
+        assert all(
+            part.startswith(p) for part, p in zip(message.split("; "), problems, strict=True)
+        )
     assert api.post(f"{path}/overlap/end").status_code == 409
     assert api.post(f"{path}/revoke").data["state"] == "revoked"
     assert "was revoked" in api.change(path, {"name": "x"}).data["message"]

@@ -182,6 +182,31 @@ def test_entries_whose_claim_had_no_answer_are_read_all_the_same() -> None:
     run(test)
 
 
+def test_the_queue_is_read_again_once_redis_takes_writes_again() -> None:
+    async def test(queue: Queue) -> None:
+        queue.enter(0, "basic")
+        most: Any = client().config_get("maxmemory")
+        client().config_set("maxmemory", 1)
+        reading = asyncio.create_task(queue.consumer.run())
+        try:
+            await asyncio.sleep(0.3)
+            assert not reading.done() and not queue.read
+        finally:
+            client().config_set("maxmemory", most["maxmemory"])
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not queue.read:
+            assert time.monotonic() < deadline and not reading.done()
+            await asyncio.sleep(0.05)
+        client().delete(ACCEPTED_STREAM)  # as where it lost what it had
+        queue.enter(1, "basic")
+        while len(queue.read) < 2:
+            assert time.monotonic() < deadline and not reading.done()
+            await asyncio.sleep(0.05)
+        reading.cancel()
+
+    run(test)
+
+
 def test_an_entry_that_is_no_submission_has_its_turn_too() -> None:
     async def test(queue: Queue) -> None:
         client().xadd(ACCEPTED_STREAM, {FIELD: b"x"}, id=f"{queue.began}-*")

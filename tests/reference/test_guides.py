@@ -221,6 +221,12 @@ def test_html_and_scripts_of_a_text_are_shown_and_not_run() -> None:
     assert 'href="javascript' not in html and html.count("&lt;script&gt;") == 3
 
 
+@pytest.mark.parametrize("file", [*PAGES, INDEX, *DECISIONS, "CHANGELOG.md"])
+def test_no_page_has_a_style_that_the_content_policy_blocks(file: str) -> None:
+    html = str(render((ROOT / file).read_text(encoding="utf-8"), lambda target: target).html)
+    assert re.findall(r"<[^>]* style=[^>]*>", html) == []
+
+
 def test_headings_have_the_ids_that_github_gives_them() -> None:
     rendered = render("# A\n\n## What's `this`, then?\n\n## B\n\n## B\n", str)
     assert rendered.title == "A"

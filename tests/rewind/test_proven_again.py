@@ -136,6 +136,30 @@ def test_a_proven_slot_is_not_proven_while_it_is_a_gap(
     assert proven() == {"proven": [(0, 7, "")], "unproven": [(8, 8, "votes_not_seen")]}
 
 
+def test_gaps_of_an_older_version_are_not_proven_after_the_upgrade(
+    proof: None, record: Record
+) -> None:
+    from rewind.proof.models import ProofRun
+
+    made = chain_of()
+    record(*made.records)
+    before = proven()
+    (settled,) = ProofRun.objects.filter(state="proven")
+    lose_sealed_slots()
+    record(made.records[0], *made.records[5:])
+    found = proven()
+    assert found["unproven"] == [(1, 4, "in_gap"), (7, 7, "votes_not_seen")]
+    ProofRun.objects.filter(first_slot__lt=7).delete()
+    settled.save(force_insert=True)  # as an older version left it
+    call_command("migrate", "rewind", "0024", verbosity=0)
+    assert proven() == before
+    call_command("migrate", "rewind", verbosity=0)
+    assert proven() == found
+    for slot in (4, 2, 3, 1):
+        record(made.records[slot])
+    assert proven() == before
+
+
 def test_a_slot_of_an_older_version_is_proven_again_if_it_was_compared_before(
     proof: None, record: Record
 ) -> None:

@@ -73,8 +73,6 @@ _CHUNKED = "Transfer-Encoding: chunked"
         get("/", _CHUNKED, method="POST") + b"fffffffffffffffff\r\n",
         get("/", _CHUNKED, method="POST") + b"-1\r\n",
         get("/", _CHUNKED, method="POST") + b"1\r\naXX0\r\n\r\n",
-        get("localhost:80", f"Content-Length: {len(SMUGGLED)}", method="CONNECT") + SMUGGLED,
-        get("/", f"Content-Length: {len(SMUGGLED)}", method="CONNECT") + SMUGGLED,
         b"GET / HTTP/1.1\nHost: localhost\n\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n",
@@ -84,8 +82,8 @@ _CHUNKED = "Transfer-Encoding: chunked"
         b"GET / HTTP/0.9\r\nHost: localhost\r\n\r\n",
         b"GET / HTTP/1.2\r\nHost: localhost\r\n\r\n",
         b"GET /\r\nHost: localhost\r\n\r\n",
-        b"NONE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"(x) / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"FOO / RTSP/1.0\r\nHost: localhost\r\n\r\n",
         b"GET historical HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET ftp://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /\xc3\xa9 HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -116,11 +114,30 @@ _CHUNKED = "Transfer-Encoding: chunked"
     ids=repr,
 )
 def test_what_could_be_read_in_two_ways_is_refused(server: Served, request_bytes: bytes) -> None:
+    _assert_refused(server, request_bytes, 400)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        get("localhost:80", f"Content-Length: {len(SMUGGLED)}", method="CONNECT") + SMUGGLED,
+        get("/", f"Content-Length: {len(SMUGGLED)}", method="CONNECT") + SMUGGLED,
+        b"NONE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"get / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\r\nPOSTS / HTTP/1.1\r\nContent-Length: 40\r\n\r\n" + SMUGGLED,
+    ],
+    ids=repr,
+)
+def test_a_method_that_no_path_has_is_refused(server: Served, request_bytes: bytes) -> None:
+    _assert_refused(server, request_bytes, 501)
+
+
+def _assert_refused(server: Served, request_bytes: bytes, status: int) -> None:
     server.application.calls.clear()
     with server.client() as client:
         client.send(request_bytes)
         reply = client.reply()
-        assert reply.status == 400 and reply.headers["connection"] == "close"
+        assert reply.status == status and reply.headers["connection"] == "close"
         # Nothing behind it is read as a request.
         client.send(SMUGGLED)
         client.sock.shutdown(socket.SHUT_WR)

@@ -1,11 +1,12 @@
 """Keys: identify callers; issue, rotate, suspend, resume and revoke keys."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from ipaddress import ip_network
 from math import ceil
+from typing import TypeVar
 
 from django.db import transaction
 
@@ -44,6 +45,8 @@ _LEAST = Tier(
     stream_notifications_per_second=10,
 )
 _ANONYMOUS_DIGEST = b"anonymous"
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,20 +197,29 @@ def require_scopes(scopes: Sequence[str]) -> None:
 
 def listed_networks(texts: Sequence[str]) -> list[str]:
     """The networks as CIDR texts. Raises BadNetwork."""
-    try:
-        return [str(read_network(text)) for text in texts]
-    except ValueError as error:
-        raise BadNetwork(str(error)) from None
+    return [str(network) for network in _read_all(texts, read_network, BadNetwork)]
 
 
 def listed_origins(texts: Sequence[str]) -> list[str]:
     """The origins as browsers write them, each once. Raises BadOrigin."""
-    try:
-        found = list(dict.fromkeys(map(read_origin, texts)))
-    except ValueError as error:
-        raise BadOrigin(str(error)) from None
+    found = list(dict.fromkeys(_read_all(texts, read_origin, BadOrigin)))
     if len(found) > MOST_ORIGINS:
         raise BadOrigin(f"{len(found)} origins are above the maximum of {MOST_ORIGINS}")
+    return found
+
+
+def _read_all(
+    texts: Sequence[str], read: Callable[[str], V], refusal: type[ActionRefused]
+) -> list[V]:
+    """Raises the refusal with the problem of each text that has one."""
+    found, problems = [], []
+    for text in texts:
+        try:
+            found.append(read(text))
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise refusal("; ".join(problems))
     return found
 
 

@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from columns.queries import all_rows, first_row
-from config.doctor.findings import Finding, error, note, ok, warning
+from config.doctor.findings import FREE_SPACE, Finding, error, note, ok, warning
 from config.running import earlier_builds
 from config.running.cluster import is_cluster_wanted, not_spread, require_cluster
 from config.running.engine import UnfitDatabase, require_fit, server_version
@@ -84,6 +84,8 @@ def _unreachable(said: str) -> Finding:
     elif "too many clients" in text or "remaining connection slots" in text:
         what = "does not have a free connection"
         advice = "Raise max_connections, or lower WEB_WORKERS, WEB_THREADS and DEAR_CALLS."
+    elif "no space left" in text:
+        what, advice = "has a full disk", FREE_SPACE
     elif "pg_hba" in text:
         what, advice = (
             "does not allow this machine",

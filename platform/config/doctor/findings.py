@@ -10,6 +10,8 @@ from django.conf import settings
 # Shorter values are words, such as a user's name, that any text may hold.
 _SHORTEST_SECRET = 6
 _HIDDEN = "[hidden]"
+# The advice on a full disk, whoever meets it first.
+FREE_SPACE = "Free some space. Everything then continues automatically."
 
 
 class Level(enum.StrEnum):

@@ -13,7 +13,7 @@ import redis
 from django.conf import settings
 
 from columns.queries import first_row
-from config.doctor.findings import Finding, error, note, ok, warning
+from config.doctor.findings import FREE_SPACE, Finding, error, note, ok, warning
 from config.environment import env
 from config.environment.listening import ports_of_a_run
 from config.running.ports import PortUnusable, hold_ports
@@ -86,10 +86,7 @@ def of_disk() -> Iterator[Finding]:
     found = read_disk(folder)
     text = f"{size_of(found.free)} of {size_of(found.total)} are free for {folder}"
     if found.free < FULL_BYTES:
-        yield error(
-            f"The disk is full: {text}.",
-            "Free some space. Everything then continues automatically.",
-        )
+        yield error(f"The disk is full: {text}.", FREE_SPACE)
     elif not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         yield error(f"{folder} is not writable.", "Correct its owner, or TIDEMARK_RUN_DIR.")
     else:

@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from redis.exceptions import NoPermissionError
 
-from config.doctor.findings import Finding, error, note, ok, warning
+from config.doctor.findings import FREE_SPACE, Finding, error, note, ok, warning
 from embedded.addresses import valkey_socket
 from shared_state.redis_client import NAMESPACE, client
 from staff.formatting import counted, size_of
@@ -31,6 +31,9 @@ def of_connecting() -> Iterator[Finding]:
     except redis.BusyLoadingError:
         yield error("Redis is loading its data.", "Wait until it is done, then run doctor again.")
     except redis.RedisError as failure:
+        if str(failure).startswith("MISCONF"):
+            yield error(f"Redis cannot write: {failure}", FREE_SPACE)
+            return
         advice = "Start it, and check host, port and TLS of REDIS_URL and firewalls."
         if _is_embedded():
             advice = "It is the embedded one, which runs only with `make run`: start that."

@@ -17,7 +17,8 @@ from operations.status.states import BAD, WARNING, figure_of
 from shared_state import clock
 from shared_state.outages import AWAY
 
-KEPT_SECONDS = 15.0
+# Each web process reads for itself: for so long two of them may say different things.
+KEPT_SECONDS = 3.0
 OPERATIONAL, DEGRADED, OUTAGE, UNKNOWN = "operational", "degraded", "outage", "unknown"
 # So many alarms are read: all that are open, and the last that closed.
 _MOST_ALARMS = 2_000
@@ -69,7 +70,7 @@ class Status:
 
 
 def status() -> Status:
-    """The status as it was within the last 15 s."""
+    """The status as it was within the last 3 s."""
     return _kept.value()
 
 

@@ -126,6 +126,7 @@ class Lander:
             self._while_needed(_NAME_SECONDS, self._keep_name),
             self._while_needed(_SWEEP_SECONDS, self._sweep),
             self._queue.keep_letting_go(),
+            self._queue.keep_reporting(),
             self._while_needed(_NAME_SECONDS, self._check_fee_payer),
             self._while_needed(_ROWS_SECONDS, self._ask_heights),
         ]

@@ -14,6 +14,7 @@ from priority.queue.services.lander_names import LanderName
 from priority.queue.store import CLAIM, DEFAULT_LIMITS, REPORT, UNCLAIMED, WAITING, Limits
 from priority.submissions import ACCEPTED_STREAM, FIELD, LANDERS
 from shared_state.loop_connection import LoopConnection
+from shared_state.outages import outage_of
 from shared_state.redis_client import NAMESPACE
 from shared_state.script_socket import Script, Word, command
 
@@ -86,11 +87,9 @@ class Queue:
 
     async def run(self) -> None:
         """Runs until it is cancelled; waits while Redis is unavailable."""
-        reporting = asyncio.create_task(self._report_begun())
         try:
             await self._run()
         finally:
-            reporting.cancel()
             self._claiming.close()
 
     async def _run(self) -> None:
@@ -98,8 +97,7 @@ class Queue:
         read_own = ""  # the name whose earlier entries were read
         while True:
             try:
-                if not said:
-                    await self._make_group()
+                await self._make_group()
                 if read_own != self._name.text:
                     read_own = self._name.text
                     await self._read_own()
@@ -108,11 +106,11 @@ class Queue:
                     if said:
                         log.info("Redis answers again")
                         said = ""
-            except redis.ResponseError as error:
-                if not str(error).startswith("NOGROUP"):
-                    raise
-                await self._make_group()  # Redis was emptied
             except redis.RedisError as error:
+                if str(error).startswith("NOGROUP"):
+                    continue  # Redis was emptied
+                if isinstance(error, redis.ResponseError) and outage_of(error) is None:
+                    raise
                 if not said:
                     log.warning("waiting for Redis: %s", error)
                 said = str(error) or "away"
@@ -156,6 +154,22 @@ class Queue:
                 await self.let_go()
             except redis.RedisError:
                 self._something_done.set()
+
+    async def keep_reporting(self) -> None:
+        """Reports what no longer counts as unsent until it is cancelled."""
+        while True:
+            await self._something_begun.wait()
+            self._something_begun.clear()
+            while self._begun:
+                # Mostly the next claim reports them.
+                left = self._begun_at + _REPORT_SECONDS - monotonic()
+                if left > 0:
+                    await asyncio.sleep(left)
+                    continue
+                try:
+                    await self._report()
+                except redis.RedisError:
+                    await asyncio.sleep(_PAUSE_SECONDS)
 
     async def claim(self, limit: int) -> list[Any]:
         """Up to so many entries, the best ones first: by tier, tip and age. Where there are none it
@@ -234,21 +248,6 @@ class Queue:
             raise
         self._held.difference_update(done)
         return left
-
-    async def _report_begun(self) -> None:
-        while True:
-            await self._something_begun.wait()
-            self._something_begun.clear()
-            while self._begun:
-                # Mostly the next claim reports them.
-                left = self._begun_at + _REPORT_SECONDS - monotonic()
-                if left > 0:
-                    await asyncio.sleep(left)
-                    continue
-                try:
-                    await self._report()
-                except redis.RedisError:
-                    await asyncio.sleep(_PAUSE_SECONDS)
 
     def _report_again(self, begun: list[bytes]) -> None:
         self._begun = begun + self._begun
