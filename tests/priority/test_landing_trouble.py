@@ -16,7 +16,13 @@ from solders.message import MessageV0
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
-from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
+from priority.chain_events import (
+    BLOCKHASH_BLOCKS,
+    BLOCKHASHES,
+    CHAIN_EVENTS_STREAM,
+    Seen,
+    SlotMoved,
+)
 from priority.lander.store.chain_events import publish_events
 from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
@@ -172,6 +178,27 @@ def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> 
         publish_events([SlotMoved(101, "finalized")], now=now)
         assert reached(signature, "sent").slot is None
         wait(lambda: len(node.bodies) > asked, "it is sent again")
+
+
+def test_another_lander_goes_on_with_an_error_that_only_newer_nodes_know() -> None:
+    message = MessageV0.try_compile((payer := Keypair()).pubkey(), [], [], Hash.new_unique())
+    transaction = VersionedTransaction(message, [payer])
+    error = (250).to_bytes(4, "little") + b"more"
+    with odd_node(lambda body: (200, answered("taken"))) as node:
+        upstream("odd", url=node.url)
+        with lander(None, name="first"):
+            signature = accept(transaction)
+            reached(signature, "sent")
+            publish_events([Seen(100, signature, [3], {0: error})], now=time.time())
+            assert reached(signature, "failed").err == {"Unknown": error.hex()}
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            client.delete(CHAIN_EVENTS_STREAM)  # as where the events are older than those it reads
+        with lander(None, name="second"):
+            publish_events([SlotMoved(100, "confirmed")], now=time.time())
+            found = reached(signature, "failed", commitment="confirmed")
+            assert (found.slot, found.transaction_index) == (100, 3)
+            assert found.err == {"Unknown": error.hex()}
+            wait(lambda: not waiting(), "it is done with")
 
 
 def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: Keypair) -> None:

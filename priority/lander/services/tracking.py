@@ -105,6 +105,8 @@ class ActiveSubmissions:
 
     def written(self, submission: ActiveSubmission) -> bool:
         """Its rows are stored. Returns whether its queue entry can be acknowledged."""
+        if not submission.is_done:
+            self._follow_slots(submission)
         if all(each.is_settled for each in submission.transactions):
             submission.is_done = True
             submission.stop()
@@ -208,6 +210,15 @@ class ActiveSubmissions:
         self._writer.changed(submission)
         if self._chain.is_confirmed(transaction.slot):
             self._confirm(transaction.slot)
+
+    def _follow_slots(self, submission: ActiveSubmission) -> None:
+        """A stored row may name a slot of which no chain event was heard here."""
+        for transaction in submission.transactions:
+            slot = transaction.slot
+            if slot is None or transaction.commitment != "processed":
+                continue
+            if transaction not in self._by_slot.get(slot, ()):
+                self._lands(submission, transaction)
 
     def _confirm(self, slot: int) -> None:
         for transaction, submission in self._by_slot.pop(slot, {}).items():

@@ -14,7 +14,6 @@ import psycopg
 from django.db import DataError, IntegrityError, connection
 from django.db.transaction import atomic
 
-from chain.transaction_errors import transaction_error_bytes
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import publish_stopped
 from priority.fates.services.settling import publish_late
@@ -31,6 +30,7 @@ from priority.lander.services.rows import (
     bundle_row,
     change_of,
     err_json,
+    packed_err,
     submission_rows,
 )
 from priority.lander.store import submissions as store
@@ -268,9 +268,8 @@ def _merge(
         if transaction.sent_at is not None:
             transaction.state, transaction.reason = State.SENT, ""
     if stored.state in ON_CHAIN and stored.slot is not None and transaction.slot is None:
-        err = None if stored.err is None else transaction_error_bytes(stored.err)
-        index = stored.transaction_index or 0
-        transaction.sight(Sighting(stored.slot, index, err), stored.seen_at or datetime.now(UTC))
+        sighting = Sighting(stored.slot, stored.transaction_index or 0, packed_err(stored.err))
+        transaction.sight(sighting, stored.seen_at or datetime.now(UTC))
         transaction.commitment = stored.commitment
 
 
