@@ -144,15 +144,10 @@ class Writer:
         if not submissions:
             return True
         try:
-            await self._write(submissions)
-        except _UNSTORABLE:
-            for submission in submissions:  # one of them is the cause
-                try:
-                    await self._write([submission])
-                except _UNSTORABLE:
-                    log.exception("a submission cannot be stored; it is sent all the same")
-                    submission.is_stored, submission.is_storable = True, False
-                    self._written(submission)
+            try:
+                await self._write(submissions)
+            except _UNSTORABLE:
+                await self._write_each(submissions)
         except AWAY as error:
             if not self.is_away:
                 log.warning("waiting for the database: %s", str(error).strip())
@@ -162,6 +157,16 @@ class Writer:
             log.info("the database answers again")
             self.is_away = False
         return True
+
+    async def _write_each(self, submissions: list[ActiveSubmission]) -> None:
+        """One of them cannot be stored."""
+        for submission in submissions:
+            try:
+                await self._write([submission])
+            except _UNSTORABLE:
+                log.exception("a submission cannot be stored; it is sent all the same")
+                submission.is_stored, submission.is_storable = True, False
+                self._written(submission)
 
     def _next(self) -> list[ActiveSubmission]:
         """Some of what is scheduled, with each transaction once: a statement cannot write its row
