@@ -1,6 +1,6 @@
 """Accepted submissions as they wait in Redis for a lander, and their states."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -120,6 +120,11 @@ def queue_milliseconds(accepted_at: datetime | None, sent_at: datetime | None) -
     if accepted_at is None or sent_at is None or sent_at < accepted_at:
         return None
     return round((sent_at - accepted_at).total_seconds() * 1_000)
+
+
+def pending_names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
+    """The names under which Redis remembers a submission."""
+    return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
 def pending_key(signature: bytes) -> str:

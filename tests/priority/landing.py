@@ -110,6 +110,7 @@ def lander(localnet: Localnet | None, *, name: str = "test", **fields: Any) -> I
         nonce_patience_seconds=fields.pop("nonce_patience_seconds", 600),
         with_faucet=fields.pop("with_faucet", True),
         limits=fields.pop("limits", DEFAULT_LIMITS),
+        **fields,
     )
     loop = asyncio.new_event_loop()
     running: list[Lander] = []

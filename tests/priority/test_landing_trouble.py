@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
 import pytest
 import redis
 from django.conf import settings
@@ -16,13 +17,21 @@ from solders.message import MessageV0
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58decode
-from priority.chain_events import BLOCKHASH_BLOCKS, BLOCKHASHES, Seen, SlotMoved
+from priority.chain_events import (
+    BLOCKHASH_BLOCKS,
+    BLOCKHASHES,
+    CHAIN_EVENTS_STREAM,
+    Seen,
+    SlotMoved,
+)
 from priority.lander.store.chain_events import publish_events
 from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
 from priority.upstreams.models import Upstream
+from tests.databases import this_database
 from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
+from tests.lock_waits import until_waiting
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.landing import (
     accept,
@@ -172,6 +181,54 @@ def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> 
         publish_events([SlotMoved(101, "finalized")], now=now)
         assert reached(signature, "sent").slot is None
         wait(lambda: len(node.bodies) > asked, "it is sent again")
+
+
+def test_another_lander_goes_on_with_an_error_that_only_newer_nodes_know() -> None:
+    message = MessageV0.try_compile((payer := Keypair()).pubkey(), [], [], Hash.new_unique())
+    transaction = VersionedTransaction(message, [payer])
+    error = (250).to_bytes(4, "little") + b"more"
+    with odd_node(lambda body: (200, answered("taken"))) as node:
+        upstream("odd", url=node.url)
+        with lander(None, name="first"):
+            signature = accept(transaction)
+            reached(signature, "sent")
+            publish_events([Seen(100, signature, [3], {0: error})], now=time.time())
+            assert reached(signature, "failed").err == {"Unknown": error.hex()}
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            client.delete(CHAIN_EVENTS_STREAM)  # as where the events are older than those it reads
+        with lander(None, name="second"):
+            publish_events([SlotMoved(100, "confirmed")], now=time.time())
+            found = reached(signature, "failed", commitment="confirmed")
+            assert (found.slot, found.transaction_index) == (100, 3)
+            assert found.err == {"Unknown": error.hex()}
+            wait(lambda: not waiting(), "it is done with")
+
+
+def test_a_database_that_goes_while_an_unstorable_one_is_sorted_out_stops_nobody() -> None:
+    def transaction() -> VersionedTransaction:
+        message = MessageV0.try_compile((payer := Keypair()).pubkey(), [], [], Hash.new_unique())
+        return VersionedTransaction(message, [payer])
+
+    def end_the_waiting() -> None:
+        with psycopg.connect(this_database(), autocommit=True) as server:
+            ended = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted"
+            wait(lambda: server.execute(ended).fetchone(), "the lander waits for the row")
+
+    with odd_node(lambda body: (200, answered("taken"))) as node:
+        upstream("odd", url=node.url)
+        with lander(None):
+            signature = accept(transaction())
+            reached(signature, "sent")
+            with psycopg.connect(this_database()) as other:
+                other.execute("SELECT FROM priority_submission FOR UPDATE")
+                until_waiting(1)
+                accept(transaction(), max_retries=2**40)
+                for _ in range(3):
+                    end_the_waiting()
+            tries = row(signature).tries  # type: ignore[union-attr]
+            wait(lambda: row(signature).tries > tries, "it is written on")  # type: ignore[union-attr]
+            publish_events([Seen(100, signature, [0], {})], now=time.time())
+            reached(signature, "landed")
 
 
 def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: Keypair) -> None:

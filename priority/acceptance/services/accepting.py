@@ -37,7 +37,14 @@ from priority.fates.services.settling import publish_late
 from priority.fates.store import cosubmitters
 from priority.models import Submission
 from priority.queue.store import Limits
-from priority.submissions import Accepted, Tip, pack_around_tip, pack_tip, pending_key
+from priority.submissions import (
+    Accepted,
+    Tip,
+    pack_around_tip,
+    pack_tip,
+    pending_key,
+    pending_names,
+)
 from shared_state import script_socket
 from shared_state.outages import AWAY
 from tipping.addresses import live_key
@@ -192,7 +199,7 @@ async def _accept(
         look_up = partial(first_good, wires, found, bounds.tips, now=now, at=at.__getitem__)
         with_tip = _with_tips(offered, Candidates([], await in_thread(look_up)))
         verdict, numbers = await _offer(with_tip, now=now, most=most, limits=limits)
-    names = _names(bundle_id, [each.signatures[0] for each in wires])
+    names = pending_names(bundle_id, [each.signatures[0] for each in wires])
     if verdict is Verdict.QUEUED and numbers[1:]:
         await in_thread(_note_cosubmitter, [names[place] for place in numbers[1:]], origin)
     if verdict is Verdict.KNOWN and numbers[1]:
@@ -218,7 +225,7 @@ def _require_usable_nonces(signed: Sequence[Signed], bundle_id: str, at: Sequenc
             if use is not None:
                 require_usable(each.wire, use, at=where)
     except NonceUnusable:
-        names = _names(bundle_id, [each.wire.signatures[0] for each in signed])
+        names = pending_names(bundle_id, [each.wire.signatures[0] for each in signed])
         if not _is_pending_by(names[0]):
             raise
 
@@ -236,11 +243,6 @@ def _note_cosubmitter(names: Sequence[bytes], origin: Origin) -> None:
         publish_late(dict.fromkeys(signatures, origin.key_id), now=accepted_at)
     except AWAY:
         raise QueueUnavailable from None
-
-
-def _names(bundle_id: str, signatures: Sequence[bytes]) -> list[bytes]:
-    """The names under which Redis remembers a submission."""
-    return [*([bytes.fromhex(bundle_id)] if bundle_id else []), *signatures]
 
 
 async def _offer(
@@ -288,7 +290,7 @@ def _offered(
         only=list(wishes.only),
         bundle_id=bundle_id,
     )
-    names = _names(bundle_id, signatures)
+    names = pending_names(bundle_id, signatures)
     head, tail = pack_around_tip(accepted)
     return Offered(
         tier=origin.tier,

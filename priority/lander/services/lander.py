@@ -27,6 +27,7 @@ from priority.lander.store.submissions import are_settled
 from priority.queue.services.claiming import Queue
 from priority.queue.services.lander_names import LanderName
 from priority.queue.store import DEFAULT_LIMITS, Limits
+from priority.submissions import pending_key
 from priority.upstreams.store import UpstreamRow
 from shared_state.outages import AWAY
 from shared_state.redis_client import async_client_of
@@ -35,7 +36,6 @@ from upstream.tpu import TpuClient
 
 log = logging.getLogger(__name__)
 
-_MOST_SUBMISSIONS = 30_000
 _NAME_SECONDS = 0.5
 _SWEEP_SECONDS = 0.25
 _BETWEEN_SWEEPS_SECONDS = 0.01
@@ -65,6 +65,7 @@ class LanderConfig:
     nonce_patience_seconds: int
     with_faucet: bool
     limits: Limits = DEFAULT_LIMITS
+    most_submissions: int = 30_000
 
 
 class Lander:
@@ -94,13 +95,14 @@ class Lander:
             self._fan_out,
             self._writer,
             nonce_patience_seconds=config.nonce_patience_seconds,
+            most=config.most_submissions,
         )
         self._chain_reader = ChainReader(self._client, self._chain, self._submissions.hear)
         self._queue = Queue(
             self._client,
             self._name,
             self._take,
-            lambda: len(self._submissions) < _MOST_SUBMISSIONS,
+            self._submissions.has_room,
             config.limits,
         )
         self._something = asyncio.Event()
@@ -257,6 +259,9 @@ class Lander:
             self._submissions.sweep(datetime.now(UTC))
         while self._submissions.finish_over(datetime.now(UTC)):
             await asyncio.sleep(_BETWEEN_SWEEPS_SECONDS)
+        if names := self._submissions.crowded_out[:]:
+            await self._client.delete(*map(pending_key, names))
+            del self._submissions.crowded_out[: len(names)]
         old = self._submissions.to_look_up(time.monotonic())
         if old:
             loop = asyncio.get_running_loop()

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from chain.transaction_errors import UnknownTransactionError, transaction_error_json
+from chain.transaction_errors import (
+    UnknownTransactionError,
+    transaction_error_bytes,
+    transaction_error_json,
+)
 from priority.lander.services.active_submissions import ActiveSubmission, ActiveTransaction
 from priority.lander.store.submissions import AttemptRow, BundleRow, SubmissionChange, SubmissionRow
 
@@ -17,6 +21,16 @@ def err_json(packed: bytes | None) -> object:
         return transaction_error_json(packed)
     except UnknownTransactionError:
         return {"Unknown": packed.hex()}
+
+
+def packed_err(err: object) -> bytes | None:
+    """The packed error whose err_json this is."""
+    match err:
+        case None:
+            return None
+        case {"Unknown": str(packed)}:
+            return bytes.fromhex(packed)
+    return transaction_error_bytes(err)
 
 
 def bundle_row(submission: ActiveSubmission) -> BundleRow:

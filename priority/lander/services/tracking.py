@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +16,7 @@ from priority.lander.services.active_submissions import (
 )
 from priority.lander.services.sending import FanOut
 from priority.lander.services.writer import Writer
-from priority.submissions import unpack
+from priority.submissions import pending_names, unpack
 
 # Without a follower a blockhash is assumed to be valid for no longer than this.
 _BLIND_SECONDS = 150.0
@@ -32,6 +33,9 @@ _SWEEP_SECONDS = 1.0
 _SWEPT_AT_ONCE = 500
 # Why a transaction on a nonce is not sent any more.
 _PATIENCE_OVER = "patience_over: it was sent for NONCE_PATIENCE_SECONDS"
+_CROWDED_OUT = "crowded_out: the key had the most on durable nonces while the lander was full"
+# So much of the room is made at once.
+_ROOM_PART = 100
 _BUNDLE_LOST = "bundle_lost: another transaction of its bundle can no longer land"
 # What another lander had waits so long for its row, which says what was attempt.
 _HELD_SECONDS = 1.0
@@ -41,12 +45,21 @@ class ActiveSubmissions:
     """All submissions this lander is working on."""
 
     def __init__(
-        self, chain: Chain, fan_out: FanOut, writer: Writer, *, nonce_patience_seconds: int
+        self,
+        chain: Chain,
+        fan_out: FanOut,
+        writer: Writer,
+        *,
+        nonce_patience_seconds: int,
+        most: int,
     ) -> None:
         self._chain = chain
         self._fan_out = fan_out
         self._writer = writer
         self._nonce_patience_seconds = nonce_patience_seconds
+        self._most = most
+        # Names of those that may be accepted again, as they are not sent any more.
+        self.crowded_out: list[bytes] = []
         self._by_entry: dict[bytes, ActiveSubmission] = {}
         self._by_signature: dict[bytes, list[tuple[ActiveSubmission, ActiveTransaction]]] = {}
         self._by_slot: dict[int, dict[ActiveTransaction, ActiveSubmission]] = {}
@@ -58,6 +71,16 @@ class ActiveSubmissions:
 
     def __len__(self) -> int:
         return len(self._by_entry)
+
+    def has_room(self) -> bool:
+        """Whether another one may be taken. If not, and half of all are on nonces, which are sent
+        for long, some of these make room: the oldest of the key that has the most of them.
+        """
+        if len(self._by_entry) < self._most:
+            return True
+        if not any(each.is_done for each in self._by_entry.values()):
+            self._crowd_out()
+        return False
 
     def take(self, entry_id: bytes, packed: bytes, again: bool) -> None:
         """Starts sending an entry of the stream; with `again` (another lander had it) only when its
@@ -105,6 +128,8 @@ class ActiveSubmissions:
 
     def written(self, submission: ActiveSubmission) -> bool:
         """Its rows are stored. Returns whether its queue entry can be acknowledged."""
+        if not submission.is_done:
+            self._follow_slots(submission)
         if all(each.is_settled for each in submission.transactions):
             submission.is_done = True
             submission.stop()
@@ -192,6 +217,20 @@ class ActiveSubmissions:
         for submission in self._by_entry.values():
             submission.stop()
 
+    def _crowd_out(self) -> None:
+        on_nonces = [
+            each for each in self._by_entry.values() if each.is_nonced and not each.is_on_chain
+        ]
+        if len(on_nonces) * 2 < self._most:
+            return
+        counts = Counter(each.accepted.key_id for each in on_nonces)
+        ((key_id, _),) = counts.most_common(1)
+        oldest = (each for each in on_nonces if each.accepted.key_id == key_id)
+        for submission in itertools.islice(oldest, max(1, self._most // _ROOM_PART)):
+            self._finish(submission, _CROWDED_OUT)
+            accepted = submission.accepted
+            self.crowded_out += pending_names(accepted.bundle_id, accepted.signatures)
+
     def _see(self, seen: Seen) -> None:
         for signature, sighting in self._chain.saw(seen):
             for submission, transaction in self._by_signature.get(signature, ()):
@@ -208,6 +247,15 @@ class ActiveSubmissions:
         self._writer.changed(submission)
         if self._chain.is_confirmed(transaction.slot):
             self._confirm(transaction.slot)
+
+    def _follow_slots(self, submission: ActiveSubmission) -> None:
+        """A stored row may name a slot of which no chain event was heard here."""
+        for transaction in submission.transactions:
+            slot = transaction.slot
+            if slot is None or transaction.commitment != "processed":
+                continue
+            if transaction not in self._by_slot.get(slot, ()):
+                self._lands(submission, transaction)
 
     def _confirm(self, slot: int) -> None:
         for transaction, submission in self._by_slot.pop(slot, {}).items():

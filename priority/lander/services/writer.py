@@ -14,7 +14,6 @@ import psycopg
 from django.db import DataError, IntegrityError, connection
 from django.db.transaction import atomic
 
-from chain.transaction_errors import transaction_error_bytes
 from priority.fates.services.announcing import FateChange, announce
 from priority.fates.services.notices import once_each, publish_stopped, shared
 from priority.fates.services.settling import publish_late
@@ -30,6 +29,7 @@ from priority.lander.services.rows import (
     bundle_row,
     change_of,
     err_json,
+    packed_err,
     submission_rows,
 )
 from priority.lander.store import submissions as store
@@ -143,15 +143,10 @@ class Writer:
         if not submissions:
             return True
         try:
-            await self._write(submissions)
-        except _UNSTORABLE:
-            for submission in submissions:  # one of them is the cause
-                try:
-                    await self._write([submission])
-                except _UNSTORABLE:
-                    log.exception("a submission cannot be stored; it is sent all the same")
-                    submission.is_stored, submission.is_storable = True, False
-                    self._written(submission)
+            try:
+                await self._write(submissions)
+            except _UNSTORABLE:
+                await self._write_each(submissions)
         except AWAY as error:
             if not self.is_away:
                 log.warning("waiting for the database: %s", str(error).strip())
@@ -161,6 +156,16 @@ class Writer:
             log.info("the database answers again")
             self.is_away = False
         return True
+
+    async def _write_each(self, submissions: list[ActiveSubmission]) -> None:
+        """One of them cannot be stored."""
+        for submission in submissions:
+            try:
+                await self._write([submission])
+            except _UNSTORABLE:
+                log.exception("a submission cannot be stored; it is sent all the same")
+                submission.is_stored, submission.is_storable = True, False
+                self._written(submission)
 
     def _next(self) -> list[ActiveSubmission]:
         """Some of what is scheduled, with each transaction once: a statement cannot write its row
@@ -267,9 +272,8 @@ def _merge(
         if transaction.sent_at is not None:
             transaction.state, transaction.reason = State.SENT, ""
     if stored.state in ON_CHAIN and stored.slot is not None and transaction.slot is None:
-        err = None if stored.err is None else transaction_error_bytes(stored.err)
-        index = stored.transaction_index or 0
-        transaction.sight(Sighting(stored.slot, index, err), stored.seen_at or datetime.now(UTC))
+        sighting = Sighting(stored.slot, stored.transaction_index or 0, packed_err(stored.err))
+        transaction.sight(sighting, stored.seen_at or datetime.now(UTC))
         transaction.commitment = stored.commitment
 
 
