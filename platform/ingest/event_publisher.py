@@ -101,7 +101,7 @@ class EventPublisher:
         return _GATHERING_SECONDS
 
     def _keep(self, events: list[ChainEvent]) -> None:
-        """Keeps the newest for the next try. A slot's beginning is told in time or not at all: it
+        """Keeps the newest for the next try. A slot's beginning is published in time or never: it
         sets the landers' clock. Redis may have taken all of them, and take them again.
         """
         updates = 0
