@@ -7,11 +7,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from access.services import monthly_quotas, usage, usage_retention
+from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
 
 
 @shared_task
+@until_next_call("roll_up_usage", log)
 def roll_up_usage() -> None:
     now = timezone.now()
     rows = usage.roll_up_usage(now=now)
@@ -22,6 +24,7 @@ def roll_up_usage() -> None:
 
 
 @shared_task
+@until_next_call("forget_usage", log)
 def forget_usage() -> None:
     rows = usage_retention.forget_minutes(now=timezone.now(), days=settings.USAGE_DAYS)
     log.log(logging.INFO if rows else logging.DEBUG, "forgot %d rows of usage", rows)

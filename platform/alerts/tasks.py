@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from alerts.services import delivering, key_notices, mailing, retention, routing
 from alerts.worker_threads import WorkerThreads
+from shared_state.outages import until_next_call
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ _MOST_ROUNDS = 20
 
 
 @shared_task(name="alerts.tasks.tell_people")
+@until_next_call("deliver_events", log)
 def deliver_events() -> None:
     """Routes new events and starts due deliveries in threads that outlive the task."""
     events = 0
@@ -39,12 +41,14 @@ def deliver_events() -> None:
 
 
 @shared_task
+@until_next_call("watch_keys", log)
 def watch_keys() -> None:
     events = key_notices.publish_notices(now=timezone.now())
     log.log(logging.INFO if events else logging.DEBUG, "published %d key notices", events)
 
 
 @shared_task
+@until_next_call("forget_alerts", log)
 def forget_alerts() -> None:
     events = retention.delete_old_events(now=timezone.now())
     log.log(logging.INFO if events else logging.DEBUG, "deleted %d old events", events)

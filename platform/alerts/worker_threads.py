@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from django.db import connection
 
+from shared_state.outages import until_next_call
+
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +36,8 @@ class WorkerThreads:
 
     def _run(self, work: Callable[[], object]) -> None:
         try:
-            work()
+            with until_next_call("a delivery", log):
+                work()
         except Exception:
             log.exception("a delivery thread failed; what it claimed is claimed again")
         finally:

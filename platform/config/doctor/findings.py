@@ -10,7 +10,7 @@ from django.conf import settings
 # Shorter values are words, such as a user's name, that any text may hold.
 _SHORTEST_SECRET = 6
 _HIDDEN = "[hidden]"
-# The advice on a full disk, whoever meets it first.
+# The advice on a full disk, in each area.
 FREE_SPACE = "Free some space. Everything then continues automatically."
 
 
