@@ -105,6 +105,28 @@ def test_expiry_comes_with_the_first_block_above_the_last_valid_height(known: bo
     assert row.reason == "blockhash_expired"
 
 
+def test_what_a_stream_that_is_behind_does_not_know_yet_is_not_over() -> None:
+    """It knew height 5 when its sender had a blockhash of height 400."""
+    accepted = int(timezone.now().timestamp()) - 60
+    row = submitted(1, blockhash_of=400, accepted_slot=5, last_valid=155)
+    other = submitted(2, accepted_slot=5, last_valid=155)
+
+    def at(slot: int, **fields: Any) -> Any:
+        return block(slot, height=slot, time=accepted - (400 - slot) // 2, **fields)
+
+    store(*(at(slot) for slot in range(300)))
+    settle()
+    assert fate(row) == fate(other) == OPEN
+    store(*(at(slot) for slot in range(300, 401)))
+    settle()
+    assert fate(row) == fate(other) == OPEN
+    store(*(at(slot) for slot in range(401, 410)))
+    settle()
+    assert fate(row) == OPEN and fate(other) == EXPIRED
+    store(at(410, holds={signature(1): None}))
+    assert fate(row) == ("landed", "finalized", 410, 0, None, True)
+
+
 @pytest.mark.parametrize("missing", [2, 7, 11])
 def test_nothing_expires_while_a_block_is_missing_that_could_hold_it(missing: int) -> None:
     row = submitted(1, blockhash_of=1, accepted_slot=5, last_valid=151)

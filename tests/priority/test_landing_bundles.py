@@ -5,11 +5,14 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from solders.hash import Hash
 from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from localnet.identities import TIP_ACCOUNTS
+from priority.fates.services import settling
 from priority.models import Bundle, Submission
 from tests.localnet.wallets import balance, pay, signed
 from tests.localnet_process import Localnet
@@ -24,6 +27,7 @@ from tests.priority.landing import (
     waiting,
 )
 from tests.priority.odd_nodes import odd_node
+from tests.priority.test_landing_nonces import events
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,8 +37,8 @@ def bundle_of(*transactions: VersionedTransaction) -> str:
     return sha256(texts.encode()).hexdigest()
 
 
-def accept_bundle(*transactions: VersionedTransaction) -> list[bytes]:
-    accept(*transactions, kind="bundle", bundle_id=bundle_of(*transactions))
+def accept_bundle(*transactions: VersionedTransaction, **fields: Any) -> list[bytes]:
+    accept(*transactions, kind="bundle", bundle_id=bundle_of(*transactions), **fields)
     return [bytes(each.signatures[0]) for each in transactions]
 
 
@@ -136,3 +140,43 @@ def test_a_transaction_of_its_own_may_go_as_a_bundle_too(
         wait(lambda: (each := row(without)) and each.attempts.exists(), "nobody takes it")
     assert found.bundle is None and not Bundle.objects.exists()
     assert set(row(without).attempts.values_list("upstream", flat=True)) == {"silent"}  # type: ignore[union-attr]
+
+
+def test_what_one_of_two_bundles_was_sent_with_stays_sent(issue: Any) -> None:
+    """The engine takes no bundle of one."""
+    refusal = {"code": -32002, "message": "not by an engine"}
+    alone, refused = bundled_transaction(), 0
+
+    def answer(body: bytes) -> tuple[int, bytes]:
+        nonlocal refused
+        call: dict[str, Any] = json.loads(body)
+        told: dict[str, Any] = {"result": "an id"}
+        if call["method"] == "getTipAccounts":
+            told = {"result": [str(each) for each in TIP_ACCOUNTS]}
+        elif call["method"] == "sendBundle" and len(call["params"][0]) == 1:
+            refused += 1
+            told = {"error": refusal}
+        return 200, json.dumps({"jsonrpc": "2.0", "id": 1, **told}).encode()
+
+    key_id = issue().key.pk
+    with odd_node(answer) as engine, lander(None):
+        upstream("odd", "block_engine", url=engine.url)
+        (signature,) = accept_bundle(alone, key_id=key_id)
+        wait(lambda: (each := row(signature)) and each.reason, "the engine has refused it")
+        accept_bundle(alone, bundled_transaction(), key_id=key_id)
+        sent_at, most = reached(signature, "sent").sent_at, refused + 4
+        wait(lambda: refused > most, "the engine has refused it again")
+        found = row(signature)
+        assert found is not None and (found.state, found.sent_at) == ("sent", sent_at)
+        states = [e["state"] for e in events(key_id) if e["signature"] == str(found.signature)]
+        assert "received" not in states[states.index("sent") :]
+        settling.settle_lost({found.pk: "blockhash_expired"}, now=found.accepted_at)
+        assert reached(signature, "expired").reason == "blockhash_expired"
+
+
+def bundled_transaction() -> VersionedTransaction:
+    """One that tips an engine's account."""
+    message = MessageV0.try_compile(
+        (payer := Keypair()).pubkey(), [pay(payer, TIP_ACCOUNTS[0], 1)], [], Hash.new_unique()
+    )
+    return VersionedTransaction(message, [payer])

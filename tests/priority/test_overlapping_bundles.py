@@ -14,7 +14,7 @@ from priority.fates.services import retention, settling
 from priority.models import Bundle, Submission
 from shared_state.redis_client import client as redis_client
 from tests.priority.landing import lander, upstream, wait
-from tests.priority.sending import result
+from tests.priority.sending import SENT, queued, result, text
 from tests.priority.submitted import as_base64, tipping_transaction
 from tests.priority.submitters import Customer, Door, fate, land
 
@@ -114,6 +114,23 @@ def test_what_waits_for_a_lander_is_known_to_each_of_its_senders(
     assert fate(door, names(other)[1], key=first.secret) == "signature_unknown"
     for name in {*names(pair), *names(other)}:
         assert fate(door, name, key=third.secret) == "signature_unknown"
+
+
+def test_anothers_bundle_keeps_nobody_from_sending_one_of_it_alone(
+    door: Door, customers: list[Customer], pair: Sent
+) -> None:
+    first, second, third = customers
+    wires = [as_base64(each) for each in pair]
+    assert result(door("/bundle", "sendBundle", wires, key=first.secret)) == names(pair)
+    for customer in (first, second, second, third, first):
+        name = result(
+            door("/priority", "sendTransaction", text(pair[0]), SENT, key=customer.secret)
+        )
+        assert fate(door, name, key=customer.secret)["state"] == "received"
+    assert [(each.kind, each.key_id) for each in queued()] == [
+        ("bundle", first.key.pk),
+        ("transaction", second.key.pk),
+    ]
 
 
 def test_bundles_that_share_one_transaction_count_all_of_theirs(

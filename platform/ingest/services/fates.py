@@ -147,7 +147,18 @@ def _over(rows: Sequence[UnsettledRow]) -> dict[int, _Over]:
         row.id: _Over(row, _was_over(row, blocks.get(row.blockhash), coverage))
         for row in rows
         if spans[row.id].is_over(coverage)
+        and (row.blockhash in blocks or _has_what_its_sender_knew(row, coverage, newest))
     }
+
+
+def _has_what_its_sender_knew(row: UnsettledRow, coverage: Coverage, newest: int) -> bool:
+    """Whether every block made before the acceptance is stored. A stream that had fallen behind
+    knew too low a height then, and the blockhash may be of a newer block.
+    """
+    later, last = ledger.slots_in_time(_seconds(row.accepted_at) + 1, None)
+    if last < 0:
+        return ledger.time_at(newest) is None
+    return row.accepted_slot is None or coverage.is_whole(row.accepted_slot, later)
 
 
 def _was_over(row: UnsettledRow, block: tuple[int, int | None] | None, coverage: Coverage) -> bool:

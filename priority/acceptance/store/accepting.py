@@ -19,7 +19,11 @@ local function is_others(value)
 end
 local before = redis.call('GET', KEYS[4])
 local time = now_ms()
-if before then return {1, age(time, (summary())), is_others(before) and 1 or 0} end
+-- A bundle of another key's, which need not land, keeps nobody from sending one of it alone.
+local alone = known == 1 and KEYS[4] .. ':alone'
+if before and not (alone and is_others(before) and redis.call('EXISTS', alone) == 0) then
+  return {1, age(time, (summary())), is_others(before) and 1 or 0}
+end
 local now, tip = tonumber(ARGV[4]), nil
 local tips = 13 + hashes
 local answer = {2}
@@ -51,6 +55,7 @@ for i = 1, known do
   if not redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8])
     and is_others(redis.call('GET', KEYS[3 + i])) then queued[#queued + 1] = i - 1 end
 end
+if alone then redis.call('SET', alone, '', 'EX', ARGV[8]) end
 added(time)
 return queued
 """

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -299,11 +299,21 @@ def _fate(
 
 
 def _of_open(
-    batch: _Batch, settled: Collection[bytes], others: Iterable[StoredSubmission]
+    batch: _Batch,
+    settled: Collection[bytes],
+    others: Iterable[StoredSubmission],
+    changed: Mapping[bytes, Place],
 ) -> list[FateChange]:
-    """The batch's changes without those of submissions that are settled, or another's."""
+    """The batch's changes without those of submissions that are settled, another's, or, by another
+    one with the same transaction, further.
+    """
     left_out = {*settled, *(each.signature for each in others)}
-    return [each for signature, each in batch.announced.items() if signature not in left_out]
+    return [
+        each
+        for signature, each in batch.announced.items()
+        if signature not in left_out
+        and (signature not in changed or changed[signature].state == each.state)
+    ]
 
 
 def _publish_late(batch: _Batch, others: Iterable[StoredSubmission]) -> None:
@@ -349,7 +359,7 @@ def _store(batch: _Batch) -> _Written:
             ]
             if attempts:
                 store.copy_attempts(attempts)
-            announced = _of_open(batch, settled, others)
+            announced = _of_open(batch, settled, others, changed)
             announced += once_each(shared(announced))
             publish_stopped(announced)
     except AWAY:

@@ -97,10 +97,11 @@ class StoredSubmission(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The primary key of a submission's row, and the row's key."""
+    """The primary key of a submission's row, the row's key, and its state where it was changed."""
 
     id: int
     key_id: int | None
+    state: str = ""
 
 
 class AttemptRow(NamedTuple):
@@ -239,6 +240,8 @@ _KEEP_SIGNATURES_OF_RESTARTED = (
     f" JOIN {_recordset(SubmissionRow)} ON s.signature = decode(v.signature, 'hex')"
     " WHERE s.state IN ('expired', 'refused') AND s.bundle_id IS DISTINCT FROM v.bundle_id)"
 )
+# It was sent in a bundle, or alone, and not in this one's.
+_IS_BEHIND = "v.state = 'received' AND s.sent_at IS NOT NULL"
 # Others submit the same too: what was done for them is not the row's.
 _IS_OWN = "v.key_id IS NOT DISTINCT FROM {}.key_id".format
 _CHANGED = {
@@ -247,7 +250,10 @@ _CHANGED = {
     " THEN COALESCE(v.accepted_slot, s.accepted_slot) ELSE s.accepted_slot END",
     "last_valid_block_height": "COALESCE(v.last_valid_block_height, s.last_valid_block_height)",
     "tries": f"CASE WHEN {_IS_OWN('s')} THEN v.tries ELSE s.tries END",
-    "reason": f"CASE WHEN {_IS_OWN('s')} OR v.reason = '' THEN v.reason ELSE s.reason END",
+    "state": f"CASE WHEN {_IS_BEHIND} THEN 'sent' ELSE v.state END",
+    "sent_at": "LEAST(s.sent_at, v.sent_at)",
+    "reason": f"CASE WHEN {_IS_BEHIND} THEN s.reason"
+    f" WHEN {_IS_OWN('s')} OR v.reason = '' THEN v.reason ELSE s.reason END",
     "stopped": f"CASE WHEN {_IS_OWN('s')} OR v.stopped = '' OR v.stopped ^@ 'patience_over'"
     " THEN v.stopped ELSE s.stopped END",
 }
@@ -255,7 +261,7 @@ _CHANGE_SUBMISSIONS = (
     f"UPDATE priority_submission s SET {', '.join(f'{k} = {v}' for k, v in _CHANGED.items())}"
     f" FROM {_recordset(SubmissionChange)}"
     " WHERE s.signature = decode(v.signature, 'hex') AND s.settled_at IS NULL"
-    " RETURNING s.signature, s.id, s.key_id"
+    " RETURNING s.signature, s.id, s.key_id, s.state"
 )
 _CHANGE_BUNDLES = (
     "UPDATE priority_bundle b SET state = v.state, slot = v.slot,"
