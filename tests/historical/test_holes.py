@@ -86,6 +86,12 @@ def test_a_list_names_the_holes_of_its_range(holed: None, ask: Any) -> None:
         assert ask(method, *params) == (slots, named), (method, params)
 
 
+def test_a_range_ends_at_the_newest_slot_if_that_is_slot_0(ask: Any) -> None:
+    store((0, 0))
+    assert ask("getBlocks", 0, 500_001) == ([0], None)
+    assert ask("getBlocks", 3, 2**64 - 1) == ([], None)
+
+
 def test_who_asks_for_it_gets_an_error(holed: None, ask: Any) -> None:
     strict = {"gaps": "error"}
     for method, *params in (

@@ -129,7 +129,8 @@ def slots_between(first: int, last: int | None, reads: RemoteReads | None = None
     last = first + MAX_SLOTS if last is None else last
     if last < first:
         return []
-    judged = min(last, newest_slot_or_none() or I64_MAX)
+    newest = newest_slot_or_none()
+    judged = last if newest is None else min(last, newest)
     if judged - first > MAX_SLOTS:
         raise RangeTooLarge("Slot range", judged - first, MAX_SLOTS)
     # Not up to the newest of then: the list is read in one statement, and that is its state.
