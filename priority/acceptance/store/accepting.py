@@ -19,7 +19,7 @@ local function is_others(value)
 end
 local before = redis.call('GET', KEYS[4])
 local time = now_ms()
--- A bundle of another key's, which need not land, keeps nobody from sending one of it alone.
+-- A bundle of another key's, which need not land, keeps no one from sending one of it alone.
 local alone = known == 1 and KEYS[4] .. ':alone'
 if before and not (alone and is_others(before) and redis.call('EXISTS', alone) == 0) then
   return {1, age(time, (summary())), is_others(before) and 1 or 0}
