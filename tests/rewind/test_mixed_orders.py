@@ -1,0 +1,210 @@
+"""Histories that come in any order, sealed, moved, corrected and cut in between: every door says
+what the model has.
+"""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from columns.kept import forget_all
+from tests.examples import examples
+from tests.rewind import sealed_forms
+from tests.rewind.conftest import NOW
+from tests.rewind.histories import ACCOUNTS, Ask, History, Slot, asking, histories, text
+from tests.rewind.samples import key
+from tests.rewind.test_account_info_histories import positions_of, told, wanted
+
+KEYS = [text(key(account)) for account in ACCOUNTS]
+
+
+@pytest.fixture
+def ask(client: Any, api_key: str, empty_ledger: None) -> Ask:
+    return asking(client, api_key)
+
+
+def restart() -> None:
+    from rewind.recording.store import partition_cache
+    from rewind.sealed.store import cold_blocks, open_blocks
+
+    forget_all()
+    partition_cache.forget()
+    open_blocks.forget()
+    cold_blocks.forget()
+
+
+def forget_layout() -> None:
+    """All partitions of one test are of one transaction, and have its number."""
+    from rewind.recording.store import partition_cache
+
+    partition_cache.forget()
+
+
+def record(slots: list[Slot], **options: Any) -> None:
+    from historical.recording.services.recording import record_blocks
+    from rewind.recording.services.recording import record_slots
+
+    record_slots([each.record() for each in slots], source="stream", now=NOW, **options)
+    record_blocks([each.record() for each in slots if each.in_ledger], now=NOW)
+
+
+def compare(ask: Ask, history: History, chance: random.Random, log: list[Any]) -> None:
+    named = positions_of(history)
+    questions, expected = [], []
+    for config, slot, position in chance.sample(named, min(len(named), 14)):
+        tolerant = chance.random() < 0.6
+        config = config | {"tolerateGaps": tolerant}
+        answers = [wanted(history, a, slot, position, tolerant=tolerant) for a in ACCOUNTS]
+        for pubkey, answer in zip(KEYS, answers, strict=True):
+            questions.append(("getAccountInfo", pubkey, config))
+            expected.append(answer)
+        questions.append(("getMultipleAccounts", KEYS, config))
+        refused = next((each for each in answers if "code" in each), None)
+        expected.append(refused or [each["value"] for each in answers])
+    for account, pubkey in zip(ACCOUNTS, KEYS, strict=True):
+        first, last = history.first, history.last
+        questions.append(("getAccountChanges", pubkey, {"fromSlot": first, "toSlot": last}))
+        expected.append(history.changes(account, first, last))
+    for question, answer, right in zip(questions, ask(questions), expected, strict=True):
+        found = told(answer)
+        if question[0] == "getMultipleAccounts" and "value" in found:
+            found = found["value"]
+        elif question[0] == "getAccountChanges":
+            assert found["value"]["gaps"] == history.gaps_between(history.first, history.last), log
+            found = found["value"]["changes"]
+        assert found == right, (question, log)
+
+
+@settings(max_examples=examples(24))
+@given(histories(), st.integers(0, 2**32), st.booleans())
+def test_any_order_reads_as_the_model(ask: Ask, whole: History, seed: int, cut: bool) -> None:
+    from rewind.baselines.services.baseline import record_baseline
+
+    chance = random.Random(seed)
+    log: list[Any] = [seed]
+    with transaction.atomic():
+        restart()
+        sealed_forms.use_folder()
+        left = list(whole.slots)
+        if chance.random() < 0.7:
+            chance.shuffle(left)
+        there: dict[int, Slot] = {}
+        base: list[Any] = []
+        base_slot = whole.base_slot
+
+        def model() -> History:
+            return History([there[slot] for slot in sorted(there)], base_slot, base)
+
+        while left or chance.random() < 0.6:
+            act = chance.choice(
+                ["record"] * 3
+                + ["seal", "half", "move", "again", "alter", "base", "restart", "fine", "steps"]
+            )
+            if not there:
+                act = "record"
+            if act == "record":
+                if not left:
+                    continue
+                some = [left.pop() for _ in range(min(len(left), chance.randint(1, 3)))]
+                record(some)
+                there |= {each.slot: each for each in some}
+                log.append((act, [each.slot for each in some]))
+            elif act in ("seal", "half"):
+                late = chance.choice([0.0, 1.0])
+                log.append((act, late, sealed_forms.seal(half=act == "half", late_share=late)))
+            elif act == "steps":
+                from rewind.sealed.services.sealing import Policy, seal_step
+
+                seal_step(Policy(margin=-1_000_000, late_share=1.0), now=NOW)
+                log.append(act)
+            elif act == "move":
+                log.append((act, sealed_forms.move()))
+            elif act == "restart":
+                restart()
+                log.append(act)
+            elif act == "again":
+                some = chance.sample(list(there.values()), 1)
+                record(some, recheck=chance.random() < 0.5)
+                log.append((act, [each.slot for each in some]))
+            elif act in ("alter", "fine"):
+                found = there[chance.choice(list(there))]
+                writes = dict(found.writes)
+                if act == "alter" and not found.is_coarse:
+                    for place in list(writes):
+                        if chance.random() < 0.5:
+                            lamports, data = chance.choice([0, 3, 7]), chance.choice([b"", b"xyz"])
+                            writes[place] = writes[place]._replace(lamports=lamports, data=data)
+                elif not (act == "fine" and found.is_coarse):
+                    continue
+                changed = replace(found, is_coarse=False, writes=writes)
+                record([changed], recheck=True)
+                there[found.slot] = changed
+                log.append((act, found.slot))
+            elif act == "base":
+                if base or not (min(there) <= base_slot <= max(there)):
+                    continue
+                base = list(whole.base)
+                record_baseline(base, base_slot, source="snapshot", now=NOW)
+                log.append((act, base_slot))
+            forget_layout()
+            if chance.random() < 0.5:
+                compare(ask, model(), chance, log)
+        compare(ask, model(), chance, log)
+        if cut:
+            pruned(ask, model(), chance, log)
+        transaction.set_rollback(True)
+
+
+def pruned(ask: Ask, history: History, chance: random.Random, log: list[Any]) -> None:
+    from rewind.recording.services.retention import prune
+
+    edge = chance.choice([*range(history.first, history.last + 1), 36_000, 432_000])
+    if not history.first <= edge <= history.last:
+        return
+    kept = [each.slot for each in history.slots if each.slot >= edge]
+    questions: list[tuple[Any, ...]] = [
+        ("getAccountInfo", pubkey, config | {"tolerateGaps": True})
+        for config, slot, position in positions_of(history)
+        if (slot, position) >= (kept[0], 0)
+        for pubkey in KEYS
+    ]
+    questions += [
+        ("getAccountChanges", pubkey, {"fromSlot": kept[0], "toSlot": history.last})
+        for pubkey in KEYS
+    ]
+    questions.append(("getMultipleAccounts", KEYS, {"slot": history.last, "tolerateGaps": True}))
+    before = ask(questions)
+    again = chance.random() < 0.5
+    log.append(("prune", edge))
+    for _ in range(2):
+        prune(edge)
+        forget_layout()
+        for question, old, new in zip(questions, before, ask(questions), strict=True):
+            same(question, old, new, log)
+        sealed_forms.seal(half=again, late_share=1.0)
+        if again:
+            sealed_forms.move()
+        record([chance.choice([each for each in history.slots if each.slot >= edge])], recheck=True)
+        restart()
+        log.append("second")
+
+
+def same(question: Any, old: Any, new: Any, log: list[Any]) -> None:
+    assert "result" in new, (question, old, new, log)
+    left, right = old["result"], new["result"]
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(each) for name, each in value.items() if name != "rewindSlot"}
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        return value
+
+    assert plain(left["value"]) == plain(right["value"]), (question, old, new, log)
+    was, now = left["context"]["completeness"], right["context"]["completeness"]
+    if was["status"] == "incomplete":
+        assert now["status"] == "incomplete", (question, old, new, log)
