@@ -20,8 +20,8 @@ end
 local before = redis.call('GET', KEYS[4])
 local time = now_ms()
 -- A bundle of another key's, which need not land, keeps no one from sending one of it alone.
-local alone = known == 1 and KEYS[4] .. ':alone'
-if before and not (alone and is_others(before) and redis.call('EXISTS', alone) == 0) then
+local bundled = before and known == 1 and is_others(before) and KEYS[4] .. ':bundled'
+if before and not (bundled and redis.call('EXISTS', bundled) == 1) then
   return {1, age(time, (summary())), is_others(before) and 1 or 0}
 end
 local now, tip = tonumber(ARGV[4]), nil
@@ -52,10 +52,13 @@ redis.call('XADD', KEYS[1], '*', 's', ARGV[9] .. ARGV[tip] .. ARGV[10], 't', ARG
   'l', ARGV[tip + 1])
 local queued = {0, old}
 for i = 1, known do
-  if not redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8])
-    and is_others(redis.call('GET', KEYS[3 + i])) then queued[#queued + 1] = i - 1 end
+  if redis.call('SET', KEYS[3 + i], ARGV[7], 'NX', 'EX', ARGV[8]) then
+    if i > 1 then redis.call('SET', KEYS[3 + i] .. ':bundled', '', 'EX', ARGV[8]) end
+  elseif is_others(redis.call('GET', KEYS[3 + i])) then
+    queued[#queued + 1] = i - 1
+  end
 end
-if alone then redis.call('SET', alone, '', 'EX', ARGV[8]) end
+if bundled then redis.call('DEL', bundled) end
 added(time)
 return queued
 """
