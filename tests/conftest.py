@@ -90,13 +90,24 @@ def pytest_configure(config: pytest.Config) -> None:
         servers = start_servers(RUN_DIR, durable=False)
         # At exit, not in pytest_unconfigure: it is not called when another plugin fails to start.
         atexit.register(stop_servers, servers)
-        os.environ["TIDEMARK_TEST_REDIS"] = embedded_addresses(RUN_DIR).redis_url.partition("?")[0]
+        url = embedded_addresses(RUN_DIR).redis_url
+        keep_from_all_workers(url)
+        os.environ["TIDEMARK_TEST_REDIS"] = url.partition("?")[0]
     assert settings.DATABASES  # read now: pytest-django sets Django up only when they have been
     from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
     # A hash takes a third of a second of CPU, on purpose. Other processes verify these hashes, too.
     PBKDF2PasswordHasher.iterations = 1
     find_static_files_once()
+
+
+def keep_from_all_workers(url: str) -> None:
+    """The Valkey of all workers refuses what would disturb the other ones: see `own_redis`."""
+    import redis
+
+    refused = ("config|set", "flushall", "client|pause", "script|flush", "shutdown")
+    with redis.Redis.from_url(url) as client:
+        client.execute_command("ACL", "SETUSER", "default", *(f"-{each}" for each in refused))
 
 
 def find_static_files_once() -> None:

@@ -164,6 +164,7 @@ def test_a_lease_outlived_is_not_spent() -> None:
     assert buckets.take(busy).generation is not None, "Redis was asked again"
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_redis_forgetting_the_script_changes_nothing() -> None:
     slow = plan(0.1, 5)
     buckets.take(slow)
@@ -171,6 +172,7 @@ def test_redis_forgetting_the_script_changes_nothing() -> None:
     assert buckets.take(slow).remaining == 3
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_a_connection_that_redis_closed_is_replaced_unnoticed() -> None:
     slow = plan(0.1, 5)
     assert buckets.take(slow).generation is not None

@@ -95,6 +95,7 @@ def test_killed_before_anything_is_written_all_is_sent_again_and_stored_once(
     assert max(found.values()) <= 2, "once by each lander"
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_killed_between_the_rows_and_the_stream_nothing_is_sent_twice(followed: Localnet) -> None:
     wires = transfers(COUNT)
     with (

@@ -182,6 +182,7 @@ def test_entries_whose_claim_had_no_answer_are_read_all_the_same() -> None:
     run(test)
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_the_queue_is_read_again_once_redis_takes_writes_again() -> None:
     async def test(queue: Queue) -> None:
         queue.enter(0, "basic")

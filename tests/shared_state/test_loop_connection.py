@@ -70,6 +70,7 @@ def test_commands_that_redis_reads_late_are_all_sent() -> None:
     run(test)
 
 
+@pytest.mark.usefixtures("own_redis")
 def test_a_script_is_sent_whole_where_redis_does_not_have_it() -> None:
     async def test(connection: LoopConnection) -> None:
         client().script_flush()
