@@ -26,14 +26,17 @@ endif
 run: environment
 	@exec .venv/bin/python manage.py run $(ARGS)
 
+# What takes longer, or needs a toolchain beyond Node, runs in targets of its own.
+BRIEF = not soak and not clients
+
 # In four processes; a few tests alone run in one (tests/spreading.py). With two malloc arenas a
 # process of many threads gives more of its memory back.
 test: development
-	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "not soak" $(ARGS)
+	@MALLOC_ARENA_MAX=2 .venv/bin/pytest -q -n auto -m "$(BRIEF)" $(ARGS)
 
 # In a minute, in two processes: these tests hardly wait. docs/testing.md says what it leaves out.
 quick: development
-	@.venv/bin/pytest -q -n 2 -m "not soak" $(QUICK) $(ARGS)
+	@.venv/bin/pytest -q -n 2 -m "$(BRIEF)" $(QUICK) $(ARGS)
 
 # Long runs and walks in a browser, left out of `make test`, and each property with all its examples.
 soak: development
@@ -41,7 +44,7 @@ soak: development
 
 # Other people's clients and ours, each on its own stack, with its packages of the registries.
 clients: development
-	@.venv/bin/pytest -q -m clients tests/clients/stacks $(ARGS)
+	@.venv/bin/pytest -q -m clients tests/clients $(ARGS)
 
 # Our own clients, made from the API's documents: after a change of a method, of a GET, of the
 # management API or of an error. A test holds that they are fresh.

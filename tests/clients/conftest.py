@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests import shared
 from tests.file_locks import one_at_a_time
 from tests.patience import PATIENCE_SECONDS
 
-from .mixed_history import SETTINGS, History, made
+from .mixed_history import SETTINGS, History
+from .mixed_history import made as made_history
 from .service import Service, running_service
 from .sources import (
     ABSENT,
@@ -30,7 +32,7 @@ from .sources import (
     made_block,
     modern_block,
 )
-from .typescript_client import Samples, compiled, compiled_samples
+from .typescript_client import Samples, compiled_samples, generated, made
 
 NPM = Path(__file__).resolve().parent / "npm"
 Node = Callable[..., str]
@@ -72,7 +74,7 @@ def history(request: pytest.FixtureRequest) -> History:
         # What the service does for a slot costs more than most of these tests ask of it.
         slower = {**SETTINGS, "LOCALNET_SLOT_MS": "150"}
         with running_service(**slower, REPLAY_AUDIT_PERMILLE="1000") as service:
-            yield made(service, rounds=request.param)
+            yield made_history(service, rounds=request.param)
 
     return shared.value_of(request, make)
 
@@ -145,16 +147,23 @@ def node(npm_packages: Path) -> Node:
 
 
 @pytest.fixture(scope="session")
-def typescript(request: pytest.FixtureRequest) -> Path:
-    """The folder of our TypeScript client, compiled, beside its packages."""
+def generated_typescript(request: pytest.FixtureRequest) -> Path:
+    """The folder of our TypeScript client, generated again, beside its packages."""
     assert request.config.cache is not None
-    return compiled(request.config.cache)
+    return generated(request.config.cache)
 
 
 @pytest.fixture(scope="session")
-def samples(typescript: Path) -> Samples:
-    """The pages' TypeScript, which passes `tsc --strict`."""
-    return compiled_samples(typescript)
+def typescript(generated_typescript: Path) -> Path:
+    """It, compiled."""
+    made(generated_typescript, "npm", "run", "build")
+    return generated_typescript
+
+
+@pytest.fixture(scope="session")
+def samples(request: pytest.FixtureRequest) -> Samples:
+    """Compiles the pages' TypeScript, which passes `tsc --strict`, once it is called."""
+    return cache(lambda: compiled_samples(request.getfixturevalue("typescript")))
 
 
 def beside_packages(folder: Path, script: Path) -> Path:

@@ -29,7 +29,7 @@ from .service import ROOT, Service, running_service
 from .test_readme import _is_stored, run, run_typescript, snippet, snippets
 from .typescript_client import SOURCE, Samples
 
-SYSTEM_PROGRAM = "1" * 32
+LANGUAGES = ["python", pytest.param("ts", marks=pytest.mark.clients)]
 TOO_POOR = {
     "python": "{'InstructionError': [0, {'Custom': 1}]}",
     "ts": "{ InstructionError: [ 0n, { Custom: 1n } ] }",
@@ -52,7 +52,7 @@ def fate_by_the_guide(service: Service, signature: str) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_first_transaction_lands(followed: Service, samples: Samples, language: str) -> None:
     if shutil.which("curl") is None:
         pytest.skip("the snippet needs curl")
@@ -76,7 +76,7 @@ def test_forty_transactions_land_under_load(followed: Service) -> None:
     assert printed.startswith("40 of 40 landed, in slots ["), printed
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_past_is_read(followed: Service, samples: Samples, language: str) -> None:
     localnet = localnet_of(followed)
     signature = localnet.call("requestAirdrop", str(Keypair().pubkey()), 5_000_000)
@@ -126,13 +126,13 @@ def started(command: list[str], **environment: str) -> Iterator[Callable[[str], 
             process.kill()
 
 
-@pytest.mark.parametrize("language", ["python", "ts"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_webhook_is_verified(language: str, samples: Samples) -> None:
     where = page("verify-a-webhook")
     if language == "python":
         command = [sys.executable, "-c", *snippets(where, "python")]
     else:
-        command = ["node", str(samples[where, 0])]
+        command = ["node", str(samples()[where, 0])]
     secret, other = (
         "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode() for _ in range(2)
     )
@@ -196,6 +196,7 @@ def test_an_indexer_continues_where_it_stopped(followed: Service, tmp_path: Path
     assert sorted(found) == sorted([*missed, last])
 
 
+@pytest.mark.soak
 def test_the_service_runs_in_front_of_another_chain(followed: Service) -> None:
     """The guide's settings, with the other service's localnet in the place of mainnet's."""
     if shutil.which("curl") is None:

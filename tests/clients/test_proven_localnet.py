@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.core.management import call_command
 from solders.keypair import Keypair
 
@@ -49,6 +50,7 @@ def verified(file: Path, *options: str) -> int:
     return done.returncode
 
 
+@pytest.mark.soak
 def test_slots_are_proven_and_an_altered_write_is_found(tmp_path: Path) -> None:
     with running_service(
         LOCALNET="true",

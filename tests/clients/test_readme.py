@@ -59,7 +59,7 @@ def run_typescript(
     service: Service, samples: Samples, page: str, number: int = 0, **environment: str
 ) -> str:
     """Runs a page's TypeScript against the service → what it printed."""
-    script = samples[page, number]
+    script = samples()[page, number]
     copy = script.with_name(f"{script.stem}-{service.port}.js")
     copy.write_text(addressed(script.read_text(encoding="utf-8"), service), encoding="utf-8")
     return run(service, "node", str(copy), **environment)
@@ -104,6 +104,7 @@ def test_pythons_first_snippet_sends_and_reads_back(followed: Service) -> None:
     assert _is_stored(followed, signature)
 
 
+@pytest.mark.clients
 def test_typescripts_snippet_prints_the_newest_block(service: Service, samples: Samples) -> None:
     assert run_typescript(service, samples, "docs/clients.md").split() == EXPECTED
 
@@ -134,6 +135,7 @@ def test_pythons_snippet_of_landing_follows_the_fate(followed: Service) -> None:
     assert stored.split() == [slot, "None", "5000"]
 
 
+@pytest.mark.clients
 def test_typescripts_snippet_of_landing_follows_the_fate(
     followed: Service, samples: Samples
 ) -> None:

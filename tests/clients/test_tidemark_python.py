@@ -19,6 +19,7 @@ def root_key(followed: Service) -> str:
     return root_key_of(followed)
 
 
+@pytest.mark.clients
 def test_its_own_tests_pass(followed: Service, root_key: str) -> None:
     own_tests(PYTHON, followed, root_key, TESTS, source=True)
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from .service import ROOT
 
 SOURCE = ROOT / "clients" / "typescript"
 README = "clients/typescript/README.md"
-# The JavaScript of each sample, by its page and its number there.
-Samples = dict[tuple[str, int], Path]
+# The JavaScript of each sample, by its page and its number there; the first call compiles them.
+Samples = Callable[[], dict[tuple[str, int], Path]]
 _LOCKS = ("package.json", "package-lock.json", ".npmrc")
 _STRICT = {
     "extends": "../tests/tsconfig.json",
@@ -26,8 +27,8 @@ _STRICT = {
 }
 
 
-def compiled(cache: pytest.Cache) -> Path:
-    """The client, generated again and compiled, beside its packages, among pytest's cache."""
+def generated(cache: pytest.Cache) -> Path:
+    """The client, generated again, beside its packages, among pytest's cache."""
     absent = [name for name in ("node", "npm") if shutil.which(name) is None]
     if absent and os.environ.get("CI") != "true":
         pytest.skip(f"{' and '.join(absent)} not found")
@@ -45,11 +46,10 @@ def compiled(cache: pytest.Cache) -> Path:
     for file in (folder / "src" / "generated").iterdir():
         file.unlink()
     made(folder, "npm", "run", "generate")
-    made(folder, "npm", "run", "build")
     return folder
 
 
-def compiled_samples(folder: Path) -> Samples:
+def compiled_samples(folder: Path) -> dict[tuple[str, int], Path]:
     """The TypeScript of the guides; it passes `tsc --strict`, as that of the methods does."""
     written, strict = folder / "samples", folder / "built-samples"
     for each in (written, strict):
