@@ -1,5 +1,6 @@
 """fatesSubscribe: fates by WebSocket at /priority, and what was missed."""
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -143,8 +144,19 @@ def test_a_lost_redis_ends_the_connection_so_that_it_begins_again(
         begin(reader)
         announce([change(mine.key.pk, 1)])
         client().delete(announcing.LIVE_STREAM)
-        announce([change(mine.key.pk, 2)])
-        client().xtrim(announcing.LIVE_STREAM, maxlen=0)
-        announce([change(mine.key.pk, 3)])
-        end = reader.find(lambda message: message.get("method") == "endNotification")
+        ended = threading.Event()
+
+        def lose_most() -> None:
+            """A server that is quick enough reads some of them before they are lost."""
+            while not ended.is_set():
+                announce([change(mine.key.pk, 2)])
+                client().xtrim(announcing.LIVE_STREAM, maxlen=0)
+
+        losing = threading.Thread(target=lose_most)
+        losing.start()
+        try:
+            end = reader.find(lambda message: message.get("method") == "endNotification")
+        finally:
+            ended.set()
+            losing.join()
         assert end["params"]["reason"] == "missed_some"
