@@ -89,9 +89,7 @@ class LedgerEmpty(RpcError):
 
     code = -32011
     reason = "ledger_empty"
-
-    def __init__(self) -> None:
-        super().__init__("Transaction history is not available from this node")
+    text = "Transaction history is not available from this node"
 
 
 class UnsupportedTransactionVersion(RpcError):

@@ -71,9 +71,7 @@ class BadCursor(InvalidParams):
     """The cursor does not come from this method."""
 
     reason = "bad_cursor"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: the cursor does not come from this method")
+    text = "Invalid params: the cursor does not come from this method"
 
 
 class TooManyAccounts(InvalidParams):
@@ -130,9 +128,7 @@ class SliceOfParsed(InvalidParams):
     """The call requests a part of the data and all of it parsed: choose one."""
 
     reason = "slice_of_parsed_data"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: `dataSlice` is not supported with encoding `jsonParsed`")
+    text = "Invalid params: `dataSlice` is not supported with encoding `jsonParsed`"
 
 
 class NoAccounts(InvalidParams):
@@ -166,18 +162,14 @@ class TwoStarts(InvalidParams):
     """The page begins at both a cursor and a transaction."""
 
     reason = "two_starts"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: expected `before` or `anchor`, found both")
+    text = "Invalid params: expected `before` or `anchor`, found both"
 
 
 class EncodingRequired(InvalidParams):
     """The call requests data without an `encoding`."""
 
     reason = "encoding_required"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: missing field `encoding`, required with `includeData`")
+    text = "Invalid params: missing field `encoding`, required with `includeData`"
 
 
 class SlotTooNew(RpcError):

@@ -71,9 +71,6 @@ class QuotaExceeded(FetchRefused):
         super().__init__(body, f"Too many tip-address fetches: {why}")
         self.retry_seconds = taken.retry_seconds
 
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.retry_seconds)}
-
 
 class TipAddressesUnavailable(FetchRefused):
     """The TTL class has no open batch. Normal for moments; an alarm opens if it lasts."""
@@ -88,9 +85,6 @@ class TipAddressesUnavailable(FetchRefused):
             body["ttl_seconds"] = ttl_seconds
         super().__init__(body, f"No tip address is available: {details}")
         self.retry_seconds = retry_seconds
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.retry_seconds)}
 
 
 class DefaultClassRequired(ActionRefused):

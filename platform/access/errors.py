@@ -18,7 +18,7 @@ class KeyRefused(RpcError):
     reason = "key_refused"
     abstract: ClassVar[bool] = True
 
-    def __init__(self, message: str, *, key_id: int | None = None, **data: Any) -> None:
+    def __init__(self, message: str = "", *, key_id: int | None = None, **data: Any) -> None:
         super().__init__(message, data=data)
         self.key_id = key_id
 
@@ -27,18 +27,14 @@ class KeyMalformed(KeyRefused):
     """The text is not an API key of this service: it has a typo, or belongs to another service."""
 
     reason = "key_malformed"
-
-    def __init__(self) -> None:
-        super().__init__("Malformed API key: its form or its checksum is wrong")
+    text = "Malformed API key: its form or its checksum is wrong"
 
 
 class KeyUnknown(KeyRefused):
     """No key with this text was ever issued, or it was deleted."""
 
     reason = "key_unknown"
-
-    def __init__(self) -> None:
-        super().__init__("Unknown API key")
+    text = "Unknown API key"
 
 
 class KeyRevoked(KeyRefused):

@@ -4,17 +4,17 @@ of the database, valid until a commit changes them.
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sized
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from columns.generations import LONGEST_SECONDS, Generation
 from eventloop.faces import complete
 
 K = TypeVar("K")
 V = TypeVar("V")
-T = TypeVar("T", bound=Sized)
+T = TypeVar("T")
 
 # What an entry takes beside its value: counts for small values.
 ENTRY_BYTES = 200
@@ -22,13 +22,16 @@ ENTRY_BYTES = 200
 
 class ByteCache(Generic[T]):
     """The most recently used values of one process, up to `capacity` bytes, each with `entry_bytes`
-    beside its own. Safe for threads: those that want the same value wait for the one that makes it,
-    and get its error if it fails.
+    beside its own, of which `size_of` gives the number. Safe for threads: those that want the same
+    value wait for the one that makes it, and get its error if it fails.
     """
 
-    def __init__(self, capacity: int, *, entry_bytes: int = 0) -> None:
+    def __init__(
+        self, capacity: int, *, entry_bytes: int = 0, size_of: Callable[[Any], int] = len
+    ) -> None:
         self._capacity = capacity
         self._entry_bytes = entry_bytes
+        self._size_of = size_of
         self._size = 0
         self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._making: dict[Hashable, Future[T]] = {}
@@ -74,14 +77,20 @@ class ByteCache(Generic[T]):
 
     def keep(self, key: Hashable, value: T) -> None:
         """Keeps the value, unless it would push out most of the others."""
-        if len(value) > self._capacity // 2:
+        size = self._size_of(value)
+        if size > self._capacity // 2:
             return
         with self._lock:
             if key not in self._values:  # another may have made it meanwhile
                 self._values[key] = value
-                self._size += len(value) + self._entry_bytes
+                self._size += size + self._entry_bytes
             while self._size > self._capacity:
                 self._pop(next(iter(self._values)))
+
+    def replace(self, key: Hashable, value: T) -> None:
+        """Keeps the value instead of what was there."""
+        self.drop([key])
+        self.keep(key, value)
 
     def drop(self, keys: Iterable[Hashable]) -> None:
         """Forgets the values."""
@@ -97,7 +106,7 @@ class ByteCache(Generic[T]):
             self._size = 0
 
     def _pop(self, key: Hashable) -> None:
-        self._size -= len(self._values.pop(key)) + self._entry_bytes
+        self._size -= self._size_of(self._values.pop(key)) + self._entry_bytes
 
 
 class GenerationCache(Generic[K, V]):

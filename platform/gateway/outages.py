@@ -17,11 +17,10 @@ class ServiceOutage(RpcError):
     reason = "service_outage"
     status: ClassVar[int] = 503
     abstract: ClassVar[bool] = True
-    text: ClassVar[str] = ""
     retry_seconds: ClassVar[int] = _RETRY_SECONDS
 
     def __init__(self, **data: Any) -> None:
-        super().__init__(self.text, data={"retryAfterSeconds": self.retry_seconds, **data})
+        super().__init__(data={"retryAfterSeconds": self.retry_seconds, **data})
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.retry_seconds)}

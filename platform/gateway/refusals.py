@@ -13,13 +13,16 @@ from jsonrpc.wire import encode
 
 
 class Refusal(RpcError):
-    """A refusal with an HTTP status of its own. `headers` go with it."""
+    """A refusal with an HTTP status of its own. `headers` go with it; with `retry_seconds` they say
+    when to try again.
+    """
 
     status: ClassVar[int] = 400
     code = -32600
+    retry_seconds: int | None = None
 
     def headers(self) -> dict[str, str]:
-        return {}
+        return {} if self.retry_seconds is None else {"Retry-After": str(self.retry_seconds)}
 
 
 class HostUnknown(Refusal):
@@ -27,9 +30,7 @@ class HostUnknown(Refusal):
 
     status = 404
     reason = "host_unknown"
-
-    def __init__(self) -> None:
-        super().__init__("This service does not have this host")
+    text = "This service does not have this host"
 
 
 class PathNotServed(Refusal):
@@ -86,9 +87,7 @@ class BodyUnreadable(Refusal):
 
     status = 400
     reason = "body_unreadable"
-
-    def __init__(self) -> None:
-        super().__init__("The body does not have its announced length")
+    text = "The body does not have its announced length"
 
 
 class ContentTypeUnsupported(Refusal):
@@ -112,9 +111,7 @@ class RequestMalformed(Refusal):
     """The request is not HTTP/1.1."""
 
     reason = "request_malformed"
-
-    def __init__(self) -> None:
-        super().__init__("The request is not HTTP/1.1")
+    text = "The request is not HTTP/1.1"
 
 
 class RequestFailed(Refusal):
@@ -123,18 +120,14 @@ class RequestFailed(Refusal):
     status = 500
     code = -32603
     reason = "request_failed"
-
-    def __init__(self) -> None:
-        super().__init__("Internal error")
+    text = "Internal error"
 
 
 class HostRequired(Refusal):
     """The request has no valid Host header, or more than one."""
 
     reason = "host_required"
-
-    def __init__(self) -> None:
-        super().__init__("Exactly one Host header is required")
+    text = "Exactly one Host header is required"
 
 
 class ForwardedAddressUnreadable(Refusal):
@@ -159,12 +152,10 @@ class TlsRequired(Refusal):
     status = 403
     code = -32003
     reason = "tls_required"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Use https: without it, anyone on the way can read the key. Replace a key that was sent"
-            " without it"
-        )
+    text = (
+        "Use https: without it, anyone on the way can read the key. Replace a key that was sent"
+        " without it"
+    )
 
 
 class RequestTimedOut(Refusal):
@@ -172,9 +163,7 @@ class RequestTimedOut(Refusal):
 
     status = 408
     reason = "request_timed_out"
-
-    def __init__(self) -> None:
-        super().__init__("The request was not complete in time")
+    text = "The request was not complete in time"
 
 
 class HeadTooLarge(Refusal):
@@ -182,9 +171,7 @@ class HeadTooLarge(Refusal):
 
     status = 431
     reason = "head_too_large"
-
-    def __init__(self) -> None:
-        super().__init__("The headers are too large")
+    text = "The headers are too large"
 
 
 class Overloaded(Refusal):
@@ -193,42 +180,28 @@ class Overloaded(Refusal):
     status = 503
     code = -32005
     reason = "overloaded"
+    text = "The service is overloaded. Try again"
+    retry_seconds = 1
 
     def __init__(self) -> None:
-        super().__init__("The service is overloaded. Try again", data={"retryAfterSeconds": 1})
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "1"}
+        super().__init__(data={"retryAfterSeconds": self.retry_seconds})
 
 
-class TooManyAtOnce(Refusal):
+class TooManyAtOnce(Overloaded):
     """Too many expensive calls of this key, or of this address without a key, already wait; or so
     many requests without a key wait that another would take more than 10 s.
     """
 
     status = 429
-    code = -32005
     reason = "too_many_at_once"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Too many calls of this kind at once. Wait for some to finish",
-            data={"retryAfterSeconds": 1},
-        )
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "1"}
+    text = "Too many calls of this kind at once. Wait for some to finish"
 
 
 class TooManyConnections(Overloaded):
     """The client's address, or all clients together, have reached the maximum of connections."""
 
     reason = "too_many_connections"
-
-    def __init__(self) -> None:
-        RpcError.__init__(
-            self, "Too many connections from this address", data={"retryAfterSeconds": 1}
-        )
+    text = "Too many connections from this address"
 
 
 class KeyRequired(Refusal):
@@ -237,9 +210,7 @@ class KeyRequired(Refusal):
     status = 401
     code = -32003
     reason = "key_required"
-
-    def __init__(self) -> None:
-        super().__init__("An API key is required: send it in the Authorization header")
+    text = "An API key is required: send it in the Authorization header"
 
 
 class Forbidden(Refusal):
@@ -255,9 +226,7 @@ class KeySuspended(Forbidden):
     """The key is suspended, until an administrator resumes it."""
 
     reason = "key_suspended"
-
-    def __init__(self) -> None:
-        super().__init__("This API key is suspended")
+    text = "This API key is suspended"
 
 
 class AddressNotAllowed(Forbidden):
@@ -339,9 +308,6 @@ class TooManyRequests(Refusal):
         super().__init__(self.text.format(limit=taken.limit), data=data)
         self.retry_seconds = taken.retry_seconds
 
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.retry_seconds)}
-
 
 class BatchAboveLimit(TooManyRequests):
     """A batch without a key has more calls than the limit ever allows at once: split it."""
@@ -369,9 +335,6 @@ class MonthlyQuotaReached(Refusal):
             "retryAfterSeconds": self.retry_seconds,
         }
         super().__init__(f"All {spent.limit} calls of this month are used up", data=data)
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.retry_seconds)}
 
 
 # The statuses that ErrorFormat.PLAIN_TEXT sends as a line of text.

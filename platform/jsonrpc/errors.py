@@ -7,17 +7,19 @@ from typing import Any, ClassVar
 class RpcError(Exception):
     """An unexpected error. The log has its traceback; the response has no details.
 
-    Subclasses set `code` and `reason`; what a caller can act on goes into `data`.
+    Subclasses set `code` and `reason`, and `text` where it is always the same; what a caller can
+    act on goes into `data`.
     """
 
     code: ClassVar[int] = -32603
     reason: ClassVar[str] = "internal_error"
+    text: ClassVar[str] = ""
     # A class that sets it itself is never raised, only its subclasses are.
     abstract: ClassVar[bool] = True
 
-    def __init__(self, message: str, *, data: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str = "", *, data: dict[str, Any] | None = None) -> None:
+        self.message = message or self.text
+        super().__init__(self.message)
         self.data = {"reason": self.reason, **(data or {})}
 
     def as_object(self) -> dict[str, Any]:
@@ -62,7 +64,7 @@ class InvalidParams(RpcError):
     code = -32602
     reason = "invalid_params"
 
-    def __init__(self, message: str, **data: Any) -> None:
+    def __init__(self, message: str = "", **data: Any) -> None:
         super().__init__(message, data=data)
 
 
@@ -70,6 +72,4 @@ class InternalError(RpcError):
     """An unexpected error. The log has its traceback; the response has no details."""
 
     reason = "internal_error"
-
-    def __init__(self) -> None:
-        super().__init__("Internal error")
+    text = "Internal error"

@@ -13,7 +13,7 @@ class NodeError(RpcError):
 
     abstract = True
 
-    def __init__(self, message: str, data: Any = None) -> None:
+    def __init__(self, message: str = "", data: Any = None) -> None:
         super().__init__(message)
         self.node_data = data
 
@@ -71,9 +71,7 @@ class PreflightFailed(NodeError):
 
 class SignatureVerificationFailed(NodeError):
     code = -32003
-
-    def __init__(self) -> None:
-        super().__init__("Transaction signature verification failure")
+    text = "Transaction signature verification failure"
 
 
 class BlockNotAvailable(NodeError):
@@ -103,9 +101,7 @@ class SlotSkipped(NodeError):
 
 class NoSnapshot(NodeError):
     code = -32008
-
-    def __init__(self) -> None:
-        super().__init__("No snapshot")
+    text = "No snapshot"
 
 
 class BlockStatusNotAvailableYet(NodeError):

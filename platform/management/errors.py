@@ -34,9 +34,7 @@ class NotFound(Refusal):
     code = -32602
     status = 404
     reason = "not_found"
-
-    def __init__(self) -> None:
-        super().__init__("There is no such thing, or it is not yours")
+    text = "There is no such thing, or it is not yours"
 
 
 class ActionImpossible(Refusal):
@@ -69,9 +67,7 @@ class VersionRequired(Refusal):
     code = -32602
     status = 428
     reason = "version_required"
-
-    def __init__(self) -> None:
-        super().__init__("A change needs the ETag of what it changes in the header If-Match")
+    text = "A change needs the ETag of what it changes in the header If-Match"
 
 
 class IdempotencyKeyReused(Refusal):

@@ -15,9 +15,7 @@ class TokenRefused(Refusal):
     code = -32003
     reason = "unauthorized"
     response_body: ClassVar[dict[str, str]] = {"error": "unauthorized"}
-
-    def __init__(self) -> None:
-        super().__init__("The token of METRICS_TOKEN is required")
+    text = "The token of METRICS_TOKEN is required"
 
     def headers(self) -> dict[str, str]:
         return {"WWW-Authenticate": 'Bearer realm="metrics"'}

@@ -13,6 +13,7 @@ from websockets.frames import CloseCode
 from access import usage
 from access.callers import Caller
 from access.counted_calls import NOTIFICATION
+from gateway.open_streams import Member
 from jsonrpc import dispatch
 from jsonrpc.errors import InternalError, MethodNotFound, RpcError
 from jsonrpc.methods import MethodTable
@@ -21,7 +22,6 @@ from livefeed.messages import Answer, Missed
 from subscriptions.calls import Batch, is_notice
 from subscriptions.errors import ChainNotFollowed, SubscriptionLimitReached, SubscriptionUnknown
 from subscriptions.kinds import Subscription
-from subscriptions.members import Member
 from subscriptions.reader import Reader
 from subscriptions.signature_kind import SignatureSubscription
 from webserver.paced_input import Share

@@ -37,14 +37,12 @@ class TooManySockets(Refusal):
     status = 429
     code = -32005
     reason = "too_many_sockets"
+    retry_seconds = 5
 
     def __init__(self, maximum: int) -> None:
         super().__init__(
             f"Too many WebSockets: the tier allows {maximum}", data={"maximum": maximum}
         )
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "5"}
 
 
 class MonthlyBytesReached(Refusal):
@@ -67,12 +65,8 @@ class SocketsUnavailable(Refusal):
     status = 503
     code = -32005
     reason = "sockets_unavailable"
-
-    def __init__(self) -> None:
-        super().__init__("WebSockets are unavailable at the moment. Try again")
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "2"}
+    text = "WebSockets are unavailable at the moment. Try again"
+    retry_seconds = 2
 
 
 class SubscriptionLimitReached(RpcError):
@@ -93,9 +87,7 @@ class SubscriptionUnknown(RpcError):
 
     code = -32602
     reason = "subscription_unknown"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid subscription id.")
+    text = "Invalid subscription id."
 
 
 class ChainNotFollowed(RpcError):
@@ -103,9 +95,7 @@ class ChainNotFollowed(RpcError):
 
     code = -32005
     reason = "chain_not_followed"
-
-    def __init__(self) -> None:
-        super().__init__("Node is unhealthy: the chain is not followed at the moment")
+    text = "Node is unhealthy: the chain is not followed at the moment"
 
 
 class MemoryUnknown(RpcError):
@@ -113,6 +103,4 @@ class MemoryUnknown(RpcError):
 
     code = -32602
     reason = "from_signature_unknown"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid params: the transaction of `fromSignature` is not stored")
+    text = "Invalid params: the transaction of `fromSignature` is not stored"

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from livefeed.messages import EVERYTHING, Answer, Body, Missed
+from shared_state.database_threads import DatabaseThreads
 from shared_state.outages import AWAY
 from subscriptions.link import FeedLink, Ready
 from subscriptions.members import Members
-from subscriptions.threads import DatabaseThreads
 
 log = logging.getLogger(__name__)
 

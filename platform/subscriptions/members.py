@@ -1,93 +1,33 @@
 """Members: who holds WebSockets of this process, within which limits, and what they were sent."""
 
-import asyncio
-import contextlib
-import logging
-import os
-import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Protocol
 
-from access import buckets, key_cache, usage, usage_queries
+from access import usage, usage_queries
 from access.callers import Caller
 from access.months import month_of
-from gateway.admission import Sender, admit, entry_for
-from gateway.endpoint_policy import EndpointPolicy
-from gateway.hosts import Host
-from jsonrpc.errors import RpcError
+from gateway.open_streams import Checked, InThread, Member, OpenStream, OpenStreams
 from livefeed.messages import Missed
-from shared_state.outages import AWAY
-from shared_state.redis_client import NAMESPACE, client, run_script
-from subscriptions.errors import MonthlyBytesReached, TooManySockets
-from webserver.address_groups import holder_of
+from shared_state.redis_client import NAMESPACE, client
+from subscriptions.errors import MonthlyBytesReached, SocketsUnavailable, TooManySockets
 from webserver.paced_input import Share, Shares
-
-log = logging.getLogger(__name__)
 
 # The name under which connections are counted, and allowed by a key's list of methods.
 USAGE_NAME = "subscriptions"
-# With what a check takes, a changed limit holds within a second.
-_EACH_SECONDS = 0.8
-# A key that could not be checked for so long is no longer trusted.
-_TRUSTED_SECONDS = 60.0
-# Counts of a process that has not renewed them for so long are of none.
-_FORGOTTEN_SECONDS = 15
 _RATE_SECONDS = 10
 _BYTES_DAYS = 40
 # Bytes that wait for a process's WebSockets that are not read: of one key or address, and of all.
 MOST_UNREAD_OF_HOLDER = 64 * 1_048_576
 MOST_UNREAD = 256 * 1_048_576
 
-# {process: count|until} of one holder; counts one more unless there are too many.
-_ENTER = """
-local now, sum = tonumber(ARGV[1]), 0
-for i, value in ipairs(redis.call('HGETALL', KEYS[1])) do
-  if i % 2 == 0 then
-    local count, till = string.match(value, '(%d+)|(%d+)')
-    if tonumber(till) >= now then sum = sum + tonumber(count) end
-  end
-end
-local own = redis.call('HGET', KEYS[1], ARGV[2])
-if own and tonumber(string.match(own, '|(%d+)')) >= now then
-  sum = sum - tonumber(string.match(own, '(%d+)|'))
-end
-if sum + tonumber(ARGV[3]) > tonumber(ARGV[4]) then return 0 end
-redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. '|' .. ARGV[5])
-redis.call('EXPIRE', KEYS[1], 60)
-return 1
-"""
 
-InThread = Callable[..., Coroutine[Any, Any, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Whose connection it is: the key's digest (None without one), its host, its address, and the
-    page's origin. `holder` is what limits count: the key, or the address.
-    """
-
-    digest: bytes | None
-    key_id: int | None
-    host: Host
-    address: str
-    policy: EndpointPolicy = field(compare=False)
-    origin: str = ""
-
-    @property
-    def holder(self) -> str:
-        if self.key_id is not None:
-            return str(self.key_id)
-        return f"address:{holder_of(self.address)}"
-
-
-class Connection(Protocol):
+class Connection(OpenStream, Protocol):
     """What is sent notifications: a WebSocket, or a stream of updates."""
 
-    member: Member
     caller: Caller
 
     @property
@@ -101,27 +41,21 @@ class Connection(Protocol):
     def is_interrupted(self, missed: Missed) -> bool:
         """Whether its client may have missed something of it, and cannot read it."""
 
-    def end(self, why: str) -> None:
-        """Disconnects the client, with the reason."""
-
     def tick(self) -> None:
         """Called about every second."""
 
 
-class Members:
-    """The connections by member. `enter` and `leave` are for threads; the rest is of the loop."""
+class Members(OpenStreams[Connection]):
+    """The connections by member, what they were sent, and what waits for their clients."""
 
     def __init__(self, in_thread: InThread) -> None:
-        self.process = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self.connections: dict[Member, set[Connection]] = defaultdict(set)
-        self._in_thread = in_thread
-        self._counts: Counter[str] = Counter()
+        super().__init__(
+            in_thread, name="sockets", usage_name=USAGE_NAME, unavailable=SocketsUnavailable.reason
+        )
         self._unread: Counter[str] = Counter()
         self._all_unread = 0
         # What was sent since the last look: {(member, method): (notifications, bytes)}.
         self._sent: dict[tuple[Member, str], list[int]] = {}
-        self._callers: dict[Member, Caller] = {}
-        self._checked_at = time.monotonic()
         self._shares = Shares()
 
     # --- in threads -------------------------------------------------------------------------------
@@ -133,41 +67,8 @@ class Members:
         limit = caller.stream_bytes_per_month
         if limit is not None and member.key_id is not None:
             self._require_bytes(member, limit, datetime.now(UTC))
-        holder, most = member.holder, caller.stream_connections
-        now = int(time.time())
-        self._counts[holder] += 1
-        words = (now, self.process, self._counts[holder], most, now + _FORGOTTEN_SECONDS)
-        try:
-            if not run_script(_ENTER, [_key(holder)], words):
-                raise TooManySockets(most)
-        except BaseException:
-            self._counts[holder] -= 1
-            raise
-
-    def leave(self, member: Member) -> None:
-        """One connection less; while Redis is away the count expires."""
-        holder = member.holder
-        self._counts[holder] -= 1
-        with contextlib.suppress(*AWAY):
-            self._renew([holder])
-
-    def leave_all(self) -> None:
-        holders = list(self._counts)
-        self._counts.clear()
-        self._renew(holders)
-
-    def _renew(self, holders: list[str]) -> None:
-        until = int(time.time()) + _FORGOTTEN_SECONDS
-        with client().pipeline(transaction=False) as pipe:
-            for holder in holders:
-                count = self._counts[holder]
-                if count > 0:
-                    pipe.hset(_key(holder), self.process, f"{count}|{until}")
-                    pipe.expire(_key(holder), 60)
-                else:
-                    pipe.hdel(_key(holder), self.process)
-                    del self._counts[holder]
-            pipe.execute()
+        if not self.take_place(member.holder, caller.stream_connections):
+            raise TooManySockets(caller.stream_connections)
 
     def _require_bytes(self, member: Member, limit: int, now: datetime) -> None:
         assert member.key_id is not None
@@ -180,19 +81,6 @@ class Members:
     def share(self, member: Member, now: float) -> Share:
         """The holder's share of the loop, for all of its connections."""
         return self._shares.of(member.holder, now)
-
-    def add(self, connection: Connection) -> None:
-        self.connections[connection.member].add(connection)
-        self._callers[connection.member] = connection.caller
-
-    def discard(self, connection: Connection) -> None:
-        found = self.connections.get(connection.member)
-        if found is None or connection not in found:
-            return
-        found.discard(connection)
-        if not found:
-            del self.connections[connection.member]
-            self._callers.pop(connection.member, None)
 
     def waits(self, member: Member, size: int) -> None:
         """So many bytes more wait for a WebSocket of the member, or fewer."""
@@ -210,9 +98,8 @@ class Members:
         of the holder for which most waits is ended, and the next.
         """
         unread: dict[str, dict[Connection, int]] = defaultdict(dict)
-        for member, found in self.connections.items():
-            for connection in found:
-                unread[member.holder][connection] = connection.unread_bytes
+        for connection in self.all():
+            unread[connection.member.holder][connection] = connection.unread_bytes
         sizes = Counter({holder: sum(found.values()) for holder, found in unread.items()})
         while sizes:
             ((holder, size),) = sizes.most_common(1)
@@ -233,81 +120,36 @@ class Members:
             cell[0] += notifications
             cell[1] += size
 
-    def end_all(self, why: str) -> None:
-        for found in list(self.connections.values()):
-            for connection in list(found):
-                connection.end(why)
-
     def end_silent(self) -> None:
         """Nothing of the chain comes: ends the connections that wait for it."""
-        for found in list(self.connections.values()):
-            for connection in list(found):
-                if connection.hears_chain:
-                    connection.end("stream_silent")
+        for connection in self.all():
+            if connection.hears_chain:
+                connection.end("stream_silent")
 
     def end_interrupted(self, missed: Missed) -> None:
         """Ends the connections that missed it."""
-        for found in list(self.connections.values()):
-            for connection in list(found):
-                if connection.is_interrupted(missed):
-                    connection.end("interrupted")
+        for connection in self.all():
+            if connection.is_interrupted(missed):
+                connection.end("interrupted")
 
-    def _end(self, members: list[tuple[Member, str]]) -> None:
-        for member, why in members:
-            for connection in list(self.connections.get(member, ())):
-                connection.end(why)
+    def next_check(self, members: list[Member]) -> Callable[[], Checked] | None:
+        sent, self._sent = self._sent, {}
+        if not sent:
+            return super().next_check(members)
+        return partial(self._check_and_spend, members, sent)
 
-    async def watch(self) -> None:
-        """Until it is cancelled: ends connections of keys that are not good any more, or that got
-        more than their tier allows; renews counts and passes on usage.
-        """
-        while True:
-            await asyncio.sleep(_EACH_SECONDS)
-            sent, self._sent = self._sent, {}
-            members = dict(self._callers)
-            try:
-                refused, callers = await self._in_thread(self._look, members, sent)
-                self._checked_at = time.monotonic()
-            except AWAY:
-                if time.monotonic() - self._checked_at > _TRUSTED_SECONDS:
-                    self.end_all("sockets_unavailable")
-                continue
-            except Exception:
-                log.exception("the check of WebSockets failed")
-                continue
-            for member, caller in callers.items():
-                if member in self._callers:
-                    self._callers[member] = caller
-                for connection in self.connections.get(member, ()):
-                    connection.caller = caller
-            self._end(refused)
-            for found in list(self.connections.values()):
-                for connection in list(found):
-                    connection.tick()
+    def checked(self, callers: dict[Member, Caller]) -> None:
+        for connection in self.all():
+            connection.caller = callers.get(connection.member, connection.caller)
+            connection.tick()
 
-    def _look(
-        self, members: dict[Member, Caller], sent: dict[tuple[Member, str], list[int]]
-    ) -> tuple[list[tuple[Member, str]], dict[Member, Caller]]:
-        """In a thread: the members to end with the reason, and the others' callers as they are
-        now.
-        """
+    def _check_and_spend(
+        self, members: list[Member], sent: dict[tuple[Member, str], list[int]]
+    ) -> Checked:
+        """The members that are to end are also those that were sent too much."""
         now = datetime.now(UTC)
-        if members or sent:
-            generation = cast(bytes | None, client().get(buckets.GENERATION_KEY))
-            key_cache.confirm(int(generation or 0))
-        refused, callers = [], {}
-        for member in members:
-            try:
-                callers[member] = self._caller(member, now)
-            except RpcError as refusal:
-                refused.append((member, refusal.reason))
-        refused += self._spend(members, sent, now)
-        self._renew(list(self._counts))
-        return refused, callers
-
-    def _caller(self, member: Member, now: datetime) -> Caller:
-        sender = Sender(member.host, member.address, "", member.digest, origin=member.origin)
-        return admit(entry_for(sender, member.policy, USAGE_NAME), now=now)
+        refused, callers = self.check(members, now)
+        return [*refused, *self._spend(callers, sent, now)], callers
 
     def _spend(
         self,
@@ -365,7 +207,3 @@ def _month_bytes(key_id: int, size: int, now: datetime) -> int:
         used = usage_queries.bytes_of_keys([key_id], start.date(), end.date())
         client().set(key, used, nx=True, ex=_BYTES_DAYS * 86_400)
     return client().incrby(key, size)
-
-
-def _key(holder: str) -> str:
-    return f"{NAMESPACE}sockets:{holder}"

@@ -1,21 +1,25 @@
 """The handshake of WebSockets: a caller is checked as for any other request."""
 
+import logging
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from access.callers import Caller
+from gateway.open_streams import member_of
 from gateway.views import Endpoint, Switching
 from jsonrpc.methods import MethodTable
 from shared_state.outages import AWAY
 from subscriptions.connection import Connection
 from subscriptions.errors import HandshakeInvalid, HandshakeMalformed, SocketsUnavailable
 from subscriptions.hub import Hub
-from subscriptions.members import USAGE_NAME, Member, log
+from subscriptions.members import USAGE_NAME
 from subscriptions.methods import methods
 from webserver.handshakes import HandshakeRefused, require_handshake
 from webserver.requests import WORKER
 from webserver.upgrades import Channel
 from webserver.worker import Worker
+
+log = logging.getLogger(__name__)
 
 # How long a thread waits for the loop.
 _LOOP_SECONDS = 10.0
@@ -41,11 +45,7 @@ class SubscriptionSocket(Endpoint):
         if worker is None:
             raise SocketsUnavailable  # another server than ours has called this view
         caller: Caller = request.user
-        sender = self.entry.sender
-        digest = sender.digest if caller.key_id is not None else None
-        member = Member(
-            digest, caller.key_id, sender.host, sender.address, self.policy, sender.origin
-        )
+        member = member_of(caller, self.entry.sender, self.policy)
         try:
             hub = worker.call(_hub_of, worker).result(_LOOP_SECONDS)
             hub.members.enter(member, caller)

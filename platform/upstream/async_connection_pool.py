@@ -6,9 +6,9 @@ from functools import cached_property
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from upstream.connection_pool import HEADERS, LARGEST_ANSWER, Busy, failure_of
+from upstream.connection_pool import HEADERS, LARGEST_ANSWER
 from upstream.fair_limit import FairLimit, LimitReached
-from upstream.http.errors import FAILURES
+from upstream.http.errors import Busy
 from upstream.http.poster import Exchange, Poster
 
 # An answer up to this size is waited for whole.
@@ -34,7 +34,7 @@ class AsyncConnectionPool:
 
     async def post(self, body: bytes, *, seconds: float, holder: Hashable = None) -> "Answer":
         """The node's answer: whole, or with its first HELD bytes; `close` it. The seconds are those
-        in which the node is waited for. Raises NodeCallFailed.
+        in which the node is waited for. Raises CALL_FAILURES of upstream.http.errors.
         """
         if not self._turns.take_now(holder):
             try:
@@ -45,10 +45,8 @@ class AsyncConnectionPool:
         deadline = loop.time() + seconds
         try:
             exchange = await self._poster.exchange(body, seconds=seconds, wanted=HELD)
-        except BaseException as error:
+        except BaseException:
             self._turns.give_back(holder)
-            if isinstance(error, FAILURES):
-                raise failure_of(error) from None
             raise
         return Answer(exchange, deadline - loop.time(), lambda: self._turns.give_back(holder))
 
@@ -70,16 +68,13 @@ class Answer:
         return response.take() if response.is_whole and response.unzip is None else None
 
     async def more(self) -> bytes:
-        """The next bytes, b"" behind the last. Raises NodeCallFailed."""
+        """The next bytes, b"" behind the last. Raises FAILURES of upstream.http.errors."""
         response = self._exchange.response
         loop = asyncio.get_running_loop()
-        try:
-            while not (piece := self._exchange.take()) and not response.is_whole:
-                began = loop.time()
-                await self._exchange.more(self._left)
-                self._left -= loop.time() - began
-        except FAILURES as error:
-            raise failure_of(error) from None
+        while not (piece := self._exchange.take()) and not response.is_whole:
+            began = loop.time()
+            await self._exchange.more(self._left)
+            self._left -= loop.time() - began
         return piece
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from upstream.http import errors
 from upstream.http.client import Client
 
 # A node that hangs must not take every thread of the process with it: so many calls wait for one
@@ -10,26 +9,6 @@ from upstream.http.client import Client
 _CONNECTIONS = 8
 LARGEST_ANSWER = 256 * 1024 * 1024
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-
-
-class NodeCallFailed(Exception):
-    """No answer came back; the subclass says why."""
-
-
-class Unreachable(NodeCallFailed):
-    """The node does not listen, dropped the connection, or sent what is no HTTP response."""
-
-
-class TimedOut(NodeCallFailed):
-    """The node took too long."""
-
-
-class Busy(NodeCallFailed):
-    """As many calls as may wait for the node do so already."""
-
-
-class AnswerTooLarge(NodeCallFailed):
-    """The answer is above what is taken into memory."""
 
 
 class ConnectionPool:
@@ -41,26 +20,11 @@ class ConnectionPool:
 
     def call(self, body: bytes, *, seconds: float, largest: int | None = None) -> tuple[int, bytes]:
         """HTTP status and body of the node's answer, within the seconds in all and of at most so
-        many bytes; raises NodeCallFailed.
+        many bytes. Raises CALL_FAILURES of upstream.http.errors.
         """
         most = self._largest_answer if largest is None else min(largest, self._largest_answer)
-        try:
-            answer = self._client.post(body, seconds=seconds, largest=most)
-        except errors.Busy:
-            raise Busy from None
-        except errors.FAILURES as error:
-            raise failure_of(error) from None
+        answer = self._client.post(body, seconds=seconds, largest=most)
         return answer.status, answer.body
-
-
-def failure_of(error: Exception) -> NodeCallFailed:
-    """Of a call whose exchange ended with one of FAILURES."""
-    match error:
-        case errors.AnswerTooLarge():
-            return AnswerTooLarge()
-        case TimeoutError():
-            return TimedOut()
-    return Unreachable()
 
 
 @cache

@@ -10,9 +10,10 @@ from gateway import admission
 from gateway.admission import Entry, entry_for, sender_of
 from gateway.endpoint_policy import EndpointPolicy
 from gateway.hosts import EVERY
+from gateway.open_streams import Member, member_of
 from gateway.quotas import atake, refusal_of
 from jsonrpc.errors import RpcError
-from subscriptions.members import USAGE_NAME, Member
+from subscriptions.members import USAGE_NAME
 
 POLICY = EndpointPolicy("proxy", EVERY, key_required=True)
 # Calls are counted under these names: `geyserGetSlot`.
@@ -40,7 +41,7 @@ def admit(headers: dict[str, str], peer: str, name: str) -> tuple[Member, Caller
         counted(refusal.reason, refusal)
         raise
     counted("ok", None)
-    return Member(sender.digest, caller.key_id, sender.host, sender.address, POLICY), caller
+    return member_of(caller, sender, POLICY), caller
 
 
 def charge(member: Member, caller: Caller, calls: int) -> None:

@@ -8,10 +8,10 @@ from django.conf import settings
 from google.protobuf.message import DecodeError
 
 from access.callers import Caller
+from gateway.open_streams import Member
 from grpcserver.call import Call
 from livefeed.messages import Answer, Missed, Moved, Want
 from subscriptions.link import Ready
-from subscriptions.members import Member
 from upstream.geyser.messages import created_now
 from upstream.geyser.request_filters import BadFilter, Filters
 from upstream.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, GrpcStatus

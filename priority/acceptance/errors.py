@@ -276,18 +276,14 @@ class TipAddressesUnread(NotAccepted):
     """The tip address cannot be checked while the database is down."""
 
     reason = "tip_addresses_unread"
-
-    def __init__(self) -> None:
-        super().__init__("The tip address cannot be checked at the moment. Try again")
+    text = "The tip address cannot be checked at the moment. Try again"
 
 
 class UpstreamsUnread(NotAccepted):
     """The selectable upstreams cannot be read while the database is down."""
 
     reason = "upstreams_unread"
-
-    def __init__(self) -> None:
-        super().__init__("The upstreams cannot be read at the moment. Try again")
+    text = "The upstreams cannot be read at the moment. Try again"
 
 
 class LandingStalled(RpcError):
@@ -347,9 +343,7 @@ class BundlesOff(Refusal):
     status = 404
     code = -32601
     reason = "bundles_off"
-
-    def __init__(self) -> None:
-        super().__init__("Bundles are turned off here: no block engine is enabled")
+    text = "Bundles are turned off here: no block engine is enabled"
 
 
 class BundleOnlyNotServed(InvalidParams):

@@ -80,8 +80,7 @@ class FatesUnavailable(RpcError):
     reason = "fates_unavailable"
     status: ClassVar[int] = 503
 
-    def __init__(self) -> None:
-        super().__init__("The newest submissions cannot be read now. Try again")
+    text = "The newest submissions cannot be read now. Try again"
 
 
 class TooManyStreams(Refusal):
@@ -90,14 +89,12 @@ class TooManyStreams(Refusal):
     status = 429
     code = -32005
     reason = "too_many_streams"
+    retry_seconds = 5
 
     def __init__(self, maximum: int) -> None:
         super().__init__(
             f"Too many open streams: the maximum is {maximum}", data={"maximum": maximum}
         )
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "5"}
 
 
 class StreamUnavailable(Refusal):
@@ -106,9 +103,5 @@ class StreamUnavailable(Refusal):
     status = 503
     code = -32005
     reason = "stream_unavailable"
-
-    def __init__(self) -> None:
-        super().__init__("Fates cannot be streamed now. Try again")
-
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": "2"}
+    text = "Fates cannot be streamed now. Try again"
+    retry_seconds = 2

@@ -7,33 +7,33 @@ server's event loop, so that an open stream holds no thread.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import suppress
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import close_old_connections, connection
 from django.http.response import HttpResponseBase
 from solders.signature import Signature
 
+from access.callers import Caller
+from access.errors import KeyUnknown
 from gateway.declarations import Parameter
 from gateway.endpoint_policy import EndpointPolicy, ErrorFormat
 from gateway.hosts import LANDING
+from gateway.open_streams import Member, OpenStreams, member_of
+from gateway.refusals import KeyRequired
 from gateway.views import EndpointRequest, EventStream, ReadView
 from jsonrpc.wire import encode
 from priority.errors import BadQuery
 from priority.fates.errors import StreamUnavailable, TooManyStreams
 from priority.fates.results import FateEvent
-from priority.fates.services import lookup, subscribers
+from priority.fates.services import lookup
 from priority.fates.services.events import FateMessage, Place, event_text, read_place, since
 from priority.fates.services.feed import FateFeed, Subscription, redis_of
-from priority.fates.services.subscribers import Listener
 from priority.fates.store.fates import customers_of, keys_of_the_customer
+from shared_state.database_threads import DatabaseThreads
 from shared_state.outages import AWAY
 from webserver.requests import WORKER
 from webserver.streams import Stream
@@ -42,6 +42,8 @@ from webserver.worker import Worker
 log = logging.getLogger(__name__)
 
 PATH = "/priority/fates/stream"
+# The name under which streams are counted, and allowed by a key's list of methods.
+USAGE_NAME = "fatesStream"
 POLICY = EndpointPolicy("priority", LANDING, key_required=True, error_format=ErrorFormat.WORD)
 # Open at once: in one process, and of one key in all of them.
 MOST_STREAMS = 2_000
@@ -50,9 +52,6 @@ MOST_SIGNATURES = 256
 
 # Proxies give up on a connection that is silent for a minute, some for less.
 _HEARTBEAT_SECONDS = 12.0
-_LOOK_AGAIN_SECONDS = 0.8
-# A key that could not be checked for so long is no longer trusted.
-_TRUSTED_SECONDS = 60.0
 # A client that reads nothing for so long is gone, or too slow.
 _WRITE_SECONDS = 20.0
 _BUFFER_BYTES = 131_072
@@ -60,11 +59,9 @@ _BUFFER_BYTES = 131_072
 _OPEN_SECONDS = 10.0
 _FED_SECONDS = 2.0
 
-T = TypeVar("T")
-
 
 class FateStream(ReadView):
-    name = subscribers.USAGE_NAME
+    name = USAGE_NAME
     query = (
         Parameter("signature", Signature, "only these: one, several with commas, or repeated"),
         Parameter(
@@ -87,22 +84,38 @@ class FateStream(ReadView):
         worker: Worker | None = request.META.get(WORKER)
         if worker is None:
             raise StreamUnavailable  # another server than ours has called this view
+        caller: Caller = request.user
+        if caller.key_id is None:
+            raise KeyRequired
+        member = member_of(caller, request.sender, POLICY)
         try:
-            listener = subscribers.listener(request, most_of_key=MOST_OF_A_KEY)
+            streams = worker.call(_streams_of, worker).result(_OPEN_SECONDS)
+            customer = streams.enter(member, caller.key_id)
+            opening = worker.call(streams.open, worker, member, customer, place, signatures)
             try:
-                opened = worker.call(Streams.open, worker, listener, place, signatures)
-                subscription, first, here = opened.result(_OPEN_SECONDS)
+                opened, first, here = opening.result(_OPEN_SECONDS)
             except BaseException:
-                subscribers.leave(listener)
+                opening.cancel()
+                streams.members.leave(member)
                 raise
         except (*AWAY, FutureTimeout) as error:
             log.warning("a stream could not be opened: %s", error)
             raise StreamUnavailable from None
-        streams = Streams.of(worker)
         return EventStream(
-            partial(_stream, subscription, first, here),
-            ended=partial(streams.close, listener),
+            partial(_stream, opened.subscription, first, here),
+            ended=partial(streams.close, opened),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Open:
+    """One open stream."""
+
+    member: Member
+    subscription: Subscription
+
+    def end(self, why: str) -> None:
+        self.subscription.end(why)
 
 
 class Streams:
@@ -112,11 +125,17 @@ class Streams:
 
     def __init__(self, redis_url: str) -> None:
         self.redis = redis_of(redis_url)
-        self.feed = FateFeed(self.redis, lambda key_ids: self.in_thread(customers_of, key_ids))
-        self.listeners: dict[Listener, Subscription] = {}
-        self._tasks: list[asyncio.Task[None]] = []
         # One thread, one connection to the database: there is little to read.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="fates")
+        self._threads = DatabaseThreads("fates", 1)
+        self.in_thread = self._threads.run
+        self.feed = FateFeed(self.redis, lambda key_ids: self.in_thread(customers_of, key_ids))
+        self.members: OpenStreams[_Open] = OpenStreams(
+            self.in_thread,
+            name="fate-streams",
+            usage_name=USAGE_NAME,
+            unavailable=StreamUnavailable.reason,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     def of(cls, worker: Worker) -> "Streams":
@@ -126,29 +145,40 @@ class Streams:
             found = cls._all[worker] = cls(settings.REDIS_URL)
         return found
 
-    @classmethod
+    def enter(self, member: Member, key_id: int) -> int:
+        """Counts one stream more, in a thread; the customer whose it is. Raises KeyUnknown,
+        TooManyStreams, redis.RedisError and what the database raises.
+        """
+        customer = customers_of([key_id]).get(key_id)
+        if customer is None:
+            raise KeyUnknown
+        if not self.members.take_place(member.holder, MOST_OF_A_KEY):
+            raise TooManyStreams(MOST_OF_A_KEY)
+        return customer
+
     async def open(
-        cls,
+        self,
         worker: Worker,
-        listener: Listener,
+        member: Member,
+        customer: int,
         place: Place | None,
         signatures: list[Signature],
-    ) -> tuple[Subscription, bytes, Place]:
-        """The subscription, its first events, and the place after them. Raises
-        StreamUnavailable, TooManyStreams, and what Redis and the database raise.
+    ) -> tuple[_Open, bytes, Place]:
+        """The stream, its first events, and the place after them. Raises StreamUnavailable,
+        TooManyStreams, and what Redis and the database raise.
         """
-        streams = cls.of(worker)
-        if len(streams.listeners) >= MOST_STREAMS:
+        if len(self.members.all()) >= MOST_STREAMS:
             raise TooManyStreams(MOST_STREAMS)
         # Before anything is read: what happens meanwhile waits here.
-        subscription, here = await streams.subscribe(worker, listener.customer, signatures)
-        streams.listeners[listener] = subscription
+        subscription, here = await self.subscribe(worker, customer, signatures)
+        opened = _Open(member, subscription)
+        self.members.add(opened)
         try:
-            first, here = await streams._beginning(listener, place, here, signatures, subscription)
+            first, here = await self._beginning(opened, place, here, signatures)
         except BaseException:
-            streams._forget(listener)
+            self._forget(opened)
             raise
-        return subscription, first, here
+        return opened, first, here
 
     async def subscribe(
         self, worker: Worker, customer: int, signatures: Iterable[Signature]
@@ -162,28 +192,20 @@ class Streams:
         wanted = frozenset(bytes(each) for each in signatures)
         return self.feed.subscribe(customer, wanted), here
 
-    def close(self, listener: Listener) -> None:
+    def close(self, opened: _Open) -> None:
         """The stream is over."""
-        self._forget(listener)
-        self._thread.submit(subscribers.leave, listener)
+        self._forget(opened)
+        self._threads.submit(self.members.leave, opened.member)
 
-    async def in_thread(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
-        """The function's result, from a thread that may use the database."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._thread, lambda: _with_database(function, *args, **options)
-        )
-
-    def _forget(self, listener: Listener) -> None:
-        subscription = self.listeners.pop(listener, None)
-        if subscription is not None:
-            self.feed.unsubscribe(subscription)
+    def _forget(self, opened: _Open) -> None:
+        self.members.discard(opened)
+        self.feed.unsubscribe(opened.subscription)
 
     async def _begin(self, worker: Worker) -> None:
         """Starts the feed, and waits shortly until it is ready."""
         if not self._tasks:
             self._tasks = [
-                asyncio.create_task(work()) for work in (self.feed.run, self._look_again)
+                asyncio.create_task(work()) for work in (self.feed.run, self.members.watch)
             ]
             for task in self._tasks:
                 task.add_done_callback(self._on_failure)
@@ -205,30 +227,6 @@ class Streams:
             each.cancel()
         self._tasks = []
 
-    async def _look_again(self) -> None:
-        """Until it is cancelled: ends the streams of keys that are not good any more."""
-        looked_at = time.monotonic()
-        while True:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
-            if not self.listeners:
-                looked_at = time.monotonic()
-                continue
-            try:
-                refused = await self.in_thread(
-                    subscribers.turned_away,
-                    [*self.listeners],
-                    policy=POLICY,
-                    now=datetime.now(UTC),
-                )
-                looked_at = time.monotonic()
-            except AWAY:
-                if time.monotonic() - looked_at > _TRUSTED_SECONDS:
-                    self.feed.end_all(StreamUnavailable.reason)
-                continue
-            for listener, refusal in refused:
-                if listener in self.listeners:
-                    self.listeners[listener].end(refusal.reason)
-
     async def _stop(self) -> None:
         self.feed.end_all("service_stops")
         tasks, self._tasks = self._tasks, []
@@ -236,34 +234,37 @@ class Streams:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.redis.aclose()
-        self._thread.submit(lambda: connection.close())  # that of its own
-        self._thread.shutdown(wait=False)
+        self._threads.close()
 
     async def _beginning(
         self,
-        listener: Listener,
+        opened: _Open,
         place: Place | None,
         here: Place,
         signatures: list[Signature],
-        subscription: Subscription,
     ) -> tuple[bytes, Place]:
         """The first events, and the place after them: what happened after the client's place; else
         the current fates of the signatures that it asked for.
         """
-        chunks = [b"retry: 2000\n\n"]
+        chunks, key_id = [b"retry: 2000\n\n"], opened.member.key_id
+        assert key_id is not None
         if place is not None:
-            keys = await self.in_thread(keys_of_the_customer, listener.key_id)
+            keys = await self.in_thread(keys_of_the_customer, key_id)
             history = await since(self.redis, keys, place)
             if not history.is_whole:
                 missed = encode({"reason": "not_kept", "since": str(place)})
                 chunks.append(event_text("gap", missed))
-            chunks += [each.text for each in history.messages if subscription.wants(each)]
+            chunks += [each.text for each in history.messages if opened.subscription.wants(each)]
             here = max([here, *(each.place for each in history.messages[-1:])])
         chunks.append(event_text("ready", b"{}", str(here)))
         if place is None and signatures:
-            known = await self.in_thread(lookup.fates, signatures, key_id=listener.key_id)
+            known = await self.in_thread(lookup.fates, signatures, key_id=key_id)
             chunks += [event_text("fate", encode(lookup.standing(each))) for each in known if each]
         return b"".join(chunks), here
+
+
+async def _streams_of(worker: Worker) -> Streams:
+    return Streams.of(worker)
 
 
 async def _stream(subscription: Subscription, first: bytes, here: Place, stream: Stream) -> None:
@@ -302,13 +303,3 @@ def _asked(request: EndpointRequest) -> tuple[Place | None, list[Signature]]:
         except ValueError:
             raise BadQuery("signature", "a signature in base58", text) from None
     return place, signatures
-
-
-def _with_database(function: Callable[..., T], *args: Any, **options: Any) -> T:
-    close_old_connections()
-    try:
-        return function(*args, **options)
-    except AWAY:
-        with suppress(Exception):
-            connection.close()
-        raise

@@ -46,18 +46,14 @@ class NoUpstreamNode(UpstreamFailed):
     """This installation has no node to pass the call on to."""
 
     reason = "no_upstream_node"
-
-    def __init__(self) -> None:
-        super().__init__("No node is set to pass calls on to: UPSTREAM_RPC_URL is empty")
+    text = "No node is set to pass calls on to: UPSTREAM_RPC_URL is empty"
 
 
 class UpstreamUnreachable(UpstreamFailed):
     """The upstream node does not listen, or dropped the connection."""
 
     reason = "upstream_unreachable"
-
-    def __init__(self) -> None:
-        super().__init__("The upstream node is unreachable")
+    text = "The upstream node is unreachable"
 
 
 class UpstreamTimeout(UpstreamFailed):
@@ -75,9 +71,7 @@ class UpstreamBusy(UpstreamFailed):
     """Too many calls already wait for the upstream node; nothing was passed on."""
 
     reason = "upstream_busy"
-
-    def __init__(self) -> None:
-        super().__init__("Too many calls wait for the upstream node. Try again")
+    text = "Too many calls wait for the upstream node. Try again"
 
 
 class UpstreamAnswerUnreadable(UpstreamFailed):
@@ -96,6 +90,4 @@ class UpstreamAnswerTooLarge(UpstreamFailed):
     """The upstream node's response is too large to pass on: request less."""
 
     reason = "upstream_answer_too_large"
-
-    def __init__(self) -> None:
-        super().__init__("The upstream node's response is too large to pass on. Request less")
+    text = "The upstream node's response is too large to pass on. Request less"

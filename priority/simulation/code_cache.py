@@ -1,13 +1,13 @@
 """A cache of programs' code: it is large, and the same in every simulation."""
 
-from collections import OrderedDict
-from threading import Lock
+from operator import attrgetter
 from typing import NamedTuple
 
 from solders.account import Account
 from solders.pubkey import Pubkey
 
 from chain.addresses import LOADER_2, LOADER_3
+from columns.caches import ByteCache
 from simulator.programs import code_key
 
 # An upgradeable program's code begins with its kind, the slot it was deployed in and who may
@@ -17,8 +17,6 @@ _SETTLED = 12
 _PROGRAMDATA = (3).to_bytes(4, "little")
 # By then the slot's block is the only one there will ever be.
 _ROOTED_AFTER = 64
-_MOST_BYTES = 64 * 1024 * 1024
-_MOST_PROGRAMS = 4_096
 
 
 class _Code(NamedTuple):
@@ -27,14 +25,14 @@ class _Code(NamedTuple):
     size: int
 
 
-_codes: OrderedDict[Pubkey, _Code] = OrderedDict()
-_behind: OrderedDict[Pubkey, Pubkey] = OrderedDict()
-_lock = Lock()
+_codes: ByteCache[_Code] = ByteCache(64 * 1024 * 1024, size_of=attrgetter("size"))
+# By program, of 4,096 of them.
+_behind: ByteCache[Pubkey] = ByteCache(4_096, size_of=lambda _code: 1)
 
 
 def knows(key: Pubkey) -> bool:
     """Whether its code is remembered, so that the head of the account is enough to read."""
-    return key in _codes
+    return _codes.find(key) is not None
 
 
 def remember(key: Pubkey, account: Account, slot: int) -> None:
@@ -43,11 +41,7 @@ def remember(key: Pubkey, account: Account, slot: int) -> None:
     if owner == LOADER_3:
         behind = code_key(account)
         if behind is not None:
-            with _lock:
-                _behind[key] = behind
-                _behind.move_to_end(key)
-                if len(_behind) > _MOST_PROGRAMS:
-                    _behind.popitem(last=False)
+            _behind.replace(key, behind)
             return
     elif owner != LOADER_2 or not account.executable:
         return
@@ -57,33 +51,27 @@ def remember(key: Pubkey, account: Account, slot: int) -> None:
         head[:4] != _PROGRAMDATA or int.from_bytes(head[4:12], "little") + _ROOTED_AFTER > slot
     ):
         return
-    with _lock:
-        _codes[key] = _Code(account, head, len(data))
-        _codes.move_to_end(key)
-        while sum(code.size for code in _codes.values()) > _MOST_BYTES:
-            _codes.popitem(last=False)
+    _codes.replace(key, _Code(account, head, len(data)))
 
 
 def restored(key: Pubkey, fresh: Account, size: int | None) -> Account | None:
     """The whole account, from its `fresh` head and its size. None, and the code forgotten, if they
     do not match the remembered code.
     """
-    with _lock:
-        code = _codes.get(key)
-        if code is None:
-            return None
-        held, head, length = code
-        now = fresh.data
-        if (
-            fresh.owner != held.owner
-            or fresh.executable != held.executable
-            or size != length
-            or now[:_SETTLED] != head[:_SETTLED]
-            or (held.owner == LOADER_2 and now != head)
-        ):
-            del _codes[key]
-            return None
-        _codes.move_to_end(key)
+    code = _codes.find(key)
+    if code is None:
+        return None
+    held, head, length = code
+    now = fresh.data
+    if (
+        fresh.owner != held.owner
+        or fresh.executable != held.executable
+        or size != length
+        or now[:_SETTLED] != head[:_SETTLED]
+        or (held.owner == LOADER_2 and now != head)
+    ):
+        _codes.drop([key])
+        return None
     if now == head and (fresh.lamports, fresh.rent_epoch) == (held.lamports, held.rent_epoch):
         return held
     data = now + held.data[HEAD:]
@@ -92,11 +80,10 @@ def restored(key: Pubkey, fresh: Account, size: int | None) -> Account | None:
 
 def code_behind(program: Pubkey) -> Pubkey | None:
     """Where an upgradeable program's code was found to lie: worth reading with the program."""
-    return _behind.get(program)
+    return _behind.find(program)
 
 
 def forget() -> None:
     """Remembers nothing."""
-    with _lock:
-        _codes.clear()
-        _behind.clear()
+    _codes.forget()
+    _behind.forget()

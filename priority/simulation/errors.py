@@ -8,9 +8,7 @@ class HeadMoved(RpcError):
 
     code = -32005
     reason = "head_moved"
-
-    def __init__(self) -> None:
-        super().__init__("The chain advanced during every read. Try again")
+    text = "The chain advanced during every read. Try again"
 
 
 class ConfigsMismatch(InvalidParams):

@@ -70,9 +70,7 @@ class SimulationLost(RpcError):
     """The simulation crashed its worker process every time."""
 
     reason = "simulation_lost"
-
-    def __init__(self) -> None:
-        super().__init__("The simulation crashed its worker")
+    text = "The simulation crashed its worker"
 
 
 class AnswerTooLarge(budgets.AnswerTooLarge):

@@ -349,6 +349,18 @@ def test_two_hundred_streams_are_open_at_little_cost(server: FateServer, issue: 
     wait_until(lambda: server.open(issued[0].secret).status == 200)
 
 
+def test_a_keys_streams_count_over_all_processes(server: FateServer, issue: Issue) -> None:
+    issued, half = issue(), streams.MOST_OF_A_KEY // 2
+    with serving() as other:
+        opened = [door.ready(issued.secret)[0] for door in (server, other) for _ in range(half)]
+        for door in (server, other):
+            assert door.open(issued.secret).refusal["error"] == "too_many_streams"
+        opened[0].close()
+        wait_until(lambda: other.open(issued.secret).status == 200)
+        for stream in opened[1:]:
+            stream.close()
+
+
 def test_a_reader_who_does_not_read_is_dropped(
     server: FateServer, issue: Issue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

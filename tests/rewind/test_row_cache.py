@@ -32,3 +32,11 @@ def test_memory_is_bounded_by_the_accounts_and_not_by_what_they_pack_to() -> Non
         row_cache.keep(bytes([number]) * 32, VERSION, pack(bytes(10 * 1024 * 1024)))
     known = [number for number in range(20) if row_cache.known(bytes([number]) * 32) is not None]
     assert known == list(range(14, 20))  # six of 10 MiB in 64 MiB
+
+
+def test_the_row_that_was_read_last_takes_the_place_of_the_former() -> None:
+    key = b"a" * 32
+    former = row_cache.keep(key, VERSION, pack(bytes(600)))
+    newer = row_cache.keep(key, Version(2, 0, 2), pack(bytes(700)))
+    assert former is not None and newer is not None
+    assert row_cache.known(key) is newer

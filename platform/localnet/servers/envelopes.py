@@ -20,9 +20,7 @@ _MEMBERS = {"jsonrpc", "id", "method", "params"}
 
 class Unparsed(NodeError):
     code = -32700
-
-    def __init__(self) -> None:
-        super().__init__("Parse error")
+    text = "Parse error"
 
 
 class NotUtf8(Exception):

@@ -22,3 +22,5 @@ class Busy(Exception):
 
 
 FAILURES = (OSError, BadAnswer, BadAddress)
+# Of a call that shares its connections with others.
+CALL_FAILURES = (*FAILURES, Busy)

@@ -15,8 +15,8 @@ from priority.proxy.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from upstream import connection_pool
-from upstream.connection_pool import ConnectionPool, NodeCallFailed
+from upstream.connection_pool import LARGEST_ANSWER, ConnectionPool
+from upstream.http.errors import CALL_FAILURES, AnswerTooLarge, Busy
 
 # A call for the node: the method, and its params as the bytes that came.
 NodeCall = tuple[str, bytes]
@@ -39,7 +39,7 @@ def forward(
     *,
     node: ConnectionPool,
     seconds: int,
-    largest: int = connection_pool.LARGEST_ANSWER,
+    largest: int = LARGEST_ANSWER,
 ) -> list[Answer]:
     """The node's answers in order, its results and errors byte for byte: one call travels alone,
     several as one batch. `largest` is the most bytes that they may have together. Raises
@@ -50,7 +50,7 @@ def forward(
     body = requests[0] if alone else b"[" + b",".join(requests) + b"]"
     try:
         status, content = node.call(body, seconds=seconds, largest=largest)
-    except connection_pool.NodeCallFailed as error:
+    except CALL_FAILURES as error:
         raise failure_of(error, seconds) from None
     if alone or content.lstrip(b" \t\r\n")[:1] == b"{":
         # A node that refuses a batch as a whole answers with one object.
@@ -63,14 +63,14 @@ def forward(
     return [_answer(by_number.get(number), unreadable) for number in range(len(calls))]
 
 
-def failure_of(error: NodeCallFailed, seconds: int) -> UpstreamFailed:
+def failure_of(error: Exception, seconds: int) -> UpstreamFailed:
     """The caller's error for a failed call."""
     match error:
-        case connection_pool.TimedOut():
+        case TimeoutError():
             return UpstreamTimeout(seconds)
-        case connection_pool.Busy():
+        case Busy():
             return UpstreamBusy()
-        case connection_pool.AnswerTooLarge():
+        case AnswerTooLarge():
             return UpstreamAnswerTooLarge()
     return UpstreamUnreachable()
 

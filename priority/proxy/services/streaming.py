@@ -7,7 +7,7 @@ from jsonrpc.wire import Encoded
 from priority.proxy.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
 from priority.proxy.services.forwarding import NodeCall, answer_in, failure_of, request_of
 from upstream.async_connection_pool import HELD, Answer, AsyncConnectionPool
-from upstream.connection_pool import NodeCallFailed
+from upstream.http.errors import CALL_FAILURES
 
 # A long answer that does not begin like a result (an error) is buffered up to this size.
 _LONGEST_HELD = 4_194_304
@@ -44,7 +44,7 @@ async def stream_result(
     """
     try:
         answer = await node.post(request_of(0, *call), seconds=seconds, holder=holder)
-    except NodeCallFailed as error:
+    except CALL_FAILURES as error:
         raise failure_of(error, seconds) from None
     is_long = False
     try:
@@ -61,7 +61,7 @@ async def stream_result(
             if not is_whole:
                 raise UpstreamAnswerTooLarge
         found = answer_in(content, answer.status)
-    except NodeCallFailed as error:
+    except CALL_FAILURES as error:
         raise failure_of(error, seconds) from None
     finally:
         if not is_long:
@@ -102,7 +102,7 @@ class LongResult:
         while len(self._kept) <= _LONGEST_END:
             try:
                 piece = await self._answer.more()
-            except NodeCallFailed as error:
+            except CALL_FAILURES as error:
                 raise failure_of(error, self._seconds) from None
             if not piece:
                 return self._last()

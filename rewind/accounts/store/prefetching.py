@@ -130,7 +130,6 @@ def _remembered(state: State, xid: int, kept: Kept | None) -> State:
     """With the data that it came without, for they are known; or they are known from now on."""
     version = Version(state.slot, state.position, xid)
     if kept is not None and kept.version == version:
-        row_cache.used(state.pubkey)
         return state._replace(packed=kept.packed, kept=kept)
     if state.packed is None:
         return state

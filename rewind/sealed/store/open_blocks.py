@@ -1,10 +1,10 @@
 """Reads sealed blocks and keeps what was decoded of them, for reads come back to the same ones."""
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from threading import Lock
+from operator import attrgetter
 from typing import Any
 
+from columns.caches import ByteCache
 from columns.raw_queries import fetch_all, fetch_one
 from rewind.errors import ArchiveDamaged
 from rewind.sealed.packing.block_codec import decode
@@ -13,14 +13,10 @@ from rewind.sealed.packing.changes import BlockDamaged
 from rewind.sealed.store import cold_blocks
 from shared_state import damage_reports
 
-# Of decoded blocks a process keeps so much.
-_MOST_BYTES = 16 << 20
-_MOST_DICTIONARIES = 16
-
-_bodies: OrderedDict[int, Body] = OrderedDict()
-_size = 0
-_dictionaries: OrderedDict[int, bytes | None] = OrderedDict()
-_lock = Lock()
+# Decoded blocks; one that has the largest account fits.
+_bodies: ByteCache[Body] = ByteCache(22 << 20, size_of=attrgetter("size"))
+# By segment; b"" is that of a segment without one.
+_dictionaries: ByteCache[bytes] = ByteCache(2 << 20)
 
 _NEXT = """
 SELECT id, slot, position, pubkey, block FROM rewind_sealedblock WHERE segment_id = $1
@@ -32,33 +28,17 @@ _BY_NUMBER = (
 )
 
 
-def known(block: int) -> Body | None:
-    """The block if it was read not long ago."""
-    with _lock:
-        body = _bodies.get(block)
-        if body is not None:
-            _bodies.move_to_end(block)
-        return body
-
-
 def opened(block: int, segment: int, packed: bytes | None) -> Body:
     """The block, decoded; one without bytes lies in the store. Raises ArchiveDamaged and
     ArchiveStoreUnavailable.
     """
-    global _size
-    body = known(block)
+    body = _bodies.find(block)
     if body is not None:
         return body
     if packed is None:
         packed = cold_blocks.packed([block])[block]
     body = _checked(block, segment, packed)
-    with _lock:
-        if block not in _bodies:
-            _bodies[block] = body
-            _size += body.size
-            while _size > _MOST_BYTES and len(_bodies) > 1:
-                _, oldest = _bodies.popitem(last=False)
-                _size -= oldest.size
+    _bodies.keep(block, body)
     return body
 
 
@@ -67,7 +47,7 @@ def decoded(block: int, segment: int, packed: bytes) -> Body:
     try:
         return decode(packed, _dictionary(segment))
     except BlockDamaged:
-        _forget_dictionary(segment)  # it may have been repaired since it was read
+        _dictionaries.drop([segment])  # it may have been repaired since it was read
     try:
         return decode(packed, _dictionary(segment))
     except BlockDamaged as damage:
@@ -95,7 +75,7 @@ def fetched(blocks: Iterable[tuple[int, int, int]]) -> dict[int, Body]:
     missing: dict[int, int] = {}
     buckets: set[int] = set()
     for block, segment, bucket in blocks:
-        body = known(block)
+        body = _bodies.find(block)
         if body is None:
             missing[block] = segment
             buckets.add(bucket)
@@ -147,29 +127,16 @@ _FROM_KEY = _NEXT.replace("> (", ">= (")
 
 def forget() -> None:
     """Nothing is known: the tables are others."""
-    global _size
-    with _lock:
-        _bodies.clear()
-        _dictionaries.clear()
-        _size = 0
-
-
-def _forget_dictionary(segment: int) -> None:
-    with _lock:
-        _dictionaries.pop(segment, None)
+    _bodies.forget()
+    _dictionaries.forget()
 
 
 def _dictionary(segment: int) -> bytes | None:
-    with _lock:
-        if segment in _dictionaries:
-            _dictionaries.move_to_end(segment)
-            return _dictionaries[segment]
-    found = fetch_one("SELECT dictionary FROM rewind_sealedsegment WHERE id = $1", segment)
+    found = _dictionaries.find(segment)
     if found is None:
-        raise ArchiveDamaged(segment, 0, "its dictionary is missing")
-    with _lock:
-        _dictionaries[segment] = found[0]
-        if len(_dictionaries) > _MOST_DICTIONARIES:
-            _dictionaries.popitem(last=False)
-    dictionary: bytes | None = found[0]
-    return dictionary
+        row = fetch_one("SELECT dictionary FROM rewind_sealedsegment WHERE id = $1", segment)
+        if row is None:
+            raise ArchiveDamaged(segment, 0, "its dictionary is missing")
+        found = row[0] or b""
+        _dictionaries.keep(segment, found)
+    return found or None

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db import close_old_connections, connection
@@ -23,10 +24,14 @@ class DatabaseThreads:
         self._count = count
         self._threads = ThreadPoolExecutor(count, thread_name_prefix=name)
 
-    async def run(self, function: Callable[..., T], *args: Any) -> T:
+    async def run(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """The function's result, from a thread that may use the database."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: _with_database(function, *args))
+        call = partial(_with_database, function, *args, **options)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    def submit(self, function: Callable[..., object], *args: Any) -> None:
+        """Runs the function, and no one waits for it."""
+        self._threads.submit(_with_database, function, *args)
 
     def close(self) -> None:
         """Ends the threads and their connections, without waiting."""
@@ -43,10 +48,10 @@ def _close_of_thread(together: threading.Barrier) -> None:
     connection.close()
 
 
-def _with_database(function: Callable[..., T], *args: Any) -> T:
+def _with_database(function: Callable[..., T], *args: Any, **options: Any) -> T:
     close_old_connections()
     try:
-        return function(*args)
+        return function(*args, **options)
     except AWAY:
         with suppress(Exception):
             connection.close()
