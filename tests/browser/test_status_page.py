@@ -44,6 +44,7 @@ def fill() -> None:
         )
 
 
+@pytest.mark.soak
 def test_the_page_has_no_barrier_in_any_size(watched: Callable[..., Watched]) -> None:
     fill()
     visitor = watched(timezone_id="America/New_York")

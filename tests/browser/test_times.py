@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tests.browser.conftest import Watched
 
 _MOMENT = "time.tm-moment"
@@ -22,6 +24,7 @@ def row() -> str:
     return f"/admin/alerts/event/{event.pk}/change/"
 
 
+@pytest.mark.soak
 def test_a_moment_has_the_readers_own_time_beside_it(watched: Callable[..., Watched]) -> None:
     path = row()
     visitor = watched(timezone_id="Asia/Kolkata")
@@ -46,6 +49,7 @@ def a_reader_in_utc_sees_it_once(visitor: Watched, path: str) -> None:
     assert not visitor.page.locator(".tm-local").count() and not visitor.problems
 
 
+@pytest.mark.soak
 def test_hints_have_it_once_however_often_they_are_pointed_at(
     watched: Callable[..., Watched],
 ) -> None:

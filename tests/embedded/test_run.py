@@ -359,6 +359,7 @@ def test_an_address_of_localnets_that_is_not_ours_is_named(run: Run) -> None:
     assert "LOCALNET_HOST='192.0.2.77': expected an address of this machine" in words
 
 
+@pytest.mark.soak
 def test_without_localnet_nothing_is_followed_nor_mixed_into_what_was_imported(run: Run) -> None:
     localnet, programs = run.localnet, ("web", "localnet", "follower", "lander")
     run.localnet = {**localnet, "LOCALNET": "false"}

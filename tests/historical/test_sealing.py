@@ -75,6 +75,7 @@ def topped(real_ledger: Path) -> Path:
     return real_ledger
 
 
+@pytest.mark.soak
 def test_every_read_returns_the_same_sealed_and_with_late_blocks(
     rpc: Rpc, topped: Path, fixtures: Path
 ) -> None:

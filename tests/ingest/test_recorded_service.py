@@ -43,7 +43,10 @@ __all__ = ["limited"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
 
-@pytest.mark.parametrize(("version", "first", "last"), [("4.1.2", 200, 250), ("4.4.0", 600, 664)])
+@pytest.mark.parametrize(
+    ("version", "first", "last"),
+    [pytest.param("4.1.2", 200, 250, marks=pytest.mark.soak), ("4.4.0", 600, 664)],
+)
 def test_a_part_of_the_chain_is_at_every_door_as_the_node_had_it(
     fixtures: Path, limited: Callable[..., str], settings: Any, version: str, first: int, last: int
 ) -> None:
