@@ -3,16 +3,10 @@
 An unknown member is refused: a filter that is dropped for a typing error gives wrong data.
 """
 
-from enum import Enum
-
 import msgspec
 
+from historical.transactions.outcomes import Outcome, outcome_of
 from jsonrpc.params import U64, Config
-
-
-class Outcome(Enum):
-    SUCCESS = "success"
-    FAILED = "failed"
 
 
 class SlotFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +62,8 @@ class Filters(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slot: the slots that it is in
     block_time: when its block was made
     signature: its signature as text
-    status: whether it succeeded
+    status: whether it succeeded; `unknown` are those that the source had no status of, which match
+        neither `success` nor `failed`
     token_accounts: only `none` is supported: transactions of the address itself
     """
 
@@ -99,7 +94,7 @@ def signature_matches(wanted: SignatureFilter | None, signature: str) -> bool:
 
 
 def status_matches(wanted: Outcome | None, err: str | None) -> bool:
-    return wanted is None or (wanted is Outcome.SUCCESS) == (err is None)
+    return wanted is None or wanted == outcome_of(err)
 
 
 def _within(wanted: msgspec.Struct, value: int | str) -> bool:

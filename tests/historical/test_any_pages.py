@@ -31,11 +31,26 @@ def entries(record: Any) -> list[dict[str, Any]]:
                 "index": index,
                 "signature": b58encode(each.signature),
                 "err": meta.get("err"),
+                "status": "unknown"
+                if each.meta is None
+                else "success"
+                if meta.get("err") is None
+                else "failed",
                 "time": record.block_time,
                 "keys": {b58encode(key) for key in keys} | loaded,
             }
         )
     return found
+
+
+def shown(entry: dict[str, Any], index: int) -> tuple[Any, ...]:
+    names = ("slot", "signature", "err", "blockTime")
+    return (index, *(entry[name] for name in names), entry.get("outcome"))
+
+
+def wanted_of(each: dict[str, Any]) -> tuple[Any, ...]:
+    outcome = "unknown" if each["status"] == "unknown" else None
+    return (*(each[name] for name in ("index", "slot", "signature", "err", "time")), outcome)
 
 
 def holds(wanted: dict[str, Any], value: Any) -> bool:
@@ -114,16 +129,14 @@ def check(rpc: Rpc, chance: random.Random, every: list[dict[str, Any]]) -> None:
         if chance.random() < 0.3:
             filters["signature"] = bounds(chance, ["3", "4", "5", *signatures[:3]], "gte gt lte lt")
         if chance.random() < 0.4:
-            filters["status"] = chance.choice(["success", "failed"])
+            filters["status"] = chance.choice(["success", "failed", "unknown"])
         right = [
             each
             for each in own
             if holds(filters.get("slot", {}), each["slot"])
             and holds(filters.get("blockTime", {}), each["time"])
             and holds(filters.get("signature", {}), each["signature"])
-            and (
-                "status" not in filters or (filters["status"] == "success") == (each["err"] is None)
-            )
+            and filters.get("status", each["status"]) == each["status"]
         ]
         sort = chance.choice(["asc", "desc"])
         if sort == "desc":
@@ -143,9 +156,10 @@ def check(rpc: Rpc, chance: random.Random, every: list[dict[str, Any]]) -> None:
             token = answer["result"]["paginationToken"]
             if token is None:
                 break
-        assert [(e["slot"], e["transactionIndex"], e["signature"], e["err"]) for e in found] == [
-            (e["slot"], e["index"], e["signature"], e["err"]) for e in right
-        ], (config, address)
+        assert [shown(e, e["transactionIndex"]) for e in found] == [wanted_of(e) for e in right], (
+            config,
+            address,
+        )
         if not every:
             continue
         config = {"limit": chance.choice([1, 3, 1000])}
@@ -157,6 +171,13 @@ def check(rpc: Rpc, chance: random.Random, every: list[dict[str, Any]]) -> None:
         low = places[config["until"]] if "until" in config else (-1, 0)
         high = places[config["before"]] if "before" in config else (10**9, 0)
         wanted = [e for e in reversed(own) if low < (e["slot"], e["index"]) < high]
-        assert [(e["signature"], e["blockTime"]) for e in answer["result"]] == [
-            (e["signature"], e["time"]) for e in wanted
+        assert [shown(e, e["transactionIndex"]) for e in answer["result"]] == [
+            wanted_of(e) for e in wanted
         ][: config["limit"]], config
+    some = chance.sample(every, min(len(every), 20))
+    statuses = rpc(HISTORICAL, "getSignatureStatuses", [each["signature"] for each in some])
+    for each, status in zip(some, statuses["result"]["value"], strict=True):
+        if each["status"] == "unknown":
+            assert status is None
+        else:
+            assert (status["slot"], status["err"]) == (each["slot"], each["err"])

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
@@ -12,6 +13,7 @@ from chain.encodings import b58encode
 from columns.clusters import is_clustered
 from eventloop.faces import complete, in_thread
 from historical.errors import FilterTransactionNotFound, LimitInvalid
+from historical.transactions.outcomes import UNKNOWN
 from historical.transactions.positions import HIGHEST, LOWEST, Following, LedgerPosition
 from historical.transactions.segments import digest
 from historical.transactions.services.address_places import anewest_first
@@ -20,6 +22,7 @@ from historical.transactions.store.apart import ListedRow
 from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000
+_UNKNOWN = ',"outcome":"unknown"'
 # Entries that are listed on the loop.
 _MOST_ON_LOOP = 128
 
@@ -59,8 +62,9 @@ async def _listing(places: list[LedgerPosition], following: Following, limit: in
     columns = await transaction_store.listed_columns(places)
     # Written here: a struct and its members for each takes three times as long.
     entries = [
-        f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err},"memo":{memo},'
-        f'"blockTime":{time},"confirmationStatus":"finalized","transactionIndex":{index}}}'
+        f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err or "null"},'
+        f'"memo":{memo},"blockTime":{time},"confirmationStatus":"finalized",'
+        f'"transactionIndex":{index}{_UNKNOWN if err == UNKNOWN else ""}}}'
         for slot, index, signature, err, memo, time in zip(*columns, strict=True)
     ]
     return Encoded(f"[{','.join(entries)}]".encode())
@@ -89,6 +93,7 @@ def listed_fields(row: ListedRow) -> dict[str, Any]:
         "memo": _raw(row.memo),
         "block_time": row.block_time,
         "transaction_index": row.position,
+        "outcome": "unknown" if row.err == UNKNOWN else UNSET,
     }
 
 

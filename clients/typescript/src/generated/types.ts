@@ -228,12 +228,17 @@ export interface components {
              * @enum {string}
              */
             confirmationStatus: "finalized";
-            /** @description what it failed by; null when it succeeded */
+            /** @description what it failed by; null when it succeeded, and where `outcome` is there */
             err: string | {
                 [key: string]: unknown;
             } | null;
             /** @description the text of its memo, with its length before it; null without one */
             memo: string | null;
+            /**
+             * @description `unknown` if the source of its block had no status of it, so that `err` says nothing; absent otherwise. No field of the standard node
+             * @enum {string}
+             */
+            outcome?: "unknown";
             /**
              * Signature
              * @description its signature
@@ -1000,8 +1005,8 @@ export interface components {
             program: string | null;
             /** @description the program */
             programId: string;
-            /** @description whether it ran: none does after one that failed */
-            ran: boolean;
+            /** @description whether it ran: none does after one that failed; null where `outcome` is `unknown` */
+            ran: boolean | null;
             /** @description what the instruction is called; null if it is not known */
             type: string | null;
         };
@@ -1035,11 +1040,11 @@ export interface components {
             blockTime: (bigint) | null;
             /** @description what it used and asked for */
             compute: components["schemas"]["ComputeUse"];
-            /** @description what it failed by; null when it succeeded, or if the source had no status */
+            /** @description what it failed by; null when it succeeded, or if that is not known */
             err: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description the same in words; null when it succeeded */
+            /** @description the same in words; null if `err` is */
             failure: components["schemas"]["Failure"] | null;
             /** @description what it paid to be processed */
             fees: components["schemas"]["ExplainedFees"];
@@ -1047,6 +1052,11 @@ export interface components {
             idls: components["schemas"]["UsedIdl"][];
             /** @description its instructions, decoded, with the calls that they made */
             instructions: components["schemas"]["ExplainedInstruction"][];
+            /**
+             * @description whether it succeeded; `unknown` if the source of its block had no status of it
+             * @enum {string}
+             */
+            outcome: "success" | "failed" | "unknown";
             /**
              * Signature
              * @description its first signature
@@ -1060,7 +1070,7 @@ export interface components {
             tokenBalances: components["schemas"]["TokenBalanceChange"][];
             /** @description its place in the block, from 0 */
             transactionIndex: bigint;
-            /** @description what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back */
+            /** @description what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back; none if the outcome is not known */
             transfers: components["schemas"]["ExplainedTransfer"][];
             /** @description its version */
             version: "legacy" | (bigint);
@@ -1219,10 +1229,10 @@ export interface components {
             /** @description the slots that it is in */
             slot?: components["schemas"]["SlotFilter"];
             /**
-             * @description whether it succeeded
+             * @description whether it succeeded; `unknown` are those that the source had no status of, which match neither `success` nor `failed`
              * @enum {string}
              */
-            status?: "success" | "failed";
+            status?: "success" | "failed" | "unknown";
             /** @description only `none` is supported: transactions of the address itself */
             tokenAccounts?: string;
         };
@@ -2170,7 +2180,7 @@ export interface components {
         SignatureStatuses: {
             /** @description what the answer is based on */
             context: components["schemas"]["Context"];
-            /** @description a status for each signature, in their order; null for one that the ledger does not have */
+            /** @description a status for each signature, in their order; null for one that the ledger does not have, or whose status the source of its block did not have */
             value: (components["schemas"]["SignatureStatus"] | null)[];
         };
         /**
