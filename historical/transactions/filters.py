@@ -84,6 +84,15 @@ def slot_range(wanted: SlotFilter | None) -> tuple[int, int | None]:
     return low, min(given) if given else None
 
 
+def time_range(wanted: TimeFilter) -> tuple[int | None, int | None]:
+    """Earliest and latest time that can match, both inclusive; None is no end."""
+    above = None if wanted.gt is None else wanted.gt + 1
+    below = None if wanted.lt is None else wanted.lt - 1
+    firsts = [bound for bound in (wanted.gte, above, wanted.eq) if bound is not None]
+    lasts = [bound for bound in (wanted.lte, below, wanted.eq) if bound is not None]
+    return max(firsts, default=None), min(lasts, default=None)
+
+
 def time_matches(wanted: TimeFilter | None, time: int | None) -> bool:
     """A transaction without a block time matches no time filter."""
     return wanted is None or (time is not None and _within(wanted, time))

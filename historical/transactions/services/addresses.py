@@ -17,6 +17,7 @@ from historical.transactions.outcomes import UNKNOWN
 from historical.transactions.positions import HIGHEST, LOWEST, Following, LedgerPosition
 from historical.transactions.segments import digest
 from historical.transactions.services.address_places import anewest_first
+from historical.transactions.services.whole_lists import Page
 from historical.transactions.store import transactions as transaction_store
 from historical.transactions.store.apart import ListedRow
 from jsonrpc.wire import Encoded
@@ -29,7 +30,7 @@ _MOST_ON_LOOP = 128
 
 async def signatures_for_address(
     address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
-) -> Encoded:
+) -> Page[Encoded]:
     """A list of AddressSignature, newest first, strictly between the two transactions; raises
     LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
     """
@@ -41,7 +42,7 @@ async def signatures_for_address(
 
 async def _signatures(
     address: Pubkey, limit: int, before: Signature | None, until: Signature | None
-) -> Encoded:
+) -> Page[Encoded]:
     below = HIGHEST if before is None else await _place("before", before)
     above = LOWEST if until is None else await _place("until", until)
     following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
@@ -49,8 +50,18 @@ async def _signatures(
     while len(places) < limit and (found := await following()) is not None:
         places += found[: limit - len(places)]
         if len(places) > _MOST_ON_LOOP:
-            return await in_thread(complete, _listing(places, following, limit))
-    return await _listing(places, following, limit=0)
+            listed = await in_thread(complete, _listing(places, following, limit))
+            break
+    else:
+        listed = await _listing(places, following, limit=0)
+    # A full list ends its range: what is older is on the next page.
+    first = places[-1].slot if len(places) == limit else max(above.slot, 0)
+    return Page(
+        listed,
+        first,
+        None if before is None else below.slot,
+        places[0].slot if places else -1,
+    )
 
 
 async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:

@@ -50,6 +50,8 @@ class AddressConfig(Record):
     """begin behind this transaction, that is, with the next older one"""
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
     limit: int | None = None
     """how many, from 1 to 1,000, which is the default"""
     min_context_slot: int | None = None
@@ -174,17 +176,6 @@ class BlockConfig(Record):
     """whether to list what accounts were given outside transactions; true by default otherwise"""
     transaction_details: Literal["full", "accounts", "signatures", "none"] | None = None
     """`full` by default; `accounts` leaves out what was done, `signatures` all but the names, `none` all"""
-
-
-class BlocksConfig(Record):
-    """What every method takes, and what to do if slots of the range are missing."""
-
-    commitment: Literal["processed", "confirmed", "finalized"] | None = None
-    """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
-    gaps: Literal["error"] | None = None
-    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
-    min_context_slot: int | None = None
-    """refuse to answer unless the ledger reaches this slot"""
 
 
 class Bucket(Record):
@@ -817,6 +808,17 @@ class LandedBundle(Record):
     """the slot of its block"""
     transactions: list[str]
     """the signatures, in their order"""
+
+
+class ListConfig(Record):
+    """What every method takes, and what to do if slots of the range are missing."""
+
+    commitment: Literal["processed", "confirmed", "finalized"] | None = None
+    """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
+    min_context_slot: int | None = None
+    """refuse to answer unless the ledger reaches this slot"""
 
 
 class LoadedAddresses(Record):
@@ -1843,6 +1845,8 @@ class AddressTransactionsConfig(Record):
     """what a transaction must be"""
     form: Literal["current", "source"] | None = None
     """`current` (the default) writes a transaction of any age as a node of today does; `source` as the source that it was recorded from did, without the fields that it did not know. No option of the standard node"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a page whose range has slots that are known to be missing. By default it is returned, and the header `X-Ledger-Gaps` names these slots"""
     limit: int | None = None
     """how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default"""
     max_supported_transaction_version: int | None = None

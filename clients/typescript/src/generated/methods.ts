@@ -108,13 +108,13 @@ export type HistoricalApi = {
    * the ledger does not have, though they may hold one. Errors of its own:
    * `commitment_unsupported`, `min_context_slot_not_reached`, `range_has_gaps`, `range_too_large`,
    * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`. */
-  getBlocks(startSlot: bigint | number, endSlot?: bigint | number | types.BlocksConfig, config?: types.BlocksConfig): (bigint)[];
+  getBlocks(startSlot: bigint | number, endSlot?: bigint | number | types.ListConfig, config?: types.ListConfig): (bigint)[];
 
   /** The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of them
    * that the ledger does not have, though they may hold one. Errors of its own:
    * `commitment_unsupported`, `min_context_slot_not_reached`, `range_has_gaps`, `range_too_large`,
    * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`. */
-  getBlocksWithLimit(startSlot: bigint | number, limit: bigint | number, config?: types.BlocksConfig): (bigint)[];
+  getBlocksWithLimit(startSlot: bigint | number, limit: bigint | number, config?: types.ListConfig): (bigint)[];
 
   /** The lowest slot that is served: of the ledger, or of the remote history below it. Errors of its
    * own: `ledger_empty`, `remote_history_busy`, `remote_history_damaged`,
@@ -130,9 +130,10 @@ export type HistoricalApi = {
   getSignatureStatuses(signatures: readonly (string)[], config?: types.StatusesConfig): types.SignatureStatuses;
 
   /** Transactions that name an address or look it up, newest first. For the next page give the last
-   * signature as `before`. Errors of its own: `commitment_unsupported`,
-   * `filter_transaction_not_found`, `limit_invalid`, `min_context_slot_not_reached`,
-   * `sealed_data_damaged`. */
+   * signature as `before`. The header `X-Ledger-Gaps` names slots from the list's oldest to its
+   * newest end that the ledger does not have, though they may hold others. Errors of its own:
+   * `commitment_unsupported`, `filter_transaction_not_found`, `limit_invalid`,
+   * `min_context_slot_not_reached`, `range_has_gaps`, `sealed_data_damaged`. */
   getSignaturesForAddress(address: Address, config?: types.AddressConfig): (types.AddressSignature)[];
 
   /** The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
@@ -146,10 +147,11 @@ export type HistoricalApi = {
   getTransaction(signature: string, config?: "binary" | "base64" | "base58" | "json" | "jsonParsed" | types.TransactionConfig): types.TransactionEntry | null;
 
   /** Transactions that name an address or look it up, filtered, in either order, page by page, and
-   * whole if you like. Errors of its own: `bad_pagination_token`, `base58_unsupported`,
-   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-   * `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`, `slot_missing`,
-   * `slot_skipped`, `unsupported_transaction_version`. */
+   * whole if you like. The header `X-Ledger-Gaps` names slots of the page's range that the ledger
+   * does not have, though they may hold others. Errors of its own: `bad_pagination_token`,
+   * `base58_unsupported`, `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
+   * `filter_unsupported`, `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+   * `sealed_data_damaged`, `slot_missing`, `slot_skipped`, `unsupported_transaction_version`. */
   getTransactionsForAddress(address: Address, config?: types.AddressTransactionsConfig): types.AddressTransactions;
 };
 

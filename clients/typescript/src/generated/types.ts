@@ -206,6 +206,11 @@ export interface components {
              * @enum {string}
              */
             commitment?: "processed" | "confirmed" | "finalized";
+            /**
+             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
+             * @enum {string}
+             */
+            gaps?: "error";
             /** @description how many, from 1 to 1,000, which is the default */
             limit?: bigint | number;
             /** @description refuse to answer unless the ledger reaches this slot */
@@ -296,6 +301,11 @@ export interface components {
              * @enum {string}
              */
             form?: "current" | "source";
+            /**
+             * @description `error` refuses a page whose range has slots that are known to be missing. By default it is returned, and the header `X-Ledger-Gaps` names these slots
+             * @enum {string}
+             */
+            gaps?: "error";
             /** @description how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default */
             limit?: bigint | number;
             /** @description the newest version that you can read: 1 today. Without it only legacy transactions are answered. With 1 and more, base58 is refused */
@@ -451,24 +461,6 @@ export interface components {
             ] | string;
             /** @description its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
-        };
-        /**
-         * BlocksConfig
-         * @description What every method takes, and what to do if slots of the range are missing.
-         */
-        BlocksConfig: {
-            /**
-             * @description everything in the ledger is finalized; `confirmed` and `finalized` are served alike
-             * @enum {string}
-             */
-            commitment?: "processed" | "confirmed" | "finalized";
-            /**
-             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
-             * @enum {string}
-             */
-            gaps?: "error";
-            /** @description refuse to answer unless the ledger reaches this slot */
-            minContextSlot?: bigint | number;
         };
         /**
          * Bucket
@@ -1580,6 +1572,24 @@ export interface components {
             simulationJobs: components["schemas"]["SimulationJobs"];
             /** @description fetches of tip addresses */
             tipFetches: components["schemas"]["TipFetches"];
+        };
+        /**
+         * ListConfig
+         * @description What every method takes, and what to do if slots of the range are missing.
+         */
+        ListConfig: {
+            /**
+             * @description everything in the ledger is finalized; `confirmed` and `finalized` are served alike
+             * @enum {string}
+             */
+            commitment?: "processed" | "confirmed" | "finalized";
+            /**
+             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
+             * @enum {string}
+             */
+            gaps?: "error";
+            /** @description refuse to answer unless the ledger reaches this slot */
+            minContextSlot?: bigint | number;
         };
         /**
          * LoadedAddresses
@@ -4317,7 +4327,6 @@ export type BaselineEntry = components['schemas']['BaselineEntry'];
 export type Block = components['schemas']['Block'];
 export type BlockConfig = components['schemas']['BlockConfig'];
 export type BlockTransaction = components['schemas']['BlockTransaction'];
-export type BlocksConfig = components['schemas']['BlocksConfig'];
 export type Bucket = components['schemas']['Bucket'];
 export type BundleConfig = components['schemas']['BundleConfig'];
 export type BundleContext = components['schemas']['BundleContext'];
@@ -4376,6 +4385,7 @@ export type LandedBundle = components['schemas']['LandedBundle'];
 export type LandedBundles = components['schemas']['LandedBundles'];
 export type LedgerCoverage = components['schemas']['LedgerCoverage'];
 export type Limits = components['schemas']['Limits'];
+export type ListConfig = components['schemas']['ListConfig'];
 export type LoadedAddresses = components['schemas']['LoadedAddresses'];
 export type Message = components['schemas']['Message'];
 export type MessageAccount = components['schemas']['MessageAccount'];

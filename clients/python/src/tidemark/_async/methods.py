@@ -588,22 +588,29 @@ class AsyncHistorical:
         *,
         before: TransactionId | None = None,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
     ) -> list[types.AddressSignature]:
         """Transactions that name an address or look it up, newest first. For the next page give
-        the last signature as `before`.
+        the last signature as `before`. The header `X-Ledger-Gaps` names slots from the
+        list's oldest to its newest end that the ledger does not have, though they may hold
+        others.
 
         address: an account of any kind: a wallet, a mint, a program
         before: begin behind this transaction, that is, with the next older one
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
+        gaps: `error` refuses a range with slots that are known to be missing. By default the
+          list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node
+          does not have this option
         limit: how many, from 1 to 1,000, which is the default
         min_context_slot: refuse to answer unless the ledger reaches this slot
         until: end before this transaction: it is not in the answer
         Errors of its own: `commitment_unsupported`, `filter_transaction_not_found`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`.
         """
         answer: list[types.AddressSignature] = await self._caller.rpc(
             "/historical",
@@ -613,6 +620,7 @@ class AsyncHistorical:
                 record_of(
                     before=before,
                     commitment=commitment,
+                    gaps=gaps,
                     limit=limit,
                     minContextSlot=min_context_slot,
                     until=until,
@@ -627,6 +635,7 @@ class AsyncHistorical:
         address: Address,
         *,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
@@ -637,6 +646,7 @@ class AsyncHistorical:
             page = await self.get_signatures_for_address(
                 address,
                 commitment=commitment,
+                gaps=gaps,
                 limit=limit,
                 min_context_slot=min_context_slot,
                 until=until,
@@ -723,6 +733,7 @@ class AsyncHistorical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -731,7 +742,8 @@ class AsyncHistorical:
         transaction_details: Literal["full", "accounts", "signatures", "none"] | None = None,
     ) -> types.AddressTransactions:
         """Transactions that name an address or look it up, filtered, in either order, page by
-        page, and whole if you like.
+        page, and whole if you like. The header `X-Ledger-Gaps` names slots of the page's
+        range that the ledger does not have, though they may hold others.
 
         address: an account of any kind: a wallet, a mint, a program
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
@@ -742,6 +754,8 @@ class AsyncHistorical:
         form: `current` (the default) writes a transaction of any age as a node of today does;
           `source` as the source that it was recorded from did, without the fields that it did
           not know. No option of the standard node
+        gaps: `error` refuses a page whose range has slots that are known to be missing. By
+          default it is returned, and the header `X-Ledger-Gaps` names these slots
         limit: how many a page: up to 1,000 signatures, up to 100 full ones; the most is the
           default
         max_supported_transaction_version: the newest version that you can read: 1 today.
@@ -752,8 +766,9 @@ class AsyncHistorical:
         transaction_details: `signatures` (the default) or `full`; no others are served here
         Errors of its own: `bad_pagination_token`, `base58_unsupported`, `block_cleaned_up`,
           `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`,
-          `slot_missing`, `slot_skipped`, `unsupported_transaction_version`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`, `slot_missing`, `slot_skipped`,
+          `unsupported_transaction_version`.
         """
         answer: types.AddressTransactions = await self._caller.rpc(
             "/historical",
@@ -765,6 +780,7 @@ class AsyncHistorical:
                     encoding=encoding,
                     filters=filters,
                     form=form,
+                    gaps=gaps,
                     limit=limit,
                     maxSupportedTransactionVersion=max_supported_transaction_version,
                     minContextSlot=min_context_slot,
@@ -785,6 +801,7 @@ class AsyncHistorical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -800,6 +817,7 @@ class AsyncHistorical:
                 encoding=encoding,
                 filters=filters,
                 form=form,
+                gaps=gaps,
                 limit=limit,
                 max_supported_transaction_version=max_supported_transaction_version,
                 min_context_slot=min_context_slot,

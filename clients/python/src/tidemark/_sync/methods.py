@@ -582,22 +582,29 @@ class Historical:
         *,
         before: TransactionId | None = None,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
     ) -> list[types.AddressSignature]:
         """Transactions that name an address or look it up, newest first. For the next page give
-        the last signature as `before`.
+        the last signature as `before`. The header `X-Ledger-Gaps` names slots from the
+        list's oldest to its newest end that the ledger does not have, though they may hold
+        others.
 
         address: an account of any kind: a wallet, a mint, a program
         before: begin behind this transaction, that is, with the next older one
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
+        gaps: `error` refuses a range with slots that are known to be missing. By default the
+          list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node
+          does not have this option
         limit: how many, from 1 to 1,000, which is the default
         min_context_slot: refuse to answer unless the ledger reaches this slot
         until: end before this transaction: it is not in the answer
         Errors of its own: `commitment_unsupported`, `filter_transaction_not_found`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`.
         """
         answer: list[types.AddressSignature] = self._caller.rpc(
             "/historical",
@@ -607,6 +614,7 @@ class Historical:
                 record_of(
                     before=before,
                     commitment=commitment,
+                    gaps=gaps,
                     limit=limit,
                     minContextSlot=min_context_slot,
                     until=until,
@@ -621,6 +629,7 @@ class Historical:
         address: Address,
         *,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
@@ -631,6 +640,7 @@ class Historical:
             page = self.get_signatures_for_address(
                 address,
                 commitment=commitment,
+                gaps=gaps,
                 limit=limit,
                 min_context_slot=min_context_slot,
                 until=until,
@@ -717,6 +727,7 @@ class Historical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -725,7 +736,8 @@ class Historical:
         transaction_details: Literal["full", "accounts", "signatures", "none"] | None = None,
     ) -> types.AddressTransactions:
         """Transactions that name an address or look it up, filtered, in either order, page by
-        page, and whole if you like.
+        page, and whole if you like. The header `X-Ledger-Gaps` names slots of the page's
+        range that the ledger does not have, though they may hold others.
 
         address: an account of any kind: a wallet, a mint, a program
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
@@ -736,6 +748,8 @@ class Historical:
         form: `current` (the default) writes a transaction of any age as a node of today does;
           `source` as the source that it was recorded from did, without the fields that it did
           not know. No option of the standard node
+        gaps: `error` refuses a page whose range has slots that are known to be missing. By
+          default it is returned, and the header `X-Ledger-Gaps` names these slots
         limit: how many a page: up to 1,000 signatures, up to 100 full ones; the most is the
           default
         max_supported_transaction_version: the newest version that you can read: 1 today.
@@ -746,8 +760,9 @@ class Historical:
         transaction_details: `signatures` (the default) or `full`; no others are served here
         Errors of its own: `bad_pagination_token`, `base58_unsupported`, `block_cleaned_up`,
           `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`,
-          `slot_missing`, `slot_skipped`, `unsupported_transaction_version`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`, `slot_missing`, `slot_skipped`,
+          `unsupported_transaction_version`.
         """
         answer: types.AddressTransactions = self._caller.rpc(
             "/historical",
@@ -759,6 +774,7 @@ class Historical:
                     encoding=encoding,
                     filters=filters,
                     form=form,
+                    gaps=gaps,
                     limit=limit,
                     maxSupportedTransactionVersion=max_supported_transaction_version,
                     minContextSlot=min_context_slot,
@@ -779,6 +795,7 @@ class Historical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -794,6 +811,7 @@ class Historical:
                 encoding=encoding,
                 filters=filters,
                 form=form,
+                gaps=gaps,
                 limit=limit,
                 max_supported_transaction_version=max_supported_transaction_version,
                 min_context_slot=min_context_slot,
