@@ -67,12 +67,13 @@ class Node:
           `bad_override`, `bad_position`, `base58_not_supported`, `bundle_empty`,
           `bundle_too_large`, `configs_mismatch`, `engine_fault`, `filtered_account`,
           `head_moved`, `no_upstream_node`, `override_without_effect`, `pre_state_too_new`,
-          `signature_invalid`, `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`,
-          `slot_too_old`, `snapshots_too_large`, `state_not_recorded`, `too_many_accounts`,
-          `too_many_addresses`, `too_many_snapshots`, `transaction_index_out_of_range`,
-          `transaction_too_large`, `transaction_undecodable`, `unknown_signature`,
-          `unsupported_version`, `upstream_answer_too_large`, `upstream_answer_unreadable`,
-          `upstream_busy`, `upstream_timeout`, `upstream_unreachable`, `writes_incomplete`.
+          `sealed_data_damaged`, `signature_invalid`, `simulation_timeout`,
+          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `snapshots_too_large`,
+          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`, `too_many_snapshots`,
+          `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
+          `unknown_signature`, `unsupported_version`, `upstream_answer_too_large`,
+          `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`,
+          `upstream_unreachable`, `writes_incomplete`.
         """
         answer: types.SimulatedBundle = self._caller.rpc(
             "/",
@@ -874,8 +875,8 @@ class Rewind:
         proof: whether `context.proof` says if the cluster voted for what the archive has
         Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_cursor`,
           `bad_limit`, `bad_position`, `data_too_long_for_base58`, `empty_range`,
-          `encoding_required`, `slice_of_parsed_data`, `slot_too_new`, `slot_too_old`,
-          `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
+          `encoding_required`, `sealed_data_damaged`, `slice_of_parsed_data`, `slot_too_new`,
+          `slot_too_old`, `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
         """
         answer: types.AccountChanges = self._caller.rpc(
             "/rewind",
@@ -968,8 +969,8 @@ class Rewind:
         transaction_index_b: B: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `bad_position`, `data_too_long_for_base58`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
           `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
         """
         answer: types.AccountDiff = self._caller.rpc(
@@ -1023,8 +1024,8 @@ class Rewind:
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `bad_position`, `data_too_long_for_base58`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
           `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
         """
         answer: types.AccountInfo = self._caller.rpc(
@@ -1076,10 +1077,10 @@ class Rewind:
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `no_accounts`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `too_many_accounts`,
-          `too_many_programs`, `transaction_index_out_of_range`, `unknown_signature`,
-          `writes_incomplete`.
+          `bad_position`, `data_too_long_for_base58`, `no_accounts`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `too_many_accounts`, `too_many_programs`, `transaction_index_out_of_range`,
+          `unknown_signature`, `writes_incomplete`.
         """
         answer: types.MultipleAccounts = self._caller.rpc(
             "/rewind",
@@ -1249,8 +1250,8 @@ class Rewind:
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
           `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`,
           `filtered_account`, `override_without_effect`, `pre_state_too_new`,
-          `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
+          `sealed_data_damaged`, `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`,
+          `slot_too_old`, `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
           `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
           `unknown_signature`, `unsupported_version`, `writes_incomplete`.
         """
@@ -1304,10 +1305,11 @@ class Rewind:
         transactions: the transactions as text, or else `signatures`
         Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`,
           `bad_override`, `bad_position`, `base58_not_supported`, `client_reference_taken`,
-          `empty_range`, `override_without_effect`, `pre_state_too_new`, `slot_too_new`,
-          `slot_too_old`, `too_many_accounts`, `too_many_addresses`, `too_many_jobs`,
-          `too_many_simulations`, `transaction_index_out_of_range`, `transaction_too_large`,
-          `transaction_undecodable`, `unknown_signature`, `unsupported_version`.
+          `empty_range`, `override_without_effect`, `pre_state_too_new`, `sealed_data_damaged`,
+          `slot_too_new`, `slot_too_old`, `too_many_accounts`, `too_many_addresses`,
+          `too_many_jobs`, `too_many_simulations`, `transaction_index_out_of_range`,
+          `transaction_too_large`, `transaction_undecodable`, `unknown_signature`,
+          `unsupported_version`.
         """
         answer: types.Submitted = self._caller.rpc(
             "/rewind",
