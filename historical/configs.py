@@ -23,7 +23,7 @@ class ContextConfig(Config, frozen=True, kw_only=True):
     min_context_slot: U64 | None = None
 
 
-class BlocksConfig(ContextConfig, frozen=True, kw_only=True):
+class ListConfig(ContextConfig, frozen=True, kw_only=True):
     """What every method takes, and what to do if slots of the range are missing.
 
     gaps: `error` refuses a range with slots that are known to be missing. By default the list is
@@ -79,7 +79,7 @@ class StatusesConfig(ContextConfig, frozen=True, kw_only=True):
     search_transaction_history: bool = False
 
 
-class AddressConfig(ContextConfig, frozen=True, kw_only=True):
+class AddressConfig(ListConfig, frozen=True, kw_only=True):
     """Which part of the list.
 
     before: begin behind this transaction, that is, with the next older one

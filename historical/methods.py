@@ -2,7 +2,7 @@
 
 from collections.abc import Coroutine
 from functools import partial
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from django.conf import settings
 from solders.pubkey import Pubkey
@@ -26,8 +26,8 @@ from historical.blocks.services.block_lists import slots_between, slots_from
 from historical.configs import (
     AddressConfig,
     BlockConfig,
-    BlocksConfig,
     ContextConfig,
+    ListConfig,
     StatusesConfig,
     TransactionConfig,
 )
@@ -67,6 +67,7 @@ from historical.results import (
 from historical.transactions.filters import Filters
 from historical.transactions.services import address_pages, addresses, transactions
 from historical.transactions.services.address_pages import Page, SortOrder
+from historical.transactions.services.whole_lists import whole_list
 from jsonrpc.methods import MethodTable
 from jsonrpc.node_params import NodeWord
 from jsonrpc.params import U64, USIZE
@@ -83,6 +84,8 @@ class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
     limit: how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default
     pagination_token: from the page before; order and filters must stay the same
     filters: what a transaction must be
+    gaps: `error` refuses a page whose range has slots that are known to be missing. By default it
+        is returned, and the header `X-Ledger-Gaps` names these slots
     """
 
     node_struct = ""
@@ -92,6 +95,7 @@ class AddressTransactionsConfig(TransactionConfig, frozen=True, kw_only=True):
     limit: U64 | None = None
     pagination_token: str | None = None
     filters: Filters | None = None
+    gaps: Literal["error"] | None = None
 
 
 def _finalized(config: ContextConfig) -> None:
@@ -251,8 +255,8 @@ def get_block(
 def get_blocks(
     call: Call,
     start_slot: U64,
-    end_slot: Annotated[U64 | BlocksConfig, NodeWord("RpcBlocksConfigWrapper")] | None = None,
-    config: BlocksConfig = BlocksConfig(),
+    end_slot: Annotated[U64 | ListConfig, NodeWord("RpcBlocksConfigWrapper")] | None = None,
+    config: ListConfig = ListConfig(),
 ) -> Later[Encoded]:
     """Which slots of a range hold a block. The header `X-Ledger-Gaps` names slots between them that
     the ledger does not have, though they may hold one.
@@ -263,7 +267,7 @@ def get_blocks(
     config: what every method takes, and what to do if slots are missing
     returns: the slots that hold a block, lowest first, both ends included
     """
-    if isinstance(end_slot, BlocksConfig):
+    if isinstance(end_slot, ListConfig):
         config, end_slot = end_slot, None
     _finalized(config)
     reads, strict = _reads(call), config.gaps == "error"
@@ -277,7 +281,7 @@ def get_blocks(
 
 @methods.add("getBlocksWithLimit", result=list[int], errors=_LISTS)
 def get_blocks_with_limit(
-    call: Call, start_slot: U64, limit: USIZE, config: BlocksConfig = BlocksConfig()
+    call: Call, start_slot: U64, limit: USIZE, config: ListConfig = ListConfig()
 ) -> Later[Encoded]:
     """The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of
     them that the ledger does not have, though they may hold one.
@@ -299,13 +303,14 @@ def get_blocks_with_limit(
 @methods.add(
     "getSignaturesForAddress",
     result=list[AddressSignature],
-    errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged),
+    errors=(*_READS, LimitInvalid, FilterTransactionNotFound, SealedDataDamaged, RangeHasGaps),
 )
 async def get_signatures_for_address(
     call: Call, address: Pubkey, config: AddressConfig = AddressConfig()
 ) -> Encoded:
     """Transactions that name an address or look it up, newest first. For the next page give the
-    last signature as `before`.
+    last signature as `before`. The header `X-Ledger-Gaps` names slots from the list's oldest to its
+    newest end that the ledger does not have, though they may hold others.
 
     address: an account of any kind: a wallet, a mint, a program
     config: which part of the list
@@ -314,12 +319,14 @@ async def get_signatures_for_address(
     limit = addresses.MAX_LIMIT if config.limit is None else config.limit
     addresses.require_limit(limit, addresses.MAX_LIMIT)
     await _afinalized(config)
-    return await addresses.signatures_for_address(
+    read = partial(
+        addresses.signatures_for_address,
         address,
         limit=limit,
         before=config.before,
         until=config.until,
     )
+    return await whole_list(read, call.headers, strict=config.gaps == "error")
 
 
 @methods.add(
@@ -331,6 +338,7 @@ async def get_signatures_for_address(
         LimitInvalid,
         BadPaginationToken,
         FilterUnsupported,
+        RangeHasGaps,
         *_WRITTEN,
     ),
 )
@@ -338,7 +346,8 @@ def get_transactions_for_address(
     call: Call, address: Pubkey, config: AddressTransactionsConfig = AddressTransactionsConfig()
 ) -> AddressTransactions:
     """Transactions that name an address or look it up, filtered, in either order, page by page, and
-    whole if you like.
+    whole if you like. The header `X-Ledger-Gaps` names slots of the page's range that the ledger
+    does not have, though they may hold others.
 
     address: an account of any kind: a wallet, a mint, a program
     config: which transactions, in which order, and how they are written
@@ -351,7 +360,7 @@ def get_transactions_for_address(
         raise FilterUnsupported("transactionDetails", details.value, "signatures, full")
     if filters.token_accounts not in (None, "none"):
         raise FilterUnsupported("filters.tokenAccounts", filters.token_accounts, "none")
-    full = details is TransactionDetails.FULL
+    full, strict = details is TransactionDetails.FULL, config.gaps == "error"
     page = Page(
         order=config.sort_order or SortOrder.DESC,
         limit=(address_pages.MAX_FULL if full else addresses.MAX_LIMIT)
@@ -361,10 +370,12 @@ def get_transactions_for_address(
         filters=filters,
     )
     if not full:
-        return address_pages.transactions_for_address(address, page)
+        return address_pages.transactions_for_address(address, page, call.headers, strict=strict)
     return address_pages.full_transactions_for_address(
         address,
         page,
+        call.headers,
+        strict=strict,
         encoding=config.encoding or TransactionEncoding.JSON,
         max_version=config.max_supported_transaction_version,
         wanted=config.form or BlockForm.CURRENT,

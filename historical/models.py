@@ -55,7 +55,9 @@ class Block(models.Model):
 
 
 class Transaction(models.Model):
-    """Where a transaction's text stands in its block's body, and what a list of them shows."""
+    """Where a transaction's text stands in its block's body, and what a list of them shows. `err`
+    is the text `null` if the source had no status (transactions/outcomes.py).
+    """
 
     pk = models.CompositePrimaryKey("slot", "position")
     slot = SlotColumn()

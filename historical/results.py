@@ -50,7 +50,8 @@ class SignatureStatuses(Result, frozen=True, kw_only=True):
     """The statuses, and what they are based on.
 
     context: what the answer is based on
-    value: a status for each signature, in their order; null for one that the ledger does not have
+    value: a status for each signature, in their order; null for one that the ledger does not have,
+        or whose status the source of its block did not have
     """
 
     context: Context
@@ -62,11 +63,13 @@ class AddressSignature(Result, frozen=True, kw_only=True):
 
     signature: its signature
     slot: its slot
-    err: what it failed by; null when it succeeded
+    err: what it failed by; null when it succeeded, and where `outcome` is there
     memo: the text of its memo, with its length before it; null without one
     block_time: when its block was made, in Unix seconds; null if that was not recorded
     confirmation_status: always `finalized`
     transaction_index: its place in the block, from 0
+    outcome: `unknown` if the source of its block had no status of it, so that `err` says nothing;
+        absent otherwise. No field of the standard node
     """
 
     signature: Annotated[str, As(Signature)]
@@ -75,6 +78,7 @@ class AddressSignature(Result, frozen=True, kw_only=True):
     memo: Annotated[msgspec.Raw, As(str | None)]
     block_time: int | None
     transaction_index: int
+    outcome: Literal["unknown"] | UnsetType
     confirmation_status: Literal["finalized"] = "finalized"
 
 

@@ -6,6 +6,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.units import Slot
+from historical.errors import SealedDataDamaged
 from jsonrpc.errors import InvalidParams, RpcError
 
 
@@ -265,6 +266,8 @@ POSITIONS = (
     IndexOutOfRange,
     ArchiveDamaged,
     ArchiveStoreUnavailable,
+    # A signature names a place of the ledger.
+    SealedDataDamaged,
 )
 
 

@@ -21,7 +21,7 @@ class DamagedEntry(Exception):
 
 
 class SealedEntry(NamedTuple):
-    """Of a transaction; err is JSON, memo a JSON string."""
+    """Of a transaction; err as transactions/outcomes.py reads it, memo a JSON string."""
 
     signature: bytes
     err: str | None

@@ -3,16 +3,10 @@
 An unknown member is refused: a filter that is dropped for a typing error gives wrong data.
 """
 
-from enum import Enum
-
 import msgspec
 
+from historical.transactions.outcomes import Outcome, outcome_of
 from jsonrpc.params import U64, Config
-
-
-class Outcome(Enum):
-    SUCCESS = "success"
-    FAILED = "failed"
 
 
 class SlotFilter(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +62,8 @@ class Filters(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slot: the slots that it is in
     block_time: when its block was made
     signature: its signature as text
-    status: whether it succeeded
+    status: whether it succeeded; `unknown` are those that the source had no status of, which match
+        neither `success` nor `failed`
     token_accounts: only `none` is supported: transactions of the address itself
     """
 
@@ -89,6 +84,15 @@ def slot_range(wanted: SlotFilter | None) -> tuple[int, int | None]:
     return low, min(given) if given else None
 
 
+def time_range(wanted: TimeFilter) -> tuple[int | None, int | None]:
+    """Earliest and latest time that can match, both inclusive; None is no end."""
+    above = None if wanted.gt is None else wanted.gt + 1
+    below = None if wanted.lt is None else wanted.lt - 1
+    firsts = [bound for bound in (wanted.gte, above, wanted.eq) if bound is not None]
+    lasts = [bound for bound in (wanted.lte, below, wanted.eq) if bound is not None]
+    return max(firsts, default=None), min(lasts, default=None)
+
+
 def time_matches(wanted: TimeFilter | None, time: int | None) -> bool:
     """A transaction without a block time matches no time filter."""
     return wanted is None or (time is not None and _within(wanted, time))
@@ -99,7 +103,7 @@ def signature_matches(wanted: SignatureFilter | None, signature: str) -> bool:
 
 
 def status_matches(wanted: Outcome | None, err: str | None) -> bool:
-    return wanted is None or (wanted is Outcome.SUCCESS) == (err is None)
+    return wanted is None or wanted == outcome_of(err)
 
 
 def _within(wanted: msgspec.Struct, value: int | str) -> bool:

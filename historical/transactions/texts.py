@@ -10,14 +10,15 @@ from chain.encodings import b58encode
 from chain.explained.programs import MEMOS
 from chain.transactions import Wire
 from historical.blocks.bodies import SIGNATURES
+from historical.transactions.outcomes import err_of
 
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionText:
-    """The text without its first signature, and what the tables keep beside it; addresses are the
-    32-byte keys it loads.
+    """The text without its first signature, and what the tables keep beside it (`err` as
+    transactions/outcomes.py reads it); addresses are the 32-byte keys it loads.
     """
 
     text: bytes
@@ -36,13 +37,11 @@ def text_of(record: TransactionRecord, form: Form) -> TransactionText:
     text = json_text(wire, keys, other_signatures, record.meta, form)
     if text.count(SIGNATURES) != 1:
         raise ValueError("meta: a list named `signatures` is not a member of a status meta")
-    meta = record.meta or {}
-    err = meta.get("err")
     return TransactionText(
         text=text,
         signature=wire.signatures[0],
         version=wire.version_number,
-        err=None if err is None else _encode(err).decode(),
+        err=err_of(record.meta),
         memo=_memo(wire, keys),
         addresses=record.account_keys,
     )

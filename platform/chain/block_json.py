@@ -119,6 +119,11 @@ def version_of(text: bytes) -> int:
     return LEGACY if version == b'"legacy"' else int(version)
 
 
+def has_meta(text: bytes) -> bool:
+    """Whether one transaction's text says what it did."""
+    return not text.startswith(_NO_META)
+
+
 def is_supported(version: int, maximum: int | None) -> bool:
     """Whether a caller that names this maximum, or none, can read the version."""
     return version <= (LEGACY if maximum is None else maximum)
@@ -180,8 +185,7 @@ def _without_version_where_no_meta(texts: bytes) -> bytes:
     if _NO_META not in texts:
         return texts
     return b",".join(
-        text[: text.rindex(_VERSION)] + b"}" if text.startswith(_NO_META) else text
-        for text in split(texts)
+        text if has_meta(text) else text[: text.rindex(_VERSION)] + b"}" for text in split(texts)
     )
 
 

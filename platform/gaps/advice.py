@@ -116,9 +116,9 @@ _ARCHIVE_GIVEN_UP = (
 
 _LEDGER_CALLERS = (
     "getBlock and getBlockTime of these slots fail with slot_missing (-32009). getTransaction and"
-    " getSignatureStatuses return null for their transactions; getSignaturesForAddress and"
-    " getTransactionsForAddress leave them out without an error. getBlocks and getBlocksWithLimit"
-    " leave them out and name them in X-Ledger-Gaps."
+    " getSignatureStatuses return null for their transactions. getBlocks, getBlocksWithLimit,"
+    " getSignaturesForAddress and getTransactionsForAddress leave them out and name the slots in"
+    " X-Ledger-Gaps."
 )
 _REMOTE_CALLERS = (
     " Where the archive at OLD_FAITHFUL_URL has the slots, getBlock, getBlockTime and getBlocks"

@@ -41,6 +41,9 @@ FINDINGS = {
     "wrong_index": FindingText(
         "a transaction is not at the position that the index has", _REINGEST
     ),
+    "wrong_outcome": FindingText(
+        "the index has another outcome of a transaction than its status meta", _REINGEST
+    ),
     "address_index": FindingText("a transaction is not in the index of its fee payer", _REINGEST),
     "ledger_tally": FindingText(
         "the count of its thousand slots is wrong", "Re-ingest counts it again"

@@ -52,7 +52,7 @@ class ExplainedInstruction(Result, frozen=True, kw_only=True):
         IDL above 32 bits are decimal text, bytes base64. Null if they could not be read
     accounts: the accounts that it is given, in order
     data: its bytes in base58
-    ran: whether it ran: none does after one that failed
+    ran: whether it ran: none does after one that failed; null where `outcome` is `unknown`
     failed: whether the transaction failed here first
     inner: the calls that it made itself, in order
     """
@@ -67,7 +67,7 @@ class ExplainedInstruction(Result, frozen=True, kw_only=True):
     info: dict[str, Any] | None
     accounts: list[InstructionAccount]
     data: str
-    ran: bool
+    ran: bool | None
     failed: bool
     inner: list["ExplainedInstruction"]
 
@@ -254,12 +254,13 @@ class ExplainedTransaction(Result, frozen=True, kw_only=True):
     transaction_index: its place in the block, from 0
     block_time: when its block was made, in Unix seconds; null if that was not recorded
     version: its version
-    err: what it failed by; null when it succeeded, or if the source had no status
-    failure: the same in words; null when it succeeded
+    outcome: whether it succeeded; `unknown` if the source of its block had no status of it
+    err: what it failed by; null when it succeeded, or if that is not known
+    failure: the same in words; null if `err` is
     instructions: its instructions, decoded, with the calls that they made
     accounts: the accounts that it names and looks up, in their order
     transfers: what its instructions moved, in the order in which they ran, up to a failure, which
-        rolls all of it back
+        rolls all of it back; none if the outcome is not known
     balances: SOL of each account, in lamports, in the order of `accounts`
     token_balances: tokens of each token account
     fees: what it paid to be processed
@@ -273,6 +274,7 @@ class ExplainedTransaction(Result, frozen=True, kw_only=True):
     transaction_index: int
     block_time: int | None
     version: TransactionVersion
+    outcome: Literal["success", "failed", "unknown"]
     err: TransactionError
     failure: Failure | None
     instructions: list[ExplainedInstruction]

@@ -254,6 +254,8 @@ def _check(spec: JobSpec) -> None:
         raise BadJob(f"expected `transactions` or `signatures`, found {_listed(given)}", "[0]")
     if not (spec.transactions or spec.signatures):
         raise BadJob(f"expected at least one in `{given[0]}`", f"[0].{given[0]}")
+    if "\0" in (spec.client_reference or ""):  # which PostgreSQL's texts do not have
+        raise BadJob("`clientReference` contains a NUL", "[0].clientReference")
     if spec.positions is not None and spec.slot_range is not None:
         raise BadJob("expected `positions` or `slotRange`, found both", "[0]")
     if spec.positions is None and spec.slot_range is None and spec.transactions is not None:

@@ -53,6 +53,7 @@ RARE = {
     "AccountContext.gap",
     "AccountContext.idl",
     "AccountContext.proof",
+    "AddressSignature.outcome",
     "Block.numRewardPartitions",
     "BundleContext.missingRules",
     "DiffContext.gap",

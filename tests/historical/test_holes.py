@@ -114,6 +114,22 @@ def test_who_asks_for_it_gets_an_error(holed: None, ask: Any) -> None:
     assert error["code"] == -32602 and "unknown variant `ignore`" in error["message"]
 
 
+def test_a_list_of_an_address_names_the_holes_of_its_range(holed: None, ask: Any) -> None:
+    """Pages in either order against a model are in test_any_pages.py."""
+    payer, hole = "1" * 32, f"{N + 2}-{N + 3}"
+    found, header = ask("getSignaturesForAddress", payer)
+    assert ([each["slot"] for each in found], header) == ([N + 5, N + 1, N], hole)
+    assert ask("getSignaturesForAddress", payer, {"limit": 1})[1] is None
+    assert ask("getSignaturesForAddress", payer, {"before": found[1]["signature"]})[1] is None
+    assert ask("getSignaturesForAddress", payer, {"until": found[1]["signature"]})[1] == hole
+    # An address that the stored blocks do not name may be in the others.
+    assert ask("getSignaturesForAddress", "1" * 31 + "9") == ([], hole)
+    error, header = ask("getSignaturesForAddress", payer, {"gaps": "error"})
+    assert (error["data"]["reason"], header) == ("range_has_gaps", None)
+    page, header = ask("getTransactionsForAddress", payer, {"transactionDetails": "full"})
+    assert (len(page["data"]), header) == (3, hole)
+
+
 def test_many_holes_are_cut(ask: Any) -> None:
     store(*((slot, slot - 1) for slot in range(10, 10 + 2 * 120, 2)))
     slots, header = ask("getBlocks", 0, 1_000)

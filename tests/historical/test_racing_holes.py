@@ -1,17 +1,24 @@
-"""While blocks come into holes and at the head, each list of blocks has every slot of the chain, or
-names it as missing: nothing that was stored between its statements is in neither. And each is a
-state that was there at one time.
+"""While blocks come into holes and at the head, each list of blocks or of an address has every slot
+of the chain, or names it as missing: nothing that was stored between its statements is in neither.
+And each list of blocks is a state that was there at one time.
 """
 
+import json
 import random
 import threading
+from functools import partial
 
 import pytest
 from django.db import connection
+from solders.pubkey import Pubkey
 
+from eventloop.faces import complete
 from historical.blocks.services import block_lists
+from historical.coverage.services.holes import HEADER
 from historical.recording.services.recording import record_blocks
 from historical.remote.services.remote_history import RemoteReads
+from historical.transactions.services.addresses import signatures_for_address
+from historical.transactions.services.whole_lists import whole_list
 from tests.patience import PATIENCE_SECONDS
 from tests.rewind.samples import block
 
@@ -20,6 +27,15 @@ from .sealed_reads import NOW
 BLOCKS = 600
 # Blocks of a commit.
 TOGETHER = 3
+
+
+def of_address(headers: dict[str, str]) -> list[int]:
+    """Slots of the transactions of an address that every block names."""
+    read = partial(
+        signatures_for_address, Pubkey((1).to_bytes(32)), limit=1_000, before=None, until=None
+    )
+    text = complete(whole_list(read, headers, strict=False))
+    return [each["slot"] for each in reversed(json.loads(bytes(text)))]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -49,16 +65,18 @@ def test_a_slot_is_listed_or_named_while_blocks_come() -> None:
     try:
         while not stored.is_set() or not readings:
             headers: dict[str, str] = {}
-            limit = chance.choice([0, 40])
+            limit = chance.choice([0, 40, None])
             reads = RemoteReads("test", headers)
-            if limit:
+            if limit is None:
+                found = of_address(headers)
+            elif limit:
                 found = block_lists.slots_from(slots[0], limit, reads, strict=False)
             else:
                 found = block_lists.slots_between(slots[0], slots[-1], reads, strict=False)
                 # One state of the ledger: what was stored first, and nothing of what came later.
                 assert (len(found) - 1) % TOGETHER == 0 or len(found) == BLOCKS
                 assert set(found[1:]) == set(order[: len(found) - 1])
-            text = headers.get(block_lists.HEADER, "")
+            text = headers.get(HEADER, "")
             parts = [part for part in text.split(", ") if "-" in part]
             gaps = [
                 range(int(low), int(high) + 1) for low, high in (part.split("-") for part in parts)

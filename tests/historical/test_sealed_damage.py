@@ -79,6 +79,24 @@ def test_a_block_is_not_served(
     assert rpc(HISTORICAL, "getBlock", 1_000, V0)["result"]["blockhash"]
 
 
+def test_a_signature_that_names_a_damaged_place_is_refused_as_declared(
+    rpc: Rpc, client: Any, signatures: list[str]
+) -> None:
+    flip("historical_sealedblock", "entries")
+    declared = {
+        (each["x-path"], each["name"]): str(each["errors"])
+        for each in client.get("/openrpc.json").json()["methods"]
+    }
+    place = {"signature": signatures[0]}
+    for name, *params in (
+        ("getAccountInfo", "1" * 32, {"anchor": place}),
+        ("getMultipleAccounts", ["1" * 32], {"anchor": place}),
+        ("getAccountDiff", "1" * 32, {"anchorA": place, "anchorB": place}),
+    ):
+        assert "entr" in refused(rpc("/rewind", name, *params)), name
+        assert "sealed_data_damaged" in declared["/rewind", name], name
+
+
 def test_one_section_that_is_damaged_does_not_hide_the_others(
     rpc: Rpc, signatures: list[str]
 ) -> None:

@@ -20,6 +20,7 @@ from historical.sealed.packed_index import SignatureIndex, packed_place, signatu
 from historical.sealed.store.frames import recent_frames
 from historical.transactions.services import transactions
 from historical.transactions.services.addresses import signatures_for_address
+from historical.transactions.services.whole_lists import whole_list
 from tests.cluster import one_machine
 from tests.loop_calls import Queries
 
@@ -94,6 +95,11 @@ def test_frames_that_memory_dropped_take_no_thread(loop: Queries, sealed: list[s
     assert loop.jobs == jobs
 
 
+def _listing(address: Pubkey, **wanted: Any) -> Coroutine[Any, Any, Any]:
+    """As getSignaturesForAddress does, with the holes of its range."""
+    return whole_list(partial(signatures_for_address, address, **wanted), {}, strict=False)
+
+
 def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) -> None:
     """The newest of its transactions is not sealed."""
     asked = [
@@ -107,7 +113,7 @@ def test_lists_of_an_address_take_no_thread(loop: Queries, sealed: list[str]) ->
         address: bytes, limit: int, before: str | None, until: str | None
     ) -> Coroutine[Any, Any, Any]:
         ends = [None if each is None else Signature.from_string(each) for each in (before, until)]
-        return signatures_for_address(Pubkey(address), limit=limit, before=ends[0], until=ends[1])
+        return _listing(Pubkey(address), limit=limit, before=ends[0], until=ends[1])
 
     expected = [json.loads(bytes(complete(listing(*each)))) for each in asked]
     assert {200, 98} <= {entry["slot"] for found in expected for entry in found}
@@ -121,7 +127,7 @@ def test_a_long_list_of_an_address_takes_one(loop: Queries, sealed: list[str]) -
     record_blocks([made_block(202, 200, transactions=800, seed=4)], now=NOW)
 
     def listing() -> Coroutine[Any, Any, Any]:
-        return signatures_for_address(Pubkey(ACCOUNTS[0]), limit=1_000, before=None, until=None)
+        return _listing(Pubkey(ACCOUNTS[0]), limit=1_000, before=None, until=None)
 
     expected = json.loads(bytes(complete(listing())))
     jobs = loop.jobs

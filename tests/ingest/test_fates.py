@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -72,6 +73,17 @@ def test_a_row_that_is_written_after_its_block_is_found_in_the_ledger() -> None:
     tasks.settle_fates()
     assert fate(late) == ("failed", "finalized", 7, 0, FAILURE, True)
     assert fate(young) == ("landed", "finalized", 8, 0, None, True)
+
+
+def test_what_a_block_holds_without_its_status_has_no_fate_yet() -> None:
+    """Its source had no status meta: whether it failed is not known, nor is it lost."""
+    row = submitted(1, blockhash_of=5)
+    record = block(7, height=5, holds={signature(1): None})
+    record.transactions[0] = replace(record.transactions[0], meta=None)
+    store(block(5, height=5), record, block(8, height=155), block(9, height=156))
+    assert fate(row) == OPEN
+    settle()
+    assert fate(row) == OPEN
 
 
 def test_a_fork_s_landing_is_not_final() -> None:

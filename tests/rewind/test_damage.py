@@ -92,6 +92,12 @@ def test_a_flipped_bit_is_found_named_and_restored(rpc: Rpc, history: Any) -> No
     flip(damaged)
     place = {"slot": damaged.slot}
     assert refused(rpc("/rewind", "getAccountInfo", text(key(1)), place))["block"] == damaged.pk
+    both = {"slotA": damaged.slot, "slotB": damaged.slot}
+    assert refused(rpc("/rewind", "getAccountDiff", text(key(1)), both))["block"] == damaged.pk
+    # What the caller can change comes first.
+    both["slotB"] = SLOTS[-1] + 1
+    error = rpc("/rewind", "getAccountDiff", text(key(1)), both)["error"]
+    assert (error["code"], error["data"]["reason"]) == (-32014, "slot_too_new")
     other = rpc("/rewind", "getAccountInfo", text(key(2)), END)
     assert "result" in other
     (found,) = scrub()

@@ -345,6 +345,12 @@ GOOD = {"signatures": [KNOWN], "slotRange": {"fromSlot": 0, "toSlot": 1}}
         ({**GOOD, "clientReference": ""}, -32602, "invalid_params", {}),
         ({**GOOD, "clientReference": "x" * 101}, -32602, "invalid_params", {}),
         (
+            {**GOOD, "clientReference": "a\0b"},
+            -32602,
+            "bad_job",
+            {"at": "[0].clientReference"},
+        ),
+        (
             {**GOOD, "slotRange": {"fromSlot": 0, "toSlot": 2**64 - 1}},
             -32602,
             "too_many_simulations",

@@ -2,22 +2,31 @@
 what the model has.
 """
 
+import base64
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import zstandard
 from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chain.encodings import b58decode
 from columns.kept import forget_all
 from tests.examples import examples
 from tests.rewind import sealed_forms
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import ACCOUNTS, Ask, History, Slot, asking, histories, text
 from tests.rewind.samples import key
-from tests.rewind.test_account_info_histories import positions_of, told, wanted
+from tests.rewind.test_account_info_histories import (
+    Named,
+    check_diff,
+    positions_of,
+    told,
+    wanted,
+)
 
 KEYS = [text(key(account)) for account in ACCOUNTS]
 
@@ -77,6 +86,74 @@ def compare(ask: Ask, history: History, chance: random.Random, log: list[Any]) -
             assert found["value"]["gaps"] == history.gaps_between(history.first, history.last), log
             found = found["value"]["changes"]
         assert found == right, (question, log)
+    compare_pairs(ask, history, chance, named, log)
+    compare_cuts(ask, history, chance, named, log)
+
+
+def compare_pairs(
+    ask: Ask, history: History, chance: random.Random, named: list[Named], log: list[Any]
+) -> None:
+    """Differences between any two of the positions, in either order of time."""
+    asked = []
+    for _ in range(6):
+        pair, number = chance.choices(named, k=2), chance.randrange(len(KEYS))
+        config: dict[str, Any] = {"tolerateGaps": chance.random() < 0.6}
+        sides = [
+            wanted(history, ACCOUNTS[number], slot, position, tolerant=config["tolerateGaps"])
+            for _, slot, position in pair
+        ]
+        for name, (place, _, _) in zip("AB", pair, strict=True):
+            config |= {f"{each}{name}": value for each, value in place.items()}
+        asked.append((sides, ("getAccountDiff", KEYS[number], config)))
+    answers = ask([question for _, question in asked])
+    for (sides, question), answer in zip(asked, answers, strict=True):
+        check_diff(told(answer), *sides)
+        if "result" in answer:
+            found = answer["result"]["context"]["completeness"]
+            causes = [e for side in sides for e in side["context"]["completeness"]["causes"]]
+            assert all(each in causes for each in found["causes"]), (question, log)
+            assert (found["status"] == "incomplete") == bool(causes), (question, log)
+
+
+def compare_cuts(
+    ask: Ask, history: History, chance: random.Random, named: list[Named], log: list[Any]
+) -> None:
+    """Pieces of the data in each encoding."""
+    asked = []
+    for _ in range(8):
+        (place, slot, position), number = chance.choice(named), chance.randrange(len(KEYS))
+        row = history.at(ACCOUNTS[number], slot, position)
+        offset, length = (
+            chance.choice([0, 1, 2, 128, 129, 130, 300, 2**63, 2**64 - 1]) for _ in "ab"
+        )
+        encoding = chance.choice(["base64", "base58", "base64+zstd"])
+        config = place | {
+            "tolerateGaps": True,
+            "encoding": encoding,
+            "dataSlice": {"offset": offset, "length": length},
+        }
+        asked.append((row, ("getAccountInfo", KEYS[number], config)))
+    answers = ask([question for _, question in asked])
+    for (row, question), answer in zip(asked, answers, strict=True):
+        config = question[2]
+        encoding, (offset, length) = config["encoding"], config["dataSlice"].values()
+        if row is None or row.lamports == 0:
+            assert answer["result"]["value"] is None, (config, log)
+            continue
+        cut = row.data[offset : offset + length]
+        if encoding == "base58" and len(cut) > 129:
+            assert answer["error"]["data"]["reason"] == "data_too_long_for_base58", (config, answer)
+            continue
+        (text_of, named_as), space = (answer["result"]["value"][name] for name in ("data", "space"))
+        assert (named_as, space) == (encoding, len(row.data)), (config, log)
+        read = {
+            "base64": base64.b64decode,
+            "base58": b58decode,
+            "base64+zstd": lambda text: (
+                zstandard.ZstdDecompressor().decompressobj().decompress(base64.b64decode(text))
+            ),
+        }[encoding]
+        assert read(text_of) == cut, (config, log)
 
 
 @settings(max_examples=examples(24))

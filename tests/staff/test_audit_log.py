@@ -270,7 +270,22 @@ def test_the_log_is_filtered_searched_and_exported(
         assert viewer.get(f"{LOG}file/csv/", unknown).status_code == 400, unknown
     exported = AuditEntry.objects.filter(verb="exported").first()
     assert exported is not None
-    assert "verb calmed" in exported.text
+    assert exported.text == "As jsonl: what was done: calmed."
+    for asked, words in (
+        ({}, "everything"),
+        ({"q": "storm"}, "search: “storm”"),
+        ({"person": str(grace.pk)}, "person: grace"),
+        ({"subject_type": "auth.user", "subject_id": "5"}, "to what kind: user (auth); number: 5"),
+        ({"verb": "calmed", "when": "day"}, "time: last 24 hours; what was done: calmed"),
+        ({"verb": "vanished"}, "what was done: vanished"),
+        ({"from": "2026-01-31", "until": today}, f"from: 2026-01-31; until: {today}"),
+        # Neither narrows the list.
+        ({"from": "yesterday", "person": "none", "o": "1", "p": "2"}, "everything"),
+        ({"person": "999999"}, "person: number 999999"),
+    ):
+        assert viewer.get(f"{LOG}file/csv/", asked).status_code == 200, asked
+        exported = AuditEntry.objects.filter(verb="exported").order_by("-pk").first()
+        assert exported is not None and exported.text == f"As csv: {words}.", asked
 
     entry = AuditEntry.objects.get(verb="counted")
     page = viewer.get(f"{LOG}{entry.pk}/change/").content.decode()

@@ -6,12 +6,9 @@ from chain.slot_ranges import clip
 from chain.units import I64_MAX
 from historical.blocks.services import blocks
 from historical.blocks.store import blocks as store
-from historical.coverage.services.holes import Known, known_holes
-from historical.errors import RangeHasGaps
+from historical.coverage.services.holes import Known, known_holes, report_holes
 from historical.remote.services.remote_history import RemoteReads, is_configured
 
-# Of a response whose range has slots that the ledger does not have.
-HEADER = "X-Ledger-Gaps"
 # Each takes milliseconds, and a block comes every few hundred.
 _ROUNDS = 20
 
@@ -60,10 +57,8 @@ def _listed(
             known = _clipped(known, span(slots)[1])
         if _highest(bounds, slots) == highest and (bounds is not None or highest < 0):
             break
-    if known is not None and (known.ranges or known.truncated):
-        if strict:
-            raise RangeHasGaps(known.ranges, truncated=known.truncated)
-        reads.headers[HEADER] = _text(known)
+    if known is not None:
+        report_holes(known.ranges, reads.headers, strict=strict, truncated=known.truncated)
     return slots
 
 
@@ -85,8 +80,3 @@ def _clipped(known: Known, last: int) -> Known:
     kept = clip(known.ranges, 0, last)
     truncated = known.truncated and len(kept) == len(known.ranges)
     return known._replace(ranges=kept, truncated=truncated)
-
-
-def _text(known: Known) -> str:
-    named = [f"{first}-{last}" for first, last in known.ranges]
-    return ", ".join([*named, "..."] if known.truncated else named)

@@ -223,6 +223,20 @@ def slots_in_time(earliest: int | None, latest: int | None) -> tuple[int, int]:
     return (0, -1) if row is None or row[0] is None else (row[0], row[1])
 
 
+def slots_beside_time(earliest: int | None, latest: int | None) -> tuple[int | None, int | None]:
+    """The highest slot of blocks made before the time, Unix seconds, and the lowest of those made
+    after it; None where there is none.
+    """
+    row = fetch_one(
+        "SELECT (SELECT slot FROM historical_block WHERE block_time < $1"
+        " ORDER BY block_time DESC, slot DESC LIMIT 1), (SELECT slot FROM historical_block"
+        " WHERE block_time > $2 ORDER BY block_time, slot LIMIT 1)",
+        -(2**63) if earliest is None else _bounded(earliest),
+        I64_MAX if latest is None else _bounded(latest),
+    )
+    return (None, None) if row is None else (row[0], row[1])
+
+
 def time_at(slot: int) -> int | None:
     """When the newest block at or below the slot was made, Unix seconds; None if unknown."""
     row = fetch_one(

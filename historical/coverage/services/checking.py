@@ -13,7 +13,9 @@ from gaps.life_cycle import open_gaps
 from historical.blocks.services.stored_content import Unreadable, transactions_of
 from historical.blocks.store import blocks as store
 from historical.coverage.store import checking
+from historical.errors import SealedDataDamaged
 from historical.models import Gap
+from historical.transactions.outcomes import err_of, outcome_of
 from historical.transactions.positions import LedgerPosition
 from historical.transactions.segments import MAX_POSITION, digest
 from historical.transactions.services.address_places import oldest_first
@@ -73,6 +75,7 @@ def check_transactions(slot: int, entries: Sequence[dict[str, Any]], count: int)
         yield Fault(slot, "unreadable", f"{len(entries)} texts, {count} in the block")
         return
     yield from _check_signatures(slot, entries)
+    yield from _check_outcomes(slot, entries)
     for index in sorted({0, count // 2, count - 1} & set(range(count))):
         try:
             found = recorded_at(slot, index)
@@ -119,6 +122,21 @@ def _check_signatures(slot: int, entries: Sequence[dict[str, Any]]) -> Iterator[
     for found in twice.values():
         detail = f"transactions {found.first} and {found.position}, {found.signature}"
         yield Fault(slot, found.defect.value, detail)
+
+
+def _check_outcomes(slot: int, entries: Sequence[dict[str, Any]]) -> Iterator[Fault]:
+    """Whether the index has the outcomes that the texts have."""
+    try:
+        listed = transaction_store.listed([(slot, index) for index in range(len(entries))])
+    except SealedDataDamaged as error:
+        yield Fault(slot, "unreadable", str(error))
+        return
+    for row in listed:
+        err = err_of(entries[row.position]["meta"])
+        if row.err != err:
+            names = [outcome_of(row.err), outcome_of(err)]
+            detail = f"transaction {row.position}, {b58encode(row.signature)}"
+            yield Fault(slot, "wrong_outcome", f"{detail}: {names[0]}, its meta says {names[1]}")
 
 
 def read_transactions(slot: int) -> tuple[list[dict[str, Any]], Fault | None]:

@@ -1,17 +1,25 @@
 """Known holes of the ledger: slots between its blocks that are missing, or may be."""
 
+from functools import partial
 from typing import NamedTuple
 
 from chain.slot_ranges import SlotRange, clip, subtract
+from columns.caches import GenerationCache
+from eventloop.faces import in_thread
 from gaps.coverage import GapEntry
 from gaps.parts import Part, parts_between
 from gaps.slot_gap import GapStatus
+from historical.blocks.store import blocks
 from historical.coverage.store import holes
+from historical.errors import RangeHasGaps
+from historical.ledger_generations import CHANGES
 from historical.models import Gap
 from historical.remote.services.remote_history import RemoteReads, is_configured
 
-# As many as a response's header names.
+# Of a response whose range has slots that the ledger does not have, and how many runs it names.
+HEADER = "X-Ledger-Gaps"
 MOST_NAMED = 100
+_MOST_KEPT = 1_000
 
 
 class Known(NamedTuple):
@@ -36,6 +44,51 @@ def known_holes(first: int, last: int, reads: RemoteReads) -> Known:
     # What the remote archive has was not missing.
     is_whole = found.is_whole or bool(found.ranges and not ranges and not found.truncated)
     return Known(found.blocks, ranges, found.truncated, is_whole)
+
+
+class LedgerHoles(NamedTuple):
+    """The ledger's ends, and its lowest holes between them. `truncated`: there are more."""
+
+    first: int
+    last: int
+    ranges: list[SlotRange]
+    truncated: bool
+
+
+_of_ledger: GenerationCache[None, LedgerHoles] = GenerationCache(CHANGES, 1)
+
+
+async def ledger_holes() -> LedgerHoles | None:
+    """All that is stored counts, the remote archive does not; None while the ledger is empty."""
+    return await _of_ledger.aget(None, partial(in_thread, _ledger_holes))
+
+
+def _ledger_holes() -> LedgerHoles | None:
+    bounds = blocks.bounds()
+    if bounds is None:
+        return None
+    found = holes.holes_between(*bounds, _MOST_KEPT)
+    return LedgerHoles(*bounds, found.ranges, found.truncated)
+
+
+def stored_holes(first: int, last: int) -> list[SlotRange]:
+    """Of a range between the ledger's ends the lowest holes, clipped to it: one more than a header
+    names, if there are so many.
+    """
+    return clip(holes.holes_between(first, last, MOST_NAMED + 1).ranges, first, last)
+
+
+def report_holes(
+    ranges: list[SlotRange], headers: dict[str, str], *, strict: bool, truncated: bool = False
+) -> None:
+    """Names the holes of a response in its headers; where `strict` raises RangeHasGaps."""
+    named, truncated = ranges[:MOST_NAMED], truncated or len(ranges) > MOST_NAMED
+    if not named and not truncated:
+        return
+    if strict:
+        raise RangeHasGaps(named, truncated=truncated)
+    texts = [f"{first}-{last}" for first, last in named]
+    headers[HEADER] = ", ".join([*texts, "..."] if truncated else texts)
 
 
 def gaps_of_window(first: int, last: int, most: int) -> tuple[list[GapEntry], bool]:

@@ -23,6 +23,7 @@ from historical.ledger_generations import CHANGES
 from historical.recording.store import writing
 from historical.recording.store.writing import BlockCounts
 from historical.transactions import segments
+from historical.transactions.outcomes import outcome_of
 from historical.transactions.texts import TransactionText, text_of
 
 # Rows held before they are written; a batch also ends with its segment of slots, so that an
@@ -174,7 +175,7 @@ def _block_row(record: SlotRecord, texts: list[TransactionText], now: datetime) 
         block_time=record.block_time,
         block_height=record.block_height,
         transaction_count=len(texts),
-        failed_count=sum(text.err is not None for text in texts),
+        failed_count=sum(outcome_of(text.err) == "failed" for text in texts),
         newest_version=max((text.version for text in texts), default=LEGACY),
         form=int(record.form),
         reward_partitions=record.reward_partitions,

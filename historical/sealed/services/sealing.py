@@ -16,6 +16,7 @@ from itertools import groupby
 import zstandard
 from django.db import transaction
 
+from chain.block_json import has_meta
 from columns.queries import lift_timeouts
 from historical.blocks import bodies as block_bodies
 from historical.blocks.store import blocks as block_store
@@ -27,6 +28,7 @@ from historical.sealed.packed_texts import FRAME_TEXT, OpenFrame, pack_frame, re
 from historical.sealed.services import index_merging, index_packing
 from historical.sealed.store import index_runs, sealed_blocks, sealing
 from historical.sealed.store.sealing import BodyRow, NewFrame, NewSealedBlock, RangeRow, TextRow
+from historical.transactions.outcomes import UNKNOWN
 from historical.transactions.segments import segment_of
 from sealed.life import Backlog
 from shared_state import counters
@@ -273,9 +275,12 @@ def _content(stored: BodyRow, rows: Sequence[TextRow]) -> _Content | None:
     for number, of_frame in groupby(rows, key=lambda row: row.frame):
         texts: list[bytes] = []
         for row in of_frame:
-            if number < len(frames):
-                texts.append(frames[number][row.start : row.start + row.length])
-            content.entries.append(row.entry)
+            text = (
+                frames[number][row.start : row.start + row.length] if number < len(frames) else b""
+            )
+            texts.append(text)
+            # Releases up to 0.9.0 wrote no error for it, as if it had succeeded.
+            content.entries.append(row.entry if has_meta(text) else row.entry._replace(err=UNKNOWN))
         if number >= len(frames) or b",".join(texts) != frames[number]:
             return None
         content.texts += texts

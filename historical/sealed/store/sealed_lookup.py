@@ -61,7 +61,7 @@ class Lookup:
 
 
 class Place(NamedTuple):
-    """Where a transaction stands, and its error as JSON."""
+    """Where a transaction stands, and its error (transactions/outcomes.py)."""
 
     slot: int
     position: int

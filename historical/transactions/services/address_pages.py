@@ -10,6 +10,7 @@ from solders.pubkey import Pubkey
 from chain.commitment import BlockForm, TransactionEncoding
 from chain.encodings import b58encode
 from chain.units import I64_MAX
+from eventloop.faces import complete
 from historical.blocks.store import blocks as block_store
 from historical.errors import BadPaginationToken
 from historical.results import AddressSignature, AddressTransactions
@@ -17,6 +18,7 @@ from historical.transactions import filters
 from historical.transactions.filters import Filters
 from historical.transactions.positions import HIGHEST, LOWEST, LedgerPosition
 from historical.transactions.segments import MAX_POSITION, digest
+from historical.transactions.services import whole_lists
 from historical.transactions.services.address_places import newest_first, oldest_first
 from historical.transactions.services.addresses import (
     MAX_LIMIT,
@@ -52,10 +54,14 @@ class Page:
     filters: Filters
 
 
-def transactions_for_address(address: Pubkey, page: Page) -> AddressTransactions:
-    """A page of signatures; raises LimitInvalid, BadPaginationToken."""
+def transactions_for_address(
+    address: Pubkey, page: Page, headers: dict[str, str], *, strict: bool
+) -> AddressTransactions:
+    """A page of signatures; raises LimitInvalid, BadPaginationToken. Slots of its range that the
+    ledger does not have are named in the headers; where `strict` they raise RangeHasGaps.
+    """
     require_limit(page.limit, MAX_LIMIT)
-    rows, token = _page(address, page)
+    rows, token = _whole(address, page, headers, strict=strict)
     return AddressTransactions(
         data=[AddressSignature(**listed_fields(row)) for row in rows],
         pagination_token=token,
@@ -65,14 +71,16 @@ def transactions_for_address(address: Pubkey, page: Page) -> AddressTransactions
 def full_transactions_for_address(
     address: Pubkey,
     page: Page,
+    headers: dict[str, str],
     *,
+    strict: bool,
     encoding: TransactionEncoding,
     max_version: int | None,
     wanted: BlockForm,
 ) -> AddressTransactions:
     """A page of whole transactions; raises UnsupportedTransactionVersion too."""
     require_limit(page.limit, MAX_FULL)
-    rows, token = _page(address, page)
+    rows, token = _whole(address, page, headers, strict=strict)
     places = [(row.slot, row.position) for row in rows]
     found = transaction_store.transactions_at(places) if places else []
     return AddressTransactions(
@@ -83,7 +91,32 @@ def full_transactions_for_address(
     )
 
 
-def _page(address: Pubkey, page: Page) -> tuple[list[ListedRow], str | None]:
+_Rows = tuple[list[ListedRow], str | None]
+
+
+def _whole(address: Pubkey, page: Page, headers: dict[str, str], *, strict: bool) -> _Rows:
+    async def read() -> whole_lists.Page[_Rows]:
+        rows, token = _page(address, page)
+        first, last = _slots_of_holes(page.filters)
+        # The page lies between its own token's place and the next one's.
+        lower, upper = _slot_of(page.token), _slot_of(token)
+        if page.order is SortOrder.DESC:
+            lower, upper = upper, lower
+        if lower is not None:
+            first = max(first, lower)
+        if upper is not None:
+            last = upper if last is None else min(last, upper)
+        highest = max((row.slot for row in rows), default=-1)
+        return whole_lists.Page((rows, token), first, last, highest)
+
+    return complete(whole_lists.whole_list(read, headers, strict=strict))
+
+
+def _slot_of(token: str | None) -> int | None:
+    return None if token is None else int(token.partition(":")[0])
+
+
+def _page(address: Pubkey, page: Page) -> _Rows:
     """The rows of the page, and the token that leads on when there is more."""
     found: list[ListedRow] = []
     scanned = 0
@@ -122,18 +155,19 @@ def _places(address: Pubkey, page: Page) -> Iterator[LedgerPosition]:
 def _slots(wanted: Filters) -> tuple[int, int | None]:
     low, high = filters.slot_range(wanted.slot)
     if wanted.block_time is not None:
-        times = wanted.block_time
-        earliest = max(
-            [bound for bound in (times.gte, times.gt, times.eq) if bound is not None],
-            default=None,
-        )
-        latest = min(
-            [bound for bound in (times.lte, times.lt, times.eq) if bound is not None],
-            default=None,
-        )
-        first, last = block_store.slots_in_time(earliest, latest)
+        first, last = block_store.slots_in_time(*filters.time_range(wanted.block_time))
         low = max(low, first)
         high = last if high is None else min(high, last)
+    return low, high
+
+
+def _slots_of_holes(wanted: Filters) -> tuple[int, int | None]:
+    """Where missing blocks can match: of a time also those next to the blocks of that time."""
+    low, high = filters.slot_range(wanted.slot)
+    if wanted.block_time is not None:
+        first, last = block_store.slots_beside_time(*filters.time_range(wanted.block_time))
+        low = low if first is None else max(low, first + 1)
+        high = high if last is None else last - 1 if high is None else min(high, last - 1)
     return low, high
 
 

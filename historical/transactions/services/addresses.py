@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
@@ -12,21 +13,24 @@ from chain.encodings import b58encode
 from columns.clusters import is_clustered
 from eventloop.faces import complete, in_thread
 from historical.errors import FilterTransactionNotFound, LimitInvalid
+from historical.transactions.outcomes import UNKNOWN
 from historical.transactions.positions import HIGHEST, LOWEST, Following, LedgerPosition
 from historical.transactions.segments import digest
 from historical.transactions.services.address_places import anewest_first
+from historical.transactions.services.whole_lists import Page
 from historical.transactions.store import transactions as transaction_store
 from historical.transactions.store.apart import ListedRow
 from jsonrpc.wire import Encoded
 
 MAX_LIMIT = 1000
+_UNKNOWN = ',"outcome":"unknown"'
 # Entries that are listed on the loop.
 _MOST_ON_LOOP = 128
 
 
 async def signatures_for_address(
     address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
-) -> Encoded:
+) -> Page[Encoded]:
     """A list of AddressSignature, newest first, strictly between the two transactions; raises
     LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
     """
@@ -38,7 +42,7 @@ async def signatures_for_address(
 
 async def _signatures(
     address: Pubkey, limit: int, before: Signature | None, until: Signature | None
-) -> Encoded:
+) -> Page[Encoded]:
     below = HIGHEST if before is None else await _place("before", before)
     above = LOWEST if until is None else await _place("until", until)
     following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
@@ -46,8 +50,18 @@ async def _signatures(
     while len(places) < limit and (found := await following()) is not None:
         places += found[: limit - len(places)]
         if len(places) > _MOST_ON_LOOP:
-            return await in_thread(complete, _listing(places, following, limit))
-    return await _listing(places, following, limit=0)
+            listed = await in_thread(complete, _listing(places, following, limit))
+            break
+    else:
+        listed = await _listing(places, following, limit=0)
+    # A full list ends its range: what is older is on the next page.
+    first = places[-1].slot if len(places) == limit else max(above.slot, 0)
+    return Page(
+        listed,
+        first,
+        None if before is None else below.slot,
+        places[0].slot if places else -1,
+    )
 
 
 async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:
@@ -59,8 +73,9 @@ async def _listing(places: list[LedgerPosition], following: Following, limit: in
     columns = await transaction_store.listed_columns(places)
     # Written here: a struct and its members for each takes three times as long.
     entries = [
-        f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err},"memo":{memo},'
-        f'"blockTime":{time},"confirmationStatus":"finalized","transactionIndex":{index}}}'
+        f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err or "null"},'
+        f'"memo":{memo},"blockTime":{time},"confirmationStatus":"finalized",'
+        f'"transactionIndex":{index}{_UNKNOWN if err == UNKNOWN else ""}}}'
         for slot, index, signature, err, memo, time in zip(*columns, strict=True)
     ]
     return Encoded(f"[{','.join(entries)}]".encode())
@@ -89,6 +104,7 @@ def listed_fields(row: ListedRow) -> dict[str, Any]:
         "memo": _raw(row.memo),
         "block_time": row.block_time,
         "transaction_index": row.position,
+        "outcome": "unknown" if row.err == UNKNOWN else UNSET,
     }
 
 

@@ -17,6 +17,7 @@ from historical.results import SignatureStatus
 from historical.sealed.services import sealed_texts
 from historical.sealed.services.sealed_texts import RecordingGone
 from historical.sealed.store import frames
+from historical.transactions.outcomes import UNKNOWN
 from historical.transactions.store import transaction_lookup as store
 from historical.transactions.store import transactions as transaction_store
 from historical.transactions.store.transaction_lookup import Located
@@ -152,12 +153,16 @@ def signature_statuses(signatures: list[Signature]) -> list[SignatureStatus | No
 
 
 async def asignature_statuses(signatures: list[Signature]) -> list[SignatureStatus | None]:
-    """One status per signature, in order; None where the ledger does not have it."""
+    """One status per signature, in order; None where the ledger does not have it, or, as the
+    standard node answers, has it without its meta.
+    """
     if len(signatures) > MAX_SIGNATURES:
         raise TooManySignatures(len(signatures), MAX_SIGNATURES)
     known = await transaction_store.astatuses([bytes(signature) for signature in signatures])
     return [
-        None if (found := known.get(bytes(signature))) is None else _status(*found)
+        None
+        if (found := known.get(bytes(signature))) is None or found[1] == UNKNOWN
+        else _status(*found)
         for signature in signatures
     ]
 

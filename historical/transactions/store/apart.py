@@ -10,7 +10,9 @@ from historical.sealed.store import sealed_blocks
 
 
 class ListedRow(NamedTuple):
-    """What a list of transactions shows; err is JSON, memo a JSON string."""
+    """What a list of transactions shows; err as transactions/outcomes.py reads it, memo a JSON
+    string.
+    """
 
     slot: int
     position: int
@@ -21,8 +23,8 @@ class ListedRow(NamedTuple):
 
 
 class ListedColumns(NamedTuple):
-    """What lists of transactions show, by column: positions are places in the block, errs JSON,
-    memos JSON strings or `null`, times Unix seconds or `null`.
+    """What lists of transactions show, by column: positions are places in the block, errs as in a
+    row but empty for None, memos JSON strings or `null`, times Unix seconds or `null`.
     """
 
     slots: Sequence[int]
@@ -94,7 +96,7 @@ def columns_of(rows: Sequence[ListedRow]) -> ListedColumns:
         [row.slot for row in rows],
         [row.position for row in rows],
         [row.signature for row in rows],
-        [row.err or "null" for row in rows],
+        [row.err or "" for row in rows],
         [row.memo or "null" for row in rows],
         ["null" if row.block_time is None else str(row.block_time) for row in rows],
     )

@@ -294,13 +294,13 @@ async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
     """
     if is_clustered():
         return apart.columns_of([row for _, row in apart.listed(places)])
-    # No JSON text has a line break: it stands between them.
+    # No JSON text has a line break, or is empty: a line break stands between them.
     row = await afetch_one(
         "SELECT array_agg(n::int), bool_or(is_sealed), string_agg(entry, ''),"
         " string_agg(err, E'\n'), string_agg(memo, E'\n'), string_agg(block_time, E'\n') FROM ("
         " SELECT l.n, l.signature IS NULL AS is_sealed,"
         rf" coalesce(l.signature || '\x{_PADDING.hex()}'::bytea, l.entry) AS entry,"
-        f" coalesce(l.err, {_ERR}, 'null') AS err, coalesce(l.memo, l.sealed_memo, 'null') AS memo,"
+        f" coalesce(l.err, {_ERR}, '') AS err, coalesce(l.memo, l.sealed_memo, 'null') AS memo,"
         f" coalesce(l.block_time::text, 'null') AS block_time{_LISTED}) AS listed",
         [slot for slot, _ in places],
         [position for _, position in places],
@@ -318,7 +318,7 @@ async def listed_columns(places: Sequence[tuple[int, int]]) -> ListedColumns:
         for place, entry, err, memo in zip(found, entries, errs, memos, strict=True):
             if entry[SIGNATURE_BYTES:] != _PADDING:
                 slot, position = place
-                sealed_blocks.checked_entry(slot, position, entry, _given(err), _given(memo))
+                sealed_blocks.checked_entry(slot, position, entry, err or None, _given(memo))
     signatures = [packed[at : at + SIGNATURE_BYTES] for at in starts]
     return ListedColumns(slots, positions, signatures, errs, memos, times)
 

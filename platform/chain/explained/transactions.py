@@ -124,9 +124,9 @@ class Explanation:
     """What a transaction came to. `sentence` and `technical` are empty where it succeeded; compute
     units in `units_used` and `units_asked` (None: not recorded, or none asked). `short` has the
     figures of an error for want of lamports, where they are known; `error` is a program's own.
-    Of `calls` the first `ran` ran, the failed one included; `transfers` are those of calls that
-    ran, rolled back if it failed. `settings` are None where today's rules cannot read them. `idls`
-    are those of its programs.
+    Of `calls` the first `ran` ran, the failed one included; 0 if that is not known. `transfers` are
+    those of calls that ran, rolled back if it failed. `settings` are None where today's rules
+    cannot read them. `idls` are those of its programs.
     """
 
     sentence: str
@@ -168,7 +168,7 @@ def explain(entry: Entry, idls: Idls | None = None) -> Explanation:
     calls = calls_of(entry, idls)
     error = None if call is None else program_error(call, idls)
     failed = None if call is None else _failed(call, idls)
-    ran = _ran(err, len(calls), meta)
+    ran = 0 if entry.get("meta") is None else _ran(err, len(calls), meta)
     did = (
         each for each in flat(calls[:ran]) if failed is None or each.number != failed.instruction
     )

@@ -1,5 +1,6 @@
 """The audit log's pages: the list, one entry, and its files."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -20,6 +21,7 @@ from staff import audit, audit_chain
 from staff.columns import column
 from staff.formatting import ago, badge, grouped, in_full, link, moment, timed
 from staff.models import AuditEntry
+from staff.parsing import id_in
 from staff.read_only import LongListAdmin
 
 # No index serves words inside of texts: among these a search takes a moment, among all it may not.
@@ -127,14 +129,15 @@ class AuditEntryAdmin(LongListAdmin):
         if form not in audit_files.FORMS:
             raise Http404
         try:
-            listed = self.get_changelist_instance(request).get_queryset(request)
+            shown = self.get_changelist_instance(request)
+            listed = shown.get_queryset(request)
         except IncorrectLookupParameters as error:
             # Not everything instead: the reader would take it for what they filtered.
             raise BadRequest("The audit log has no such filter") from error
         entries = listed.order_by("-pk")
         # Up to now: the entry of this very export is not among them.
         newest = AuditEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
-        audit.record(request, "exported", "the audit log", text=f"As {form}: {_filters(request)}.")
+        audit.record(request, "exported", "the audit log", text=f"As {form}: {_filters(shown)}.")
         return audit_files.answer(form, entries.filter(pk__lte=newest), now=timezone.now())
 
 
@@ -145,6 +148,24 @@ def _said(pair: Any) -> str:
     return f"{before} → {after}"
 
 
-def _filters(request: HttpRequest) -> str:
-    parts = (f"{name} {value}" for name, value in request.GET.items())
-    return ", ".join(parts)[:500] or "everything"
+def _filters(shown: Any) -> str:
+    """What the list is narrowed to, in the words of its page."""
+    parts = [part for each in shown.filter_specs for part in _narrowed(each)]
+    if "subject_id" in shown.params:
+        parts.append(f"number: {shown.params['subject_id'][-1]}")
+    if shown.query.strip():
+        parts.append(f"search: “{shown.query}”")
+    return "; ".join(parts)[:500] or "everything"
+
+
+def _narrowed(found: Any) -> Iterator[str]:
+    chosen = found.value()
+    labels = [label for value, label in found.lookup_choices if value == chosen]
+    if labels:
+        yield f"{found.title}: {labels[0]}"
+    elif chosen is not None and isinstance(found, VerbFilter | SubjectFilter):
+        yield f"{found.title}: {chosen}"
+    elif isinstance(found, PersonFilter) and id_in(chosen or "") is not None:
+        yield f"{found.title}: number {chosen}"
+    if isinstance(found, TimeFilter):
+        yield from (f"{name}: {day}" for name, day in found.days.items() if day is not None)

@@ -13,9 +13,9 @@ from chain.blocks import SlotRecord
 from chain.nonces import why_misplaced
 from chain.slot_ranges import SlotRange
 from historical.blocks.store import blocks as ledger
-from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonces
+from ingest.services.found_rows import found_in_ledger
 from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates.services import settling
 from priority.fates.store import settling as store
@@ -59,8 +59,9 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
             continue
         for index, executed in enumerate(record.transactions):
             signature = executed.signature
-            if is_late or signature in awaited:
-                err = (executed.meta or {}).get("err")
+            # Of one without meta it is not known whether it failed.
+            if (is_late or signature in awaited) and executed.meta is not None:
+                err = executed.meta.get("err")
                 packed = None if err is None else _encode(err).decode()
                 found.append(FoundRow(signature, record.slot, index, packed))
     settled = settling.settle_found(found, now=now)
@@ -107,9 +108,9 @@ def _settle_by_ledger(rows: Sequence[UnsettledRow], *, now: datetime) -> list[Un
     """Settles by the ledger; returns those that are still open."""
     # In this order, so that what lands in between is found.
     over = _over(rows)
-    places = ledger_transactions.places([row.signature for row in rows])
-    _settle_late([FoundRow(signature, *place) for signature, place in places.items()], now)
-    absent = [row for row in rows if row.signature not in places]
+    there, found = found_in_ledger([row.signature for row in rows])
+    _settle_late(found, now)
+    absent = [row for row in rows if row.signature not in there]
     lost = [over[row.id] for row in absent if row.id in over]
     settling.settle_lost(
         {each.row.id: _expired(each.row) for each in lost},

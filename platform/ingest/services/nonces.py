@@ -25,6 +25,7 @@ from historical.blocks.store import blocks as ledger
 from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonce_states
+from ingest.services.found_rows import found_in_ledger
 from ingest.services.nonce_states import Account, Move
 from priority.chain_events import BLOCKHASH_BLOCKS
 from priority.fates.services import settling
@@ -116,15 +117,15 @@ def check_due(*, node: Node | None, accepted_before: datetime, now: datetime) ->
         return
     # In this order, so that what lands in between is found.
     states = nonce_states.states({row.nonce for row in rows if row.nonce is not None}, node)
-    places = ledger_transactions.places([row.signature for row in rows])
-    settling.settle_found([FoundRow(each, *place) for each, place in places.items()], now=now)
+    there, found = found_in_ledger([row.signature for row in rows])
+    settling.settle_found(found, now=now)
     gone, unsure = [], []
     for row in rows:
         state = None if row.nonce is None else states.get(row.nonce)
         if state is None:
             # Of one of an older version the nonce is not known: only its block settles it.
             unsure += [] if row.nonce is None else [row.id]
-        elif row.signature not in places and (each := _gone_in(row, state)):
+        elif row.signature not in there and (each := _gone_in(row, state)):
             gone.append(each)
     counting = _counting(_over(gone))
     lost = _without_landing(counting)

@@ -16,10 +16,8 @@ from rewind.accounts.store.states import State
 from rewind.errors import SlotInArchiveGap, SlotTooNew, SlotTooOld, UnknownSignature
 from rewind.positions import Asked
 
-_ORDER = [
-    each.code
-    for each in (InvalidParams, SlotTooNew, SlotTooOld, UnknownSignature, SlotInArchiveGap)
-]
+# Others, of the archive's own state, come last.
+_ORDER = (InvalidParams, SlotTooNew, SlotTooOld, UnknownSignature, SlotInArchiveGap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,13 @@ def _load_both(
         except RpcError as refusal:
             refusals.append(refusal)
     if refusals:
-        raise min(refusals, key=lambda refusal: _ORDER.index(refusal.code))
+        raise min(refusals, key=_place)
     return loaded
+
+
+def _place(refusal: RpcError) -> int:
+    places = (place for place, kind in enumerate(_ORDER) if isinstance(refusal, kind))
+    return next(places, len(_ORDER))
 
 
 def _diff(a: State, b: State) -> Diff:

@@ -12,6 +12,7 @@ from chain.explained.instructions import Call, KnownIdl, unknown_programs
 from chain.explained.movements import Tip, tips_of
 from chain.explained.transactions import Explanation, explain
 from historical.remote.services.remote_history import RemoteReads
+from historical.transactions.outcomes import err_of, outcome_of
 from historical.transactions.services.transactions import transaction
 from rewind.explained.results import (
     BalanceChange,
@@ -75,6 +76,7 @@ def entry_of(signature: Signature, reads: RemoteReads | None = None) -> dict[str
 def result_of(found: Explained) -> ExplainedTransaction:
     """For the wire."""
     entry, explanation = found.entry, found.explanation
+    meta = entry["meta"]
     failed_at = None if explanation.failed is None else explanation.failed.instruction
     return ExplainedTransaction(
         signature=entry["transaction"]["signatures"][0],
@@ -82,10 +84,11 @@ def result_of(found: Explained) -> ExplainedTransaction:
         transaction_index=entry["transactionIndex"],
         block_time=entry["blockTime"],
         version=entry.get("version", "legacy"),
-        err=(entry["meta"] or {}).get("err"),
+        outcome=outcome_of(err_of(meta)),
+        err=meta and meta.get("err"),
         failure=_failure(explanation),
         instructions=[
-            _instruction(each, failed_at, ran=index < explanation.ran)
+            _instruction(each, failed_at, ran=None if meta is None else index < explanation.ran)
             for index, each in enumerate(explanation.calls)
         ],
         accounts=same_fields(explanation.accounts, list[ExplainedAccount]),
@@ -121,7 +124,7 @@ def _failure(found: Explanation) -> Failure | None:
     )
 
 
-def _instruction(call: Call, failed_at: str | None, *, ran: bool) -> ExplainedInstruction:
+def _instruction(call: Call, failed_at: str | None, *, ran: bool | None) -> ExplainedInstruction:
     decoded = call.decoded
     return ExplainedInstruction(
         number=call.number,

@@ -50,6 +50,8 @@ class AddressConfig(Record):
     """begin behind this transaction, that is, with the next older one"""
     commitment: Literal["processed", "confirmed", "finalized"] | None = None
     """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
     limit: int | None = None
     """how many, from 1 to 1,000, which is the default"""
     min_context_slot: int | None = None
@@ -66,9 +68,11 @@ class AddressSignature(Record):
     confirmation_status: Literal["finalized"] | str
     """always `finalized`"""
     err: str | dict[str, Any] | None
-    """what it failed by; null when it succeeded"""
+    """what it failed by; null when it succeeded, and where `outcome` is there"""
     memo: str | None
     """the text of its memo, with its length before it; null without one"""
+    outcome: Literal["unknown"] | str | None = None
+    """`unknown` if the source of its block had no status of it, so that `err` says nothing; absent otherwise. No field of the standard node"""
     signature: str
     """its signature"""
     slot: int
@@ -172,17 +176,6 @@ class BlockConfig(Record):
     """whether to list what accounts were given outside transactions; true by default otherwise"""
     transaction_details: Literal["full", "accounts", "signatures", "none"] | None = None
     """`full` by default; `accounts` leaves out what was done, `signatures` all but the names, `none` all"""
-
-
-class BlocksConfig(Record):
-    """What every method takes, and what to do if slots of the range are missing."""
-
-    commitment: Literal["processed", "confirmed", "finalized"] | None = None
-    """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
-    gaps: Literal["error"] | None = None
-    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
-    min_context_slot: int | None = None
-    """refuse to answer unless the ledger reaches this slot"""
 
 
 class Bucket(Record):
@@ -722,8 +715,8 @@ class ExplainedInstruction(Record):
     """its name; null if it is not known. An IDL on chain does not name its program"""
     program_id: str
     """the program"""
-    ran: bool
-    """whether it ran: none does after one that failed"""
+    ran: bool | None
+    """whether it ran: none does after one that failed; null where `outcome` is `unknown`"""
     type: str | None
     """what the instruction is called; null if it is not known"""
 
@@ -815,6 +808,17 @@ class LandedBundle(Record):
     """the slot of its block"""
     transactions: list[str]
     """the signatures, in their order"""
+
+
+class ListConfig(Record):
+    """What every method takes, and what to do if slots of the range are missing."""
+
+    commitment: Literal["processed", "confirmed", "finalized"] | None = None
+    """everything in the ledger is finalized; `confirmed` and `finalized` are served alike"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option"""
+    min_context_slot: int | None = None
+    """refuse to answer unless the ledger reaches this slot"""
 
 
 class LoadedAddresses(Record):
@@ -1424,7 +1428,7 @@ class SignatureStatuses(Record):
     context: Context
     """what the answer is based on"""
     value: list[SignatureStatus | None]
-    """a status for each signature, in their order; null for one that the ledger does not have"""
+    """a status for each signature, in their order; null for one that the ledger does not have, or whose status the source of its block did not have"""
 
 
 class SimulatedBundle(Record):
@@ -1824,8 +1828,8 @@ class Filters(Record):
     """its signature as text"""
     slot: SlotFilter | None = None
     """the slots that it is in"""
-    status: Literal["success", "failed"] | None = None
-    """whether it succeeded"""
+    status: Literal["success", "failed", "unknown"] | None = None
+    """whether it succeeded; `unknown` are those that the source had no status of, which match neither `success` nor `failed`"""
     token_accounts: str | None = None
     """only `none` is supported: transactions of the address itself"""
 
@@ -1841,6 +1845,8 @@ class AddressTransactionsConfig(Record):
     """what a transaction must be"""
     form: Literal["current", "source"] | None = None
     """`current` (the default) writes a transaction of any age as a node of today does; `source` as the source that it was recorded from did, without the fields that it did not know. No option of the standard node"""
+    gaps: Literal["error"] | None = None
+    """`error` refuses a page whose range has slots that are known to be missing. By default it is returned, and the header `X-Ledger-Gaps` names these slots"""
     limit: int | None = None
     """how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default"""
     max_supported_transaction_version: int | None = None
@@ -2320,15 +2326,17 @@ class ExplainedTransaction(Record):
     compute: ComputeUse
     """what it used and asked for"""
     err: str | dict[str, Any] | None
-    """what it failed by; null when it succeeded, or if the source had no status"""
+    """what it failed by; null when it succeeded, or if that is not known"""
     failure: Failure | None
-    """the same in words; null when it succeeded"""
+    """the same in words; null if `err` is"""
     fees: ExplainedFees
     """what it paid to be processed"""
     idls: list[UsedIdl]
     """the IDLs that it was read by"""
     instructions: list[ExplainedInstruction]
     """its instructions, decoded, with the calls that they made"""
+    outcome: Literal["success", "failed", "unknown"] | str
+    """whether it succeeded; `unknown` if the source of its block had no status of it"""
     signature: str
     """its first signature"""
     slot: int
@@ -2340,7 +2348,7 @@ class ExplainedTransaction(Record):
     transaction_index: int
     """its place in the block, from 0"""
     transfers: list[ExplainedTransfer]
-    """what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back"""
+    """what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back; none if the outcome is not known"""
     version: Literal["legacy"] | str | int
     """its version"""
 

@@ -16,13 +16,13 @@ export type NodeApi = {
    * runs. Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
    * `bad_override`, `bad_position`, `base58_not_supported`, `bundle_empty`, `bundle_too_large`,
    * `configs_mismatch`, `engine_fault`, `filtered_account`, `head_moved`, `no_upstream_node`,
-   * `override_without_effect`, `pre_state_too_new`, `signature_invalid`, `simulation_timeout`,
-   * `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `snapshots_too_large`,
-   * `state_not_recorded`, `too_many_accounts`, `too_many_addresses`, `too_many_snapshots`,
-   * `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
-   * `unknown_signature`, `unsupported_version`, `upstream_answer_too_large`,
-   * `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`, `upstream_unreachable`,
-   * `writes_incomplete`. */
+   * `override_without_effect`, `pre_state_too_new`, `sealed_data_damaged`, `signature_invalid`,
+   * `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+   * `snapshots_too_large`, `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
+   * `too_many_snapshots`, `transaction_index_out_of_range`, `transaction_too_large`,
+   * `transaction_undecodable`, `unknown_signature`, `unsupported_version`,
+   * `upstream_answer_too_large`, `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`,
+   * `upstream_unreachable`, `writes_incomplete`. */
   simulateBundle(bundle: types.FlatBundle, config?: types.BundleConfig): types.SimulatedBundle;
 
   /** The caller with its rights, limits and remaining quota. It needs no scope and costs one
@@ -108,13 +108,13 @@ export type HistoricalApi = {
    * the ledger does not have, though they may hold one. Errors of its own:
    * `commitment_unsupported`, `min_context_slot_not_reached`, `range_has_gaps`, `range_too_large`,
    * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`. */
-  getBlocks(startSlot: bigint | number, endSlot?: bigint | number | types.BlocksConfig, config?: types.BlocksConfig): (bigint)[];
+  getBlocks(startSlot: bigint | number, endSlot?: bigint | number | types.ListConfig, config?: types.ListConfig): (bigint)[];
 
   /** The next slots that hold a block. The header `X-Ledger-Gaps` names slots up to the last of them
    * that the ledger does not have, though they may hold one. Errors of its own:
    * `commitment_unsupported`, `min_context_slot_not_reached`, `range_has_gaps`, `range_too_large`,
    * `remote_history_busy`, `remote_history_damaged`, `remote_history_unavailable`. */
-  getBlocksWithLimit(startSlot: bigint | number, limit: bigint | number, config?: types.BlocksConfig): (bigint)[];
+  getBlocksWithLimit(startSlot: bigint | number, limit: bigint | number, config?: types.ListConfig): (bigint)[];
 
   /** The lowest slot that is served: of the ledger, or of the remote history below it. Errors of its
    * own: `ledger_empty`, `remote_history_busy`, `remote_history_damaged`,
@@ -130,9 +130,10 @@ export type HistoricalApi = {
   getSignatureStatuses(signatures: readonly (string)[], config?: types.StatusesConfig): types.SignatureStatuses;
 
   /** Transactions that name an address or look it up, newest first. For the next page give the last
-   * signature as `before`. Errors of its own: `commitment_unsupported`,
-   * `filter_transaction_not_found`, `limit_invalid`, `min_context_slot_not_reached`,
-   * `sealed_data_damaged`. */
+   * signature as `before`. The header `X-Ledger-Gaps` names slots from the list's oldest to its
+   * newest end that the ledger does not have, though they may hold others. Errors of its own:
+   * `commitment_unsupported`, `filter_transaction_not_found`, `limit_invalid`,
+   * `min_context_slot_not_reached`, `range_has_gaps`, `sealed_data_damaged`. */
   getSignaturesForAddress(address: Address, config?: types.AddressConfig): (types.AddressSignature)[];
 
   /** The highest slot of the ledger, which holds what is finalized: the chain itself is some slots
@@ -146,10 +147,11 @@ export type HistoricalApi = {
   getTransaction(signature: string, config?: "binary" | "base64" | "base58" | "json" | "jsonParsed" | types.TransactionConfig): types.TransactionEntry | null;
 
   /** Transactions that name an address or look it up, filtered, in either order, page by page, and
-   * whole if you like. Errors of its own: `bad_pagination_token`, `base58_unsupported`,
-   * `block_cleaned_up`, `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-   * `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`, `slot_missing`,
-   * `slot_skipped`, `unsupported_transaction_version`. */
+   * whole if you like. The header `X-Ledger-Gaps` names slots of the page's range that the ledger
+   * does not have, though they may hold others. Errors of its own: `bad_pagination_token`,
+   * `base58_unsupported`, `block_cleaned_up`, `block_not_available`, `commitment_unsupported`,
+   * `filter_unsupported`, `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+   * `sealed_data_damaged`, `slot_missing`, `slot_skipped`, `unsupported_transaction_version`. */
   getTransactionsForAddress(address: Address, config?: types.AddressTransactionsConfig): types.AddressTransactions;
 };
 
@@ -162,27 +164,28 @@ export type RewindApi = {
   /** Every write to an account in a range of slots, newest first, one page at a time: what it was
    * afterwards, and which transaction wrote it. Errors of its own: `archive_damaged`,
    * `archive_store_unavailable`, `bad_cursor`, `bad_limit`, `bad_position`,
-   * `data_too_long_for_base58`, `empty_range`, `encoding_required`, `slice_of_parsed_data`,
-   * `slot_too_new`, `slot_too_old`, `transaction_index_out_of_range`, `two_starts`,
-   * `unknown_signature`. */
+   * `data_too_long_for_base58`, `empty_range`, `encoding_required`, `sealed_data_damaged`,
+   * `slice_of_parsed_data`, `slot_too_new`, `slot_too_old`, `transaction_index_out_of_range`,
+   * `two_starts`, `unknown_signature`. */
   getAccountChanges(pubkey: Address, config: types.ChangesConfig): types.AccountChanges;
 
   /** An account at two positions, in whatever order of time, and what differs from A to B. Errors of
    * its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`, `bad_position`,
-   * `data_too_long_for_base58`, `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`,
-   * `slot_too_old`, `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
+   * `data_too_long_for_base58`, `sealed_data_damaged`, `slice_of_parsed_data`,
+   * `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `transaction_index_out_of_range`,
+   * `unknown_signature`, `writes_incomplete`. */
   getAccountDiff(pubkey: Address, config: types.DiffConfig): types.AccountDiff;
 
   /** An account as it was at any position in the past. Errors of its own: `accounts_too_large`,
    * `archive_damaged`, `archive_store_unavailable`, `bad_position`, `data_too_long_for_base58`,
-   * `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-   * `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
+   * `sealed_data_damaged`, `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`,
+   * `slot_too_old`, `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`. */
   getAccountInfo(pubkey: Address, config: types.AccountConfig): types.AccountInfo;
 
   /** Several accounts at one position. Errors of its own: `accounts_too_large`, `archive_damaged`,
    * `archive_store_unavailable`, `bad_position`, `data_too_long_for_base58`, `no_accounts`,
-   * `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-   * `too_many_accounts`, `too_many_programs`, `transaction_index_out_of_range`,
+   * `sealed_data_damaged`, `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`,
+   * `slot_too_old`, `too_many_accounts`, `too_many_programs`, `transaction_index_out_of_range`,
    * `unknown_signature`, `writes_incomplete`. */
   getMultipleAccounts(pubkeys: readonly (Address)[], config: types.AccountConfig): types.MultipleAccounts;
 
@@ -206,19 +209,20 @@ export type RewindApi = {
    * whether the ledger proves the answer. A transaction of the ledger is run again by its own text.
    * Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
    * `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`, `filtered_account`,
-   * `override_without_effect`, `pre_state_too_new`, `simulation_timeout`, `slot_in_archive_gap`,
-   * `slot_too_new`, `slot_too_old`, `state_not_recorded`, `too_many_accounts`,
-   * `too_many_addresses`, `transaction_index_out_of_range`, `transaction_too_large`,
-   * `transaction_undecodable`, `unknown_signature`, `unsupported_version`, `writes_incomplete`. */
+   * `override_without_effect`, `pre_state_too_new`, `sealed_data_damaged`, `simulation_timeout`,
+   * `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `state_not_recorded`,
+   * `too_many_accounts`, `too_many_addresses`, `transaction_index_out_of_range`,
+   * `transaction_too_large`, `transaction_undecodable`, `unknown_signature`, `unsupported_version`,
+   * `writes_incomplete`. */
   simulateHistoricalTransaction(transaction: string, config: types.SimulationConfig): types.Simulation;
 
   /** Hands in many simulations at once; they run in the background, in order. It needs a key. Errors
    * of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`, `bad_override`,
    * `bad_position`, `base58_not_supported`, `client_reference_taken`, `empty_range`,
-   * `override_without_effect`, `pre_state_too_new`, `slot_too_new`, `slot_too_old`,
-   * `too_many_accounts`, `too_many_addresses`, `too_many_jobs`, `too_many_simulations`,
-   * `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
-   * `unknown_signature`, `unsupported_version`. */
+   * `override_without_effect`, `pre_state_too_new`, `sealed_data_damaged`, `slot_too_new`,
+   * `slot_too_old`, `too_many_accounts`, `too_many_addresses`, `too_many_jobs`,
+   * `too_many_simulations`, `transaction_index_out_of_range`, `transaction_too_large`,
+   * `transaction_undecodable`, `unknown_signature`, `unsupported_version`. */
   submitSimulationJob(spec: types.JobSpec): types.Submitted;
 };
 

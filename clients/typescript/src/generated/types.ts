@@ -206,6 +206,11 @@ export interface components {
              * @enum {string}
              */
             commitment?: "processed" | "confirmed" | "finalized";
+            /**
+             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
+             * @enum {string}
+             */
+            gaps?: "error";
             /** @description how many, from 1 to 1,000, which is the default */
             limit?: bigint | number;
             /** @description refuse to answer unless the ledger reaches this slot */
@@ -228,12 +233,17 @@ export interface components {
              * @enum {string}
              */
             confirmationStatus: "finalized";
-            /** @description what it failed by; null when it succeeded */
+            /** @description what it failed by; null when it succeeded, and where `outcome` is there */
             err: string | {
                 [key: string]: unknown;
             } | null;
             /** @description the text of its memo, with its length before it; null without one */
             memo: string | null;
+            /**
+             * @description `unknown` if the source of its block had no status of it, so that `err` says nothing; absent otherwise. No field of the standard node
+             * @enum {string}
+             */
+            outcome?: "unknown";
             /**
              * Signature
              * @description its signature
@@ -291,6 +301,11 @@ export interface components {
              * @enum {string}
              */
             form?: "current" | "source";
+            /**
+             * @description `error` refuses a page whose range has slots that are known to be missing. By default it is returned, and the header `X-Ledger-Gaps` names these slots
+             * @enum {string}
+             */
+            gaps?: "error";
             /** @description how many a page: up to 1,000 signatures, up to 100 full ones; the most is the default */
             limit?: bigint | number;
             /** @description the newest version that you can read: 1 today. Without it only legacy transactions are answered. With 1 and more, base58 is refused */
@@ -446,24 +461,6 @@ export interface components {
             ] | string;
             /** @description its version; absent unless `maxSupportedTransactionVersion` is given, and if `meta` is null */
             version?: "legacy" | (bigint);
-        };
-        /**
-         * BlocksConfig
-         * @description What every method takes, and what to do if slots of the range are missing.
-         */
-        BlocksConfig: {
-            /**
-             * @description everything in the ledger is finalized; `confirmed` and `finalized` are served alike
-             * @enum {string}
-             */
-            commitment?: "processed" | "confirmed" | "finalized";
-            /**
-             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
-             * @enum {string}
-             */
-            gaps?: "error";
-            /** @description refuse to answer unless the ledger reaches this slot */
-            minContextSlot?: bigint | number;
         };
         /**
          * Bucket
@@ -1000,8 +997,8 @@ export interface components {
             program: string | null;
             /** @description the program */
             programId: string;
-            /** @description whether it ran: none does after one that failed */
-            ran: boolean;
+            /** @description whether it ran: none does after one that failed; null where `outcome` is `unknown` */
+            ran: boolean | null;
             /** @description what the instruction is called; null if it is not known */
             type: string | null;
         };
@@ -1035,11 +1032,11 @@ export interface components {
             blockTime: (bigint) | null;
             /** @description what it used and asked for */
             compute: components["schemas"]["ComputeUse"];
-            /** @description what it failed by; null when it succeeded, or if the source had no status */
+            /** @description what it failed by; null when it succeeded, or if that is not known */
             err: string | {
                 [key: string]: unknown;
             } | null;
-            /** @description the same in words; null when it succeeded */
+            /** @description the same in words; null if `err` is */
             failure: components["schemas"]["Failure"] | null;
             /** @description what it paid to be processed */
             fees: components["schemas"]["ExplainedFees"];
@@ -1047,6 +1044,11 @@ export interface components {
             idls: components["schemas"]["UsedIdl"][];
             /** @description its instructions, decoded, with the calls that they made */
             instructions: components["schemas"]["ExplainedInstruction"][];
+            /**
+             * @description whether it succeeded; `unknown` if the source of its block had no status of it
+             * @enum {string}
+             */
+            outcome: "success" | "failed" | "unknown";
             /**
              * Signature
              * @description its first signature
@@ -1060,7 +1062,7 @@ export interface components {
             tokenBalances: components["schemas"]["TokenBalanceChange"][];
             /** @description its place in the block, from 0 */
             transactionIndex: bigint;
-            /** @description what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back */
+            /** @description what its instructions moved, in the order in which they ran, up to a failure, which rolls all of it back; none if the outcome is not known */
             transfers: components["schemas"]["ExplainedTransfer"][];
             /** @description its version */
             version: "legacy" | (bigint);
@@ -1219,10 +1221,10 @@ export interface components {
             /** @description the slots that it is in */
             slot?: components["schemas"]["SlotFilter"];
             /**
-             * @description whether it succeeded
+             * @description whether it succeeded; `unknown` are those that the source had no status of, which match neither `success` nor `failed`
              * @enum {string}
              */
-            status?: "success" | "failed";
+            status?: "success" | "failed" | "unknown";
             /** @description only `none` is supported: transactions of the address itself */
             tokenAccounts?: string;
         };
@@ -1570,6 +1572,24 @@ export interface components {
             simulationJobs: components["schemas"]["SimulationJobs"];
             /** @description fetches of tip addresses */
             tipFetches: components["schemas"]["TipFetches"];
+        };
+        /**
+         * ListConfig
+         * @description What every method takes, and what to do if slots of the range are missing.
+         */
+        ListConfig: {
+            /**
+             * @description everything in the ledger is finalized; `confirmed` and `finalized` are served alike
+             * @enum {string}
+             */
+            commitment?: "processed" | "confirmed" | "finalized";
+            /**
+             * @description `error` refuses a range with slots that are known to be missing. By default the list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node does not have this option
+             * @enum {string}
+             */
+            gaps?: "error";
+            /** @description refuse to answer unless the ledger reaches this slot */
+            minContextSlot?: bigint | number;
         };
         /**
          * LoadedAddresses
@@ -2170,7 +2190,7 @@ export interface components {
         SignatureStatuses: {
             /** @description what the answer is based on */
             context: components["schemas"]["Context"];
-            /** @description a status for each signature, in their order; null for one that the ledger does not have */
+            /** @description a status for each signature, in their order; null for one that the ledger does not have, or whose status the source of its block did not have */
             value: (components["schemas"]["SignatureStatus"] | null)[];
         };
         /**
@@ -4307,7 +4327,6 @@ export type BaselineEntry = components['schemas']['BaselineEntry'];
 export type Block = components['schemas']['Block'];
 export type BlockConfig = components['schemas']['BlockConfig'];
 export type BlockTransaction = components['schemas']['BlockTransaction'];
-export type BlocksConfig = components['schemas']['BlocksConfig'];
 export type Bucket = components['schemas']['Bucket'];
 export type BundleConfig = components['schemas']['BundleConfig'];
 export type BundleContext = components['schemas']['BundleContext'];
@@ -4366,6 +4385,7 @@ export type LandedBundle = components['schemas']['LandedBundle'];
 export type LandedBundles = components['schemas']['LandedBundles'];
 export type LedgerCoverage = components['schemas']['LedgerCoverage'];
 export type Limits = components['schemas']['Limits'];
+export type ListConfig = components['schemas']['ListConfig'];
 export type LoadedAddresses = components['schemas']['LoadedAddresses'];
 export type Message = components['schemas']['Message'];
 export type MessageAccount = components['schemas']['MessageAccount'];

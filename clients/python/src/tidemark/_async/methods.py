@@ -67,12 +67,13 @@ class AsyncNode:
           `bad_override`, `bad_position`, `base58_not_supported`, `bundle_empty`,
           `bundle_too_large`, `configs_mismatch`, `engine_fault`, `filtered_account`,
           `head_moved`, `no_upstream_node`, `override_without_effect`, `pre_state_too_new`,
-          `signature_invalid`, `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`,
-          `slot_too_old`, `snapshots_too_large`, `state_not_recorded`, `too_many_accounts`,
-          `too_many_addresses`, `too_many_snapshots`, `transaction_index_out_of_range`,
-          `transaction_too_large`, `transaction_undecodable`, `unknown_signature`,
-          `unsupported_version`, `upstream_answer_too_large`, `upstream_answer_unreadable`,
-          `upstream_busy`, `upstream_timeout`, `upstream_unreachable`, `writes_incomplete`.
+          `sealed_data_damaged`, `signature_invalid`, `simulation_timeout`,
+          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `snapshots_too_large`,
+          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`, `too_many_snapshots`,
+          `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
+          `unknown_signature`, `unsupported_version`, `upstream_answer_too_large`,
+          `upstream_answer_unreadable`, `upstream_busy`, `upstream_timeout`,
+          `upstream_unreachable`, `writes_incomplete`.
         """
         answer: types.SimulatedBundle = await self._caller.rpc(
             "/",
@@ -588,22 +589,29 @@ class AsyncHistorical:
         *,
         before: TransactionId | None = None,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
     ) -> list[types.AddressSignature]:
         """Transactions that name an address or look it up, newest first. For the next page give
-        the last signature as `before`.
+        the last signature as `before`. The header `X-Ledger-Gaps` names slots from the
+        list's oldest to its newest end that the ledger does not have, though they may hold
+        others.
 
         address: an account of any kind: a wallet, a mint, a program
         before: begin behind this transaction, that is, with the next older one
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
           served alike
+        gaps: `error` refuses a range with slots that are known to be missing. By default the
+          list is returned, and the header `X-Ledger-Gaps` names these slots. The standard node
+          does not have this option
         limit: how many, from 1 to 1,000, which is the default
         min_context_slot: refuse to answer unless the ledger reaches this slot
         until: end before this transaction: it is not in the answer
         Errors of its own: `commitment_unsupported`, `filter_transaction_not_found`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`.
         """
         answer: list[types.AddressSignature] = await self._caller.rpc(
             "/historical",
@@ -613,6 +621,7 @@ class AsyncHistorical:
                 record_of(
                     before=before,
                     commitment=commitment,
+                    gaps=gaps,
                     limit=limit,
                     minContextSlot=min_context_slot,
                     until=until,
@@ -627,6 +636,7 @@ class AsyncHistorical:
         address: Address,
         *,
         commitment: Literal["processed", "confirmed", "finalized"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         min_context_slot: int | None = None,
         until: TransactionId | None = None,
@@ -637,6 +647,7 @@ class AsyncHistorical:
             page = await self.get_signatures_for_address(
                 address,
                 commitment=commitment,
+                gaps=gaps,
                 limit=limit,
                 min_context_slot=min_context_slot,
                 until=until,
@@ -723,6 +734,7 @@ class AsyncHistorical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -731,7 +743,8 @@ class AsyncHistorical:
         transaction_details: Literal["full", "accounts", "signatures", "none"] | None = None,
     ) -> types.AddressTransactions:
         """Transactions that name an address or look it up, filtered, in either order, page by
-        page, and whole if you like.
+        page, and whole if you like. The header `X-Ledger-Gaps` names slots of the page's
+        range that the ledger does not have, though they may hold others.
 
         address: an account of any kind: a wallet, a mint, a program
         commitment: everything in the ledger is finalized; `confirmed` and `finalized` are
@@ -742,6 +755,8 @@ class AsyncHistorical:
         form: `current` (the default) writes a transaction of any age as a node of today does;
           `source` as the source that it was recorded from did, without the fields that it did
           not know. No option of the standard node
+        gaps: `error` refuses a page whose range has slots that are known to be missing. By
+          default it is returned, and the header `X-Ledger-Gaps` names these slots
         limit: how many a page: up to 1,000 signatures, up to 100 full ones; the most is the
           default
         max_supported_transaction_version: the newest version that you can read: 1 today.
@@ -752,8 +767,9 @@ class AsyncHistorical:
         transaction_details: `signatures` (the default) or `full`; no others are served here
         Errors of its own: `bad_pagination_token`, `base58_unsupported`, `block_cleaned_up`,
           `block_not_available`, `commitment_unsupported`, `filter_unsupported`,
-          `limit_invalid`, `min_context_slot_not_reached`, `sealed_data_damaged`,
-          `slot_missing`, `slot_skipped`, `unsupported_transaction_version`.
+          `limit_invalid`, `min_context_slot_not_reached`, `range_has_gaps`,
+          `sealed_data_damaged`, `slot_missing`, `slot_skipped`,
+          `unsupported_transaction_version`.
         """
         answer: types.AddressTransactions = await self._caller.rpc(
             "/historical",
@@ -765,6 +781,7 @@ class AsyncHistorical:
                     encoding=encoding,
                     filters=filters,
                     form=form,
+                    gaps=gaps,
                     limit=limit,
                     maxSupportedTransactionVersion=max_supported_transaction_version,
                     minContextSlot=min_context_slot,
@@ -785,6 +802,7 @@ class AsyncHistorical:
         encoding: Literal["binary", "base64", "base58", "json", "jsonParsed"] | None = None,
         filters: types.Filters | None = None,
         form: Literal["current", "source"] | None = None,
+        gaps: Literal["error"] | None = None,
         limit: int | None = None,
         max_supported_transaction_version: int = 1,
         min_context_slot: int | None = None,
@@ -800,6 +818,7 @@ class AsyncHistorical:
                 encoding=encoding,
                 filters=filters,
                 form=form,
+                gaps=gaps,
                 limit=limit,
                 max_supported_transaction_version=max_supported_transaction_version,
                 min_context_slot=min_context_slot,
@@ -862,8 +881,8 @@ class AsyncRewind:
         proof: whether `context.proof` says if the cluster voted for what the archive has
         Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_cursor`,
           `bad_limit`, `bad_position`, `data_too_long_for_base58`, `empty_range`,
-          `encoding_required`, `slice_of_parsed_data`, `slot_too_new`, `slot_too_old`,
-          `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
+          `encoding_required`, `sealed_data_damaged`, `slice_of_parsed_data`, `slot_too_new`,
+          `slot_too_old`, `transaction_index_out_of_range`, `two_starts`, `unknown_signature`.
         """
         answer: types.AccountChanges = await self._caller.rpc(
             "/rewind",
@@ -956,8 +975,8 @@ class AsyncRewind:
         transaction_index_b: B: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `bad_position`, `data_too_long_for_base58`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
           `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
         """
         answer: types.AccountDiff = await self._caller.rpc(
@@ -1011,8 +1030,8 @@ class AsyncRewind:
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `bad_position`, `data_too_long_for_base58`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
           `transaction_index_out_of_range`, `unknown_signature`, `writes_incomplete`.
         """
         answer: types.AccountInfo = await self._caller.rpc(
@@ -1064,10 +1083,10 @@ class AsyncRewind:
         transaction_index: not the end of the slot, but right after its transaction of this
           index
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
-          `bad_position`, `data_too_long_for_base58`, `no_accounts`, `slice_of_parsed_data`,
-          `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`, `too_many_accounts`,
-          `too_many_programs`, `transaction_index_out_of_range`, `unknown_signature`,
-          `writes_incomplete`.
+          `bad_position`, `data_too_long_for_base58`, `no_accounts`, `sealed_data_damaged`,
+          `slice_of_parsed_data`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
+          `too_many_accounts`, `too_many_programs`, `transaction_index_out_of_range`,
+          `unknown_signature`, `writes_incomplete`.
         """
         answer: types.MultipleAccounts = await self._caller.rpc(
             "/rewind",
@@ -1237,8 +1256,8 @@ class AsyncRewind:
         Errors of its own: `accounts_too_large`, `archive_damaged`, `archive_store_unavailable`,
           `bad_override`, `bad_position`, `base58_not_supported`, `engine_fault`,
           `filtered_account`, `override_without_effect`, `pre_state_too_new`,
-          `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`, `slot_too_old`,
-          `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
+          `sealed_data_damaged`, `simulation_timeout`, `slot_in_archive_gap`, `slot_too_new`,
+          `slot_too_old`, `state_not_recorded`, `too_many_accounts`, `too_many_addresses`,
           `transaction_index_out_of_range`, `transaction_too_large`, `transaction_undecodable`,
           `unknown_signature`, `unsupported_version`, `writes_incomplete`.
         """
@@ -1292,10 +1311,11 @@ class AsyncRewind:
         transactions: the transactions as text, or else `signatures`
         Errors of its own: `archive_damaged`, `archive_store_unavailable`, `bad_job`,
           `bad_override`, `bad_position`, `base58_not_supported`, `client_reference_taken`,
-          `empty_range`, `override_without_effect`, `pre_state_too_new`, `slot_too_new`,
-          `slot_too_old`, `too_many_accounts`, `too_many_addresses`, `too_many_jobs`,
-          `too_many_simulations`, `transaction_index_out_of_range`, `transaction_too_large`,
-          `transaction_undecodable`, `unknown_signature`, `unsupported_version`.
+          `empty_range`, `override_without_effect`, `pre_state_too_new`, `sealed_data_damaged`,
+          `slot_too_new`, `slot_too_old`, `too_many_accounts`, `too_many_addresses`,
+          `too_many_jobs`, `too_many_simulations`, `transaction_index_out_of_range`,
+          `transaction_too_large`, `transaction_undecodable`, `unknown_signature`,
+          `unsupported_version`.
         """
         answer: types.Submitted = await self._caller.rpc(
             "/rewind",

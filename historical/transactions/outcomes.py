@@ -1,0 +1,28 @@
+"""What became of a stored transaction, by the text that the tables keep as its `err`."""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+# JSON's null: the source had no status meta, so whether the transaction succeeded is not known.
+# The column itself is null if it succeeded.
+UNKNOWN = "null"
+
+Outcome: TypeAlias = Literal["success", "failed", "unknown"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+def err_of(meta: dict[str, Any] | None) -> str | None:
+    """The text for a transaction's status meta, None without one."""
+    if meta is None:
+        return UNKNOWN
+    err = meta.get("err")
+    return None if err is None else _encode(err).decode()
+
+
+def outcome_of(err: str | None) -> Outcome:
+    """Of the text."""
+    if err is None:
+        return "success"
+    return "unknown" if err == UNKNOWN else "failed"
