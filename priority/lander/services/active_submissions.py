@@ -49,6 +49,7 @@ class ActiveTransaction:
     accepted_slot: int | None = None
     last_valid: int | None = None
     sightings: dict[int, Sighting] = field(default_factory=dict)
+    lost_slots: list[int] = field(default_factory=list)
     slot: int | None = None
     index: int | None = None
     error: bytes | None = None
@@ -72,6 +73,7 @@ class ActiveTransaction:
         be in another slot too.
         """
         self.sightings.pop(slot, None)
+        self.lost_slots.append(slot)
         if self.slot != slot:
             return False
         if self.sightings:
