@@ -21,6 +21,7 @@ from priority.chain_events import (
     BLOCKHASH_BLOCKS,
     BLOCKHASHES,
     CHAIN_EVENTS_STREAM,
+    BlockMade,
     Seen,
     SlotMoved,
 )
@@ -181,6 +182,32 @@ def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> 
         publish_events([SlotMoved(101, "finalized")], now=now)
         assert reached(signature, "sent").slot is None
         wait(lambda: len(node.bodies) > asked, "it is sent again")
+
+
+def test_what_is_newer_than_a_stream_that_lags_is_sent_for_as_long_as_it_can_land() -> None:
+    """The blockhash is of block 130; the stream tells of it after six seconds."""
+    payer, blockhash = Keypair(), Hash.new_unique()
+    message = MessageV0.try_compile(payer.pubkey(), [], [], blockhash)
+    with odd_node(lambda body: (200, answered("taken"))) as node, lander(None):
+        upstream("odd", url=node.url)
+
+        def tell(height: int, blockhash: Hash | None = None) -> None:
+            name = bytes(blockhash or Hash.new_unique())
+            made = BlockMade(1_000 + height, 999 + height, name, height)
+            publish_events([made, SlotMoved(1_000 + height, "confirmed")], now=time.time())
+
+        tell(100)
+        sent = VersionedTransaction(message, [payer])
+        signature = accept(sent, received_at=time.time() - 6)
+        assert reached(signature, "sent").last_valid_block_height == 100 + BLOCKHASH_BLOCKS
+        tell(130, blockhash)
+        tell(275)
+        asked = len(node.bodies)
+        wait(lambda: len(node.bodies) > asked + 1, "it is still sent")
+        last = 130 + BLOCKHASH_BLOCKS
+        wait(lambda: row(signature).last_valid_block_height == last, "that is stored")  # type: ignore[union-attr]
+        tell(281)
+        wait(lambda: not waiting(), "it is over")
 
 
 def test_another_lander_goes_on_with_an_error_that_only_newer_nodes_know() -> None:

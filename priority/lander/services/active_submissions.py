@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chain.nonces import NonceUse, misplaced_advance, nonce_use, stands_on_nonce
 from chain.transactions import BadTransaction, decode_wire
 from priority.acceptance.services.foreseen import why_it_fails
-from priority.lander.chain_view import Sighting
+from priority.lander.chain_view import Chain, Sighting
 from priority.lander.services.engine_tips import OwnTip
 from priority.models import Attempt, Submission
 from priority.submissions import Accepted, State
@@ -67,6 +67,18 @@ class ActiveTransaction:
         self._set_place(sighting)
         self.seen_at = self.seen_at or now
         return True
+
+    def place(self, chain: Chain, now: float) -> bool:
+        """Sets its last valid height, as exactly as the chain is known. Returns whether it is
+        exact.
+        """
+        if self.is_nonced:
+            self.is_placed = True
+        elif not self.is_placed:
+            self.is_placed = chain.knows(self.blockhash)
+            if self.is_placed or self.last_valid is None:
+                self.last_valid = chain.last_valid_height(self.blockhash, now)
+        return self.is_placed
 
     def lose(self, slot: int) -> bool:
         """Records that the slot is dead. Returns whether that changes anything: it may
@@ -146,6 +158,16 @@ class ActiveSubmission:
             if transaction.last_valid is not None
         ]
         return min(heights, default=None)
+
+    def is_too_old(self, height: int, chain: Chain, now: float) -> bool:
+        """Whether no block of this height can include it. A bound is no reason to stop: the chain
+        may have told of its blockhash since, if the stream had fallen behind.
+        """
+        if self.last_valid is None or height <= self.last_valid:
+            return False
+        for transaction in self.transactions:
+            transaction.place(chain, now)
+        return height > self.last_valid
 
     @property
     def is_nonced(self) -> bool:
