@@ -25,6 +25,7 @@ from priority.chain_events import (
     Seen,
     SlotMoved,
 )
+from priority.lander.services import tracking
 from priority.lander.store.chain_events import publish_events
 from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
@@ -46,6 +47,7 @@ from tests.priority.landing import (
     waiting,
 )
 from tests.priority.odd_nodes import odd_node
+from tests.priority.sending import advance_nonce, signed, tip
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -291,6 +293,24 @@ def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: 
                 each.wait()
     assert Submission.objects.count() == 3
     assert "second" not in landers(), "it let go of its name"
+
+
+def test_each_of_more_than_are_looked_up_at_once_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tracking, "_MOST_LOOKED_UP", 1)
+    held = [signed(advance_nonce(), tip()) for _ in range(3)]
+    with odd_node(lambda body: (200, answered("taken"))) as node:
+        upstream("odd", url=node.url)
+        with lander(None):
+            signatures = [accept(each, received_at=time.time() - 60) for each in held]
+            for signature in signatures:
+                reached(signature, "sent")
+            for left, signature in ((2, signatures[1]), (1, signatures[0]), (0, signatures[2])):
+                Submission.objects.filter(signature=signature).update(
+                    state="expired", settled_at=datetime.now(UTC)
+                )
+                wait(lambda left=left: waiting() == left, "the lander has heard of it")
 
 
 def test_what_ingest_settled_needs_no_more_care(followed: Localnet, payer: Keypair) -> None:

@@ -68,6 +68,7 @@ class ActiveSubmissions:
         self._swept_at = 0.0
         self._unswept: list[ActiveSubmission] = []
         self._looked_up_at = 0.0
+        self._not_looked_up: list[bytes] = []
 
     def __len__(self) -> int:
         return len(self._by_entry)
@@ -185,15 +186,21 @@ class ActiveSubmissions:
         return bool(self._unswept)
 
     def to_look_up(self, now: float) -> list[bytes]:
-        """Signatures of stored ones that ingest may have settled."""
+        """Signatures of stored ones that ingest may have settled: some, and the next ones later."""
         if now - self._looked_up_at < _LOOKED_UP_EVERY_SECONDS:
             return []
         self._looked_up_at = now
+        self._not_looked_up = self._not_looked_up or list(self._by_signature)
+        some = self._not_looked_up[-_MOST_LOOKED_UP:]
+        del self._not_looked_up[-_MOST_LOOKED_UP:]
         before = datetime.now(UTC) - timedelta(seconds=_OLD_SECONDS)
         return [
             signature
-            for signature, found in itertools.islice(self._by_signature.items(), _MOST_LOOKED_UP)
-            if any(each.has_rows and each.accepted_at < before for each, _ in found)
+            for signature in some
+            if any(
+                each.has_rows and each.accepted_at < before
+                for each, _ in self._by_signature.get(signature, ())
+            )
         ]
 
     def looked_up(self, asked: Collection[bytes], are_settled: Mapping[bytes, bool]) -> None:
