@@ -410,8 +410,10 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         status = landed(localnet, paid)
         localnet.wait_for_slot(status["slot"] + 20)
         held = submitted(1, signature=bytes(payment.signatures[0]), accepted_slot=1, last_valid=3)
-        dead = submitted(2, accepted_slot=1, last_valid=3)
-        alive = submitted(3, accepted_slot=1, last_valid=10**9)
+        dead = submitted(2, accepted_slot=1, last_valid=3, age=timedelta(minutes=3))
+        alive = submitted(3, accepted_slot=1, last_valid=10**9, age=timedelta(minutes=3))
+        # Its blockhash is in no block of ours, and the node's newest one is a minute younger.
+        recent = [submitted(5, accepted_slot=1, last_valid=3), submitted(6)]
         store(block(1, height=1))
         node = Node(localnet.url)
         settle(node)
@@ -423,9 +425,10 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         assert fate(dead) == EXPIRED
         assert dead.reason.startswith("blockhash_expired: by 127.0.0.1:")
         assert fate(alive) == OPEN
+        assert [fate(each) for each in recent] == [OPEN, OPEN]
         # Where the follower is silent, the ledger's head stands: it is asked sooner.
         settings.UPSTREAM_RPC_URL = localnet.url
-        old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=2))
+        old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=3))
         now = clock.seconds()
         publish(FollowerState(connected_since=now, heard_at=now))
         tasks.settle_fates()

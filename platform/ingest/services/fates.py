@@ -250,28 +250,54 @@ def _seconds(moment: datetime) -> int:
 def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
     """Settles by the node where the ledger has gaps. Raises NodeError."""
     # In this order, so that what lands in between is found.
-    height, oldest = node.block_height(), node.first_available_block()
-    newest = node.slot()
+    height, newest = node.block_height(), node.slot()
+    oldest = node.first_available_block()
+    made_at = node.header(newest).block_time
+    since = None
+    if oldest and any(row.accepted_slot is None for row in rows):
+        since = node.header(oldest).block_time
+    blocks = ledger.blocks_of_hashes([row.blockhash for row in rows])
     by = f"by {node.name}, because the ledger misses blocks of that time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
         slot, statuses = node.signature_statuses([row.signature for row in some])
         for row, status in zip(some, statuses, strict=True):
-            last_valid = row.last_valid_block_height
             if status is not None:
                 if status.is_finalized:
                     err = None if status.err is None else _encode(status.err).decode()
                     found.append(FoundRow(row.signature, status.slot, None, err))
             elif (
                 slot >= newest  # one behind the same address may lag behind another
-                and (last_valid is None or last_valid < height)
-                and (
-                    row.accepted_slot is None
-                    or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
-                )
+                and _is_over_at(row, blocks.get(row.blockhash), height, made_at)
+                and _is_after(row, oldest, since)
             ):
                 expired = _expired(row)
                 lost[row.id] = f"{expired}{';' if ': ' in expired else ':'} {by}"
     _settle_late(found, now)
     settling.settle_lost(lost, now=now)
+
+
+def _is_over_at(
+    row: UnsettledRow, block: tuple[int, int | None] | None, height: int, made_at: int | None
+) -> bool:
+    """Whether no block above the height, made at that time, can use its blockhash. If the ledger
+    does not have the blockhash, what was known of it at the acceptance may be too low: then it is
+    only over when any that its sender can have known is.
+    """
+    if block is not None and block[1] is not None:
+        return block[1] + BLOCKHASH_BLOCKS < height
+    last_valid = row.last_valid_block_height
+    return (
+        (last_valid is None or last_valid < height)
+        and made_at is not None
+        and made_at >= _seconds(row.accepted_at + _blockhash_life())
+    )
+
+
+def _is_after(row: UnsettledRow, oldest: int, made_at: int | None) -> bool:
+    """Whether no block below the slot, made at that time, can hold it."""
+    if row.accepted_slot is not None:
+        return max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
+    begins = _seconds(row.accepted_at - _blockhash_life())
+    return oldest == 0 or (made_at is not None and made_at < begins)
