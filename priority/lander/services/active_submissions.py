@@ -161,7 +161,7 @@ class ActiveSubmission:
 
     def is_too_old(self, height: int, chain: Chain, now: float) -> bool:
         """Whether no block of this height can include it. A bound is no reason to stop: the chain
-        may have told of its blockhash since, if the stream had fallen behind.
+        may have reported its blockhash since, if the stream had fallen behind.
         """
         if self.last_valid is None or height <= self.last_valid:
             return False
