@@ -13,8 +13,6 @@ from django.test import TestCase
 from hypothesis.stateful import RuleBasedStateMachine
 
 from chain.blocks import SlotRecord
-from chain.nonces import nonce_use
-from chain.transactions import decode_wire
 from ingest.services.slots import store_records
 from priority.lander.services.active_submissions import ActiveSubmission, active_submission
 from priority.lander.services.rows import bundle_row, submission_rows
@@ -68,16 +66,10 @@ class Service(RuleBasedStateMachine):
         self.sent += made
 
     def is_accepted(self, answer: dict[str, Any], made: list[Sent]) -> bool:
-        """Otherwise it is refused because of a nonce that does not have its hash any more, or that
-        both transactions of a bundle use.
-        """
+        """Otherwise it is refused because of a nonce that does not have its hash any more."""
         if "error" not in answer:
             return True
         data = answer["error"]["data"]
-        if data["reason"] == "bundle_nonce_twice":
-            first, second = (nonce_use(decode_wire(bytes(each.transaction))) for each in made)
-            assert first and second and first.account == second.account
-            return False
         assert data["reason"] == "nonce_unusable", answer
         self.counts[f"refused at once: {data['cause']}"] += 1
         assert data["cause"] == "nonce_authority" or any(map(self.chain.is_gone, made))
