@@ -18,6 +18,7 @@ ADVICE = {
     "bundle_duplicates": "Include each transaction only once.",
     "bundle_empty": "Put one to four transactions into the bundle.",
     "bundle_id_malformed": "Use the id that sendBundle returned: 64 hex digits.",
+    "bundle_nonce_twice": "Use another nonce account, or a recent blockhash, for one of them.",
     "bundle_only_not_served": "Send the transaction as a bundle of one, with sendBundle.",
     "bundle_too_large": "Split it: a bundle has at most four transactions.",
     "bundle_unknown": "Check the id, and use the key that submitted it.",

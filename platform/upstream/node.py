@@ -83,11 +83,12 @@ class NodeAccount(NamedTuple):
 
 
 class BlockHeader(msgspec.Struct, frozen=True, rename="camel"):
-    """A block's hash, its parent's slot and hash."""
+    """A block's hash, its parent's slot and hash; when it was made, Unix seconds, if known."""
 
     blockhash: Annotated[str, msgspec.Meta(max_length=_LONGEST_TEXT)]
     parent_slot: int
     previous_blockhash: Annotated[str, msgspec.Meta(max_length=_LONGEST_TEXT)]
+    block_time: int | None = None
 
 
 class _Account(msgspec.Struct):

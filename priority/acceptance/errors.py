@@ -366,6 +366,22 @@ class BundleDuplicates(InvalidParams):
         super().__init__("bundle contains a transaction twice", at=at, signature=signature)
 
 
+class BundleNonceTwice(InvalidParams):
+    """Two transactions of the bundle use the same durable nonce, so it cannot land: a nonce
+    advances only once in a block.
+    """
+
+    reason = "bundle_nonce_twice"
+
+    def __init__(self, at: str, nonce: str) -> None:
+        super().__init__(
+            f"two transactions of the bundle use the nonce account {nonce}, which advances only"
+            " once in a block",
+            at=at,
+            nonceAccount=nonce,
+        )
+
+
 class BundleSimulationFailed(InvalidParams):
     """The bundle fails on the newest state: `err` is the error of the transaction at
     `transactionIndex`. If the transaction requests too few resources to succeed anywhere, the

@@ -92,6 +92,8 @@ REASONS = {
     "no_address": Explained("The addresses of the leaders were unknown.", OURS),
 }
 
+LOST_BY_US = tuple(name for name, each in REASONS.items() if each.advice == OURS)
+
 
 # These are about the transaction; all others are about one submission of it.
 OF_ALL_SUBMITTERS = (

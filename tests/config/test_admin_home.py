@@ -436,7 +436,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_there(
             from_slot, from_slot + 1, status=GapStatus.MISSING, cause=f"{number}", now=now
         )
     redis().set(CLAIMED, "", ex=60)  # another process tries whether the database takes writes
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(38):
         home(admin_client)
 
 

@@ -46,6 +46,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 LOST = ("expired", "refused")
 ENDS = ("nonce_moved", "nonce_closed", "nonce_authority", "blockhash_expired")
 NONCE = st.sampled_from([*NONCES, NONCES[0]])
+TWO_NONCES = st.permutations(NONCES).map(lambda found: (found[0], found[1]))
 SOME, BOTH = st.integers(0, 1_000), st.booleans()
 CHANGES = st.sampled_from(["advance", "advance", "close", "away", "away and back", "back"])
 LAGS = st.sampled_from([None, 0, 3, 30])
@@ -54,7 +55,7 @@ WHAT = st.sampled_from(["nonce", "nonce", "nonce", "hash", "mixed", "fork"])
 # The more often, the more important; and what each draws.
 RULES: dict[str, tuple[int, dict[str, Any]]] = {
     "submit": (6, {"nonces": st.lists(NONCE, min_size=1, max_size=3), "what": WHAT, "many": SOME}),
-    "submit_bundle": (2, {"nonces": st.tuples(NONCE, NONCE), "whats": st.tuples(WHAT, WHAT)}),
+    "submit_bundle": (2, {"nonces": TWO_NONCES, "whats": st.tuples(WHAT, WHAT)}),
     "again": (2, {"which": SOME, "is_sent": BOTH}),
     "land": (4, {"which": SOME, "fails": BOTH, "with_writes": BOTH}),
     "other_lands": (3, {"nonce": NONCE, "with_writes": BOTH}),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
 from chain.slot_ranges import SlotRange
+from columns import raw_queries
 from historical.blocks.services.bounds import newest_slot_or_none
 from historical.recording.services.recording import record_blocks
 from ingest import tasks
@@ -137,6 +138,32 @@ def test_what_a_stream_that_is_behind_does_not_know_yet_is_not_over() -> None:
     assert fate(row) == OPEN and fate(other) == EXPIRED
     store(at(410, holds={signature(1): None}))
     assert fate(row) == ("landed", "finalized", 410, 0, None, True)
+
+
+def test_the_ledger_is_asked_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    execute = raw_queries.execute
+
+    def counted(sql: str, parameters: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, parameters)
+
+    monkeypatch.setattr(raw_queries, "execute", counted)
+    end = int(timezone.now().timestamp())
+    store(*(block(slot, height=slot, time=end - 400 + slot) for slot in range(400)))
+
+    def asked_for(count: int) -> int:
+        Submission.objects.all().delete()
+        for number in range(count):
+            age = timedelta(seconds=60 + number)
+            submitted(2 * number, accepted_slot=340 - number, last_valid=200, age=age)
+            submitted(2 * number + 1, age=timedelta(seconds=200 + number))
+        asked.clear()
+        settle()
+        assert Submission.objects.filter(state="expired").count() == 2 * count
+        return len(asked)
+
+    assert asked_for(1) == asked_for(30)
 
 
 @pytest.mark.parametrize("missing", [2, 7, 11])
@@ -395,8 +422,10 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         status = landed(localnet, paid)
         localnet.wait_for_slot(status["slot"] + 20)
         held = submitted(1, signature=bytes(payment.signatures[0]), accepted_slot=1, last_valid=3)
-        dead = submitted(2, accepted_slot=1, last_valid=3)
-        alive = submitted(3, accepted_slot=1, last_valid=10**9)
+        dead = submitted(2, accepted_slot=1, last_valid=3, age=timedelta(minutes=3))
+        alive = submitted(3, accepted_slot=1, last_valid=10**9, age=timedelta(minutes=3))
+        # Its blockhash is in no block of ours, and the node's newest one is a minute younger.
+        recent = [submitted(5, accepted_slot=1, last_valid=3), submitted(6)]
         store(block(1, height=1))
         node = Node(localnet.url)
         settle(node)
@@ -408,9 +437,10 @@ def test_where_a_gap_stays_the_node_is_asked(settings: Any) -> None:
         assert fate(dead) == EXPIRED
         assert dead.reason.startswith("blockhash_expired: by 127.0.0.1:")
         assert fate(alive) == OPEN
+        assert [fate(each) for each in recent] == [OPEN, OPEN]
         # Where the follower is silent, the ledger's head stands: it is asked sooner.
         settings.UPSTREAM_RPC_URL = localnet.url
-        old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=2))
+        old = submitted(4, accepted_slot=1, last_valid=3, age=timedelta(minutes=3))
         now = clock.seconds()
         publish(FollowerState(connected_since=now, heard_at=now))
         tasks.settle_fates()

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from django.utils import timezone
 from solders.hash import Hash
+from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from chain.encodings import b58encode, b64encode
@@ -260,9 +261,11 @@ def test_the_end_of_a_watch_is_an_event_and_the_same_bytes_are_watched_again(
 
 def test_what_is_final_stays_so_when_it_is_accepted_again(rpc: Any, issue: Any) -> None:
     """As after Redis has lost what it knew: `received` would be a change."""
-    filters.filter_account(NONCE, filtered=True)
+    other = Pubkey.new_unique()
+    for nonce in (NONCE, other):
+        filters.filter_account(nonce, filtered=True)
     upstream("engine", "block_engine")
-    pair = [on_nonce(1, lamports=number) for number in (1, 2)]
+    pair = [on_nonce(1), on_nonce(1, nonce=other)]
     begin(9)
     bundle = rpc("/bundle", "sendBundle", [text(each) for each in pair], {"encoding": "base64"})
     assert "result" in bundle
@@ -273,7 +276,7 @@ def test_what_is_final_stays_so_when_it_is_accepted_again(rpc: Any, issue: Any) 
     for row in rows:
         row.bundle_id, row.accepted_slot = pks[entry.bundle_id], 3
     insert_submissions(rows)
-    store(block(10, [MOVER], [nonce_write(2, raw(MOVER))]))
+    store(block(10, [MOVER], [nonce_write(2, raw(MOVER), nonce=each) for each in (NONCE, other)]))
     told = rpc("/bundle", "getBundleFate", entry.bundle_id)["result"]
     alone = rpc("/priority", "getTransactionFate", name(pair[0]))["result"]
     assert told["final"] and alone["final"]

@@ -21,9 +21,11 @@ from priority.chain_events import (
     BLOCKHASH_BLOCKS,
     BLOCKHASHES,
     CHAIN_EVENTS_STREAM,
+    BlockMade,
     Seen,
     SlotMoved,
 )
+from priority.lander.services import tracking
 from priority.lander.store.chain_events import publish_events
 from priority.models import Attempt, Submission
 from priority.queue.services.lander_names import landers
@@ -45,6 +47,7 @@ from tests.priority.landing import (
     waiting,
 )
 from tests.priority.odd_nodes import odd_node
+from tests.priority.sending import advance_nonce, signed, tip
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -183,6 +186,32 @@ def test_a_fork_that_nobody_told_dead_is_left_with_the_next_finalized_slot() -> 
         wait(lambda: len(node.bodies) > asked, "it is sent again")
 
 
+def test_what_is_newer_than_a_stream_that_lags_is_sent_for_as_long_as_it_can_land() -> None:
+    """The blockhash is of block 130; the stream tells of it after six seconds."""
+    payer, blockhash = Keypair(), Hash.new_unique()
+    message = MessageV0.try_compile(payer.pubkey(), [], [], blockhash)
+    with odd_node(lambda body: (200, answered("taken"))) as node, lander(None):
+        upstream("odd", url=node.url)
+
+        def tell(height: int, blockhash: Hash | None = None) -> None:
+            name = bytes(blockhash or Hash.new_unique())
+            made = BlockMade(1_000 + height, 999 + height, name, height)
+            publish_events([made, SlotMoved(1_000 + height, "confirmed")], now=time.time())
+
+        tell(100)
+        sent = VersionedTransaction(message, [payer])
+        signature = accept(sent, received_at=time.time() - 6)
+        assert reached(signature, "sent").last_valid_block_height == 100 + BLOCKHASH_BLOCKS
+        tell(130, blockhash)
+        tell(275)
+        asked = len(node.bodies)
+        wait(lambda: len(node.bodies) > asked + 1, "it is still sent")
+        last = 130 + BLOCKHASH_BLOCKS
+        wait(lambda: row(signature).last_valid_block_height == last, "that is stored")  # type: ignore[union-attr]
+        tell(281)
+        wait(lambda: not waiting(), "it is over")
+
+
 def test_another_lander_goes_on_with_an_error_that_only_newer_nodes_know() -> None:
     message = MessageV0.try_compile((payer := Keypair()).pubkey(), [], [], Hash.new_unique())
     transaction = VersionedTransaction(message, [payer])
@@ -264,6 +293,24 @@ def test_another_lander_goes_on_where_one_was_killed(followed: Localnet, payer: 
                 each.wait()
     assert Submission.objects.count() == 3
     assert "second" not in landers(), "it let go of its name"
+
+
+def test_each_of_more_than_are_looked_up_at_once_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tracking, "_MOST_LOOKED_UP", 1)
+    held = [signed(advance_nonce(), tip()) for _ in range(3)]
+    with odd_node(lambda body: (200, answered("taken"))) as node:
+        upstream("odd", url=node.url)
+        with lander(None):
+            signatures = [accept(each, received_at=time.time() - 60) for each in held]
+            for signature in signatures:
+                reached(signature, "sent")
+            for left, signature in ((2, signatures[1]), (1, signatures[0]), (0, signatures[2])):
+                Submission.objects.filter(signature=signature).update(
+                    state="expired", settled_at=datetime.now(UTC)
+                )
+                wait(lambda left=left: waiting() == left, "the lander has heard of it")
 
 
 def test_what_ingest_settled_needs_no_more_care(followed: Localnet, payer: Keypair) -> None:

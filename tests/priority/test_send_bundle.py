@@ -25,6 +25,7 @@ from tests.priority.odd_nodes import Answer, OddNode
 from tests.priority.sending import (
     MINIMUM,
     SENT,
+    advance_nonce,
     pay,
     queued,
     refusal,
@@ -119,6 +120,17 @@ def test_a_bundle_has_each_transaction_once(door: Door) -> None:
     refused = refusal(send(door, [first, second, first]))
     assert refused["reason"] == "bundle_duplicates"
     assert (refused["at"], refused["signature"]) == ("[0][2]", signature(first))
+
+
+def test_a_nonce_advances_once_in_a_block(door: Door) -> None:
+    """With the next hash, too: the second one would be in the block that made it."""
+    advances, others = advance_nonce(), advance_nonce()
+    bundle = [signed(advances, tip()), signed(others), signed(tip()), signed(advances)]
+    refused = refusal(send(door, bundle))
+    assert (refused["reason"], refused["at"]) == ("bundle_nonce_twice", "[0][3]")
+    assert refused["nonceAccount"] == str(advances.accounts[0].pubkey)
+    assert not queued()
+    assert len(result(send(door, bundle[:3]))) == 3
 
 
 def test_what_is_wrong_is_told_by_its_place(door: Door) -> None:

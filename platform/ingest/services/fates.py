@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -141,25 +141,35 @@ def _over(rows: Sequence[UnsettledRow]) -> dict[int, _Over]:
         return {}
     newest = bounds[1]
     blocks = ledger.blocks_of_hashes([row.blockhash for row in rows])
-    spans = {row.id: _span(row, blocks.get(row.blockhash)) for row in rows}
+    spans = _spans(rows, blocks)
     lowest = min((span.begins for span in spans.values()), default=newest)
     coverage = Coverage(ledger.heights_between(max(lowest, newest - _MOST_SLOTS), newest))
+    over = [row for row in rows if spans[row.id].is_over(coverage)]
+    unknown = [row for row in over if row.blockhash not in blocks]
+    unproved = {row.id for row in unknown} - _with_what_senders_knew(unknown, coverage, newest)
     return {
         row.id: _Over(row, _was_over(row, blocks.get(row.blockhash), coverage))
-        for row in rows
-        if spans[row.id].is_over(coverage)
-        and (row.blockhash in blocks or _has_what_its_sender_knew(row, coverage, newest))
+        for row in over
+        if row.id not in unproved
     }
 
 
-def _has_what_its_sender_knew(row: UnsettledRow, coverage: Coverage, newest: int) -> bool:
-    """Whether every block made before the acceptance is stored. A stream that had fallen behind
-    knew too low a height then, and the blockhash may be of a newer block.
+def _with_what_senders_knew(
+    rows: Sequence[UnsettledRow], coverage: Coverage, newest: int
+) -> set[int]:
+    """The primary keys of those of which every block made before the acceptance is stored. A stream
+    that had fallen behind knew too low a height then, and the blockhash may be of a newer block.
     """
-    later, last = ledger.slots_in_time(_seconds(row.accepted_at) + 1, None)
-    if last < 0:
-        return ledger.time_at(newest) is None
-    return row.accepted_slot is None or coverage.is_whole(row.accepted_slot, later)
+    later = {row.id: _seconds(row.accepted_at) + 1 for row in rows}
+    slots = ledger.slots_since({*later.values()})
+    if len(slots) < len({*later.values()}) and ledger.time_at(newest) is None:
+        return {row.id for row in rows}
+    return {
+        row.id
+        for row in rows
+        if (slot := slots.get(later[row.id])) is not None
+        and (row.accepted_slot is None or coverage.is_whole(row.accepted_slot, slot))
+    }
 
 
 def _was_over(row: UnsettledRow, block: tuple[int, int | None] | None, coverage: Coverage) -> bool:
@@ -199,25 +209,35 @@ class _Span(NamedTuple):
         )
 
 
-def _span(row: UnsettledRow, block: tuple[int, int | None] | None) -> _Span:
-    """By its blockhash's block, if the ledger has that; else by what was known at acceptance, else
-    by the clock. It may have landed before it was accepted here: its sender may have sent it
-    elsewhere too.
+def _spans(
+    rows: Sequence[UnsettledRow], blocks: Mapping[bytes, tuple[int, int | None]]
+) -> dict[int, _Span]:
+    """By primary key. A span follows from the blockhash's block, if the ledger has that; else from
+    what was known at acceptance, else from the clock. A transaction may have landed before it was
+    accepted here: its sender may have sent it elsewhere too.
     """
-    last_valid = row.last_valid_block_height
-    if block is not None and block[1] is not None:
-        last_valid = block[1] + BLOCKHASH_BLOCKS
-    if last_valid is not None:
-        if block is not None:
-            return _Span(block[0], height=last_valid)
-        above = max(last_valid - _MOST_BLOCKS, -1)
-        return _Span(row.accepted_slot, above=above, height=last_valid)
-    if block is not None:
-        first: int | None = block[0]
-    else:
-        first = ledger.slot_before(_seconds(row.accepted_at - _blockhash_life()))
-    last, newest = ledger.slots_in_time(_seconds(row.accepted_at + _blockhash_life()), None)
-    return _Span(first, last=last if newest >= last else -1)
+    spans, life = {}, _blockhash_life()
+    by_clock = []
+    for row in rows:
+        block, last_valid = blocks.get(row.blockhash), row.last_valid_block_height
+        if block is not None and block[1] is not None:
+            last_valid = block[1] + BLOCKHASH_BLOCKS
+        if last_valid is None:
+            by_clock.append(row)
+        elif block is not None:
+            spans[row.id] = _Span(block[0], height=last_valid)
+        else:
+            above = max(last_valid - _MOST_BLOCKS, -1)
+            spans[row.id] = _Span(row.accepted_slot, above=above, height=last_valid)
+    first = ledger.slots_before({_seconds(row.accepted_at - life) for row in by_clock})
+    last = ledger.slots_since({_seconds(row.accepted_at + life) for row in by_clock})
+    for row in by_clock:
+        block = blocks.get(row.blockhash)
+        spans[row.id] = _Span(
+            first.get(_seconds(row.accepted_at - life)) if block is None else block[0],
+            last=last.get(_seconds(row.accepted_at + life), -1),
+        )
+    return spans
 
 
 def _blockhash_life() -> timedelta:
@@ -231,28 +251,54 @@ def _seconds(moment: datetime) -> int:
 def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
     """Settles by the node where the ledger has gaps. Raises NodeError."""
     # In this order, so that what lands in between is found.
-    height, oldest = node.block_height(), node.first_available_block()
-    newest = node.slot()
+    height, newest = node.block_height(), node.slot()
+    oldest = node.first_available_block()
+    made_at = node.header(newest).block_time
+    since = None
+    if oldest and any(row.accepted_slot is None for row in rows):
+        since = node.header(oldest).block_time
+    blocks = ledger.blocks_of_hashes([row.blockhash for row in rows])
     by = f"by {node.name}, because the ledger misses blocks of that time"
     found, lost = [], {}
     for at in range(0, len(rows), _ASKED_AT_ONCE):
         some = rows[at : at + _ASKED_AT_ONCE]
         slot, statuses = node.signature_statuses([row.signature for row in some])
         for row, status in zip(some, statuses, strict=True):
-            last_valid = row.last_valid_block_height
             if status is not None:
                 if status.is_finalized:
                     err = None if status.err is None else _encode(status.err).decode()
                     found.append(FoundRow(row.signature, status.slot, None, err))
             elif (
                 slot >= newest  # one behind the same address may lag behind another
-                and (last_valid is None or last_valid < height)
-                and (
-                    row.accepted_slot is None
-                    or max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
-                )
+                and _is_over_at(row, blocks.get(row.blockhash), height, made_at)
+                and _is_after(row, oldest, since)
             ):
                 expired = _expired(row)
                 lost[row.id] = f"{expired}{';' if ': ' in expired else ':'} {by}"
     _settle_late(found, now)
     settling.settle_lost(lost, now=now)
+
+
+def _is_over_at(
+    row: UnsettledRow, block: tuple[int, int | None] | None, height: int, made_at: int | None
+) -> bool:
+    """Whether no block above the height, made at that time, can use its blockhash. If the ledger
+    does not have the blockhash, what was known of it at the acceptance may be too low: then it is
+    only over when any that its sender can have known is.
+    """
+    if block is not None and block[1] is not None:
+        return block[1] + BLOCKHASH_BLOCKS < height
+    last_valid = row.last_valid_block_height
+    return (
+        (last_valid is None or last_valid < height)
+        and made_at is not None
+        and made_at >= _seconds(row.accepted_at + _blockhash_life())
+    )
+
+
+def _is_after(row: UnsettledRow, oldest: int, made_at: int | None) -> bool:
+    """Whether no block below the slot, made at that time, can hold it."""
+    if row.accepted_slot is not None:
+        return max(row.accepted_slot - _SLOTS_OF_MOST_BLOCKS, 0) >= oldest
+    begins = _seconds(row.accepted_at - _blockhash_life())
+    return oldest == 0 or (made_at is not None and made_at < begins)

@@ -14,7 +14,6 @@ from operations.home.cards import Shown, zero_badge
 from operations.readings.landing import WINDOW, Triple, UpstreamReading
 from operations.readings.present import Readings
 from operations.readings.tips import ClassReading, TipsReading
-from operations.rules.processes import ACCEPTED
 from priority.fates.admin.fates import HUES
 from priority.submissions import State
 from staff.formatting import (
@@ -91,7 +90,7 @@ def landers(request: HttpRequest, now: Readings) -> Shown:
     trouble = next((each.trouble for each in now.processes or () if each.kind == "lander"), "")
     rows: list[tuple[Any, Any]] = []
     if found.waiting is not None:
-        hue = "bad" if trouble else "warning" if found.waiting > ACCEPTED else "good"
+        hue = "bad" if trouble else "good"
         rows.append(("Accepted, not settled yet", badge(grouped(found.waiting), hue)))
     if found.queue is not None:
         hue = "good" if found.queue.age_ms <= found.refused_from_ms else "bad"

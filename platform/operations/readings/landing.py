@@ -7,6 +7,7 @@ import msgspec
 import redis
 
 from columns.queries import all_rows, first_row
+from priority.fates.reasons import LOST_BY_US
 from priority.queue.services.lander_names import landers
 from priority.queue.services.stalled_queue import refused_from_ms
 from priority.queue.store import QueueState, queue_state
@@ -36,6 +37,20 @@ _SETTLED = """
 SELECT count(*), count(*) FILTER (WHERE state = 'landed')
 FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS newest
 WHERE accepted_at >= %s AND state = ANY(%s)
+"""
+# Of each customer, how many reached a block, with or without an error, and how many others may be
+# lost by the service. Then without the customer who has the most of these: a caller can lose any
+# number on purpose, as from an empty wallet, which no fate shows.
+_OF_OTHERS = """
+SELECT coalesce(sum(reached), 0)::int, coalesce(sum(lost), 0)::int FROM (
+  SELECT count(*) FILTER (WHERE s.state = ANY(%s)) AS reached,
+         count(*) FILTER (WHERE s.state = 'expired' AND s.reason ^@ 'blockhash_expired'
+           OR s.state = 'refused' AND split_part(s.reason, ':', 1) = ANY(%s)) AS lost
+  FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS s
+  LEFT JOIN access_apikey k ON k.id = s.key_id
+  WHERE s.accepted_at >= %s AND s.will_fail = '' AND s.advance_index IS NULL
+  GROUP BY k.customer_id ORDER BY lost DESC OFFSET 1
+) AS others
 """
 # First by upstream and submission, which the database does without sorting names.
 _BY_UPSTREAM = """
@@ -90,7 +105,8 @@ class LandingReading(msgspec.Struct, frozen=True):
     """Submissions of the last minutes. `waiting` (accepted, not settled), `queue` (not sent yet)
     and `landers` are None while Redis is down. `slots` to the block and milliseconds to the
     `first_send` are percentiles. New submissions may be refused once the queue's age is
-    `refused_from_ms`.
+    `refused_from_ms`. `others_reached` are in a block and `others_lost` may be lost by the service,
+    without those of the customer who lost the most.
     """
 
     states: dict[str, int]
@@ -101,6 +117,8 @@ class LandingReading(msgspec.Struct, frozen=True):
     waiting: int | None
     queue: QueueState | None = None
     refused_from_ms: int = 0
+    others_reached: int = 0
+    others_lost: int = 0
 
     @property
     def settled(self) -> int:
@@ -123,6 +141,8 @@ def read_landing(now: datetime) -> LandingReading:
     *rows, whole = all_rows(_RECENT, [shares, list(IN_A_BLOCK), shares, _SUBMISSIONS, since])
     by_upstream = all_rows(_BY_UPSTREAM, [_ATTEMPTS, since, shares, list(SETTLED)])
     attempts = {name: (*counts, _triple(times, 1e-3)) for name, *counts, times in by_upstream}
+    of_others = [list(IN_A_BLOCK), list(LOST_BY_US), _SUBMISSIONS, since]
+    others_reached, others_lost = first_row(_OF_OTHERS, of_others)
     alive, waiting, queue = _redis_state()
     return LandingReading(
         states={row[0]: row[1] for row in rows},
@@ -133,6 +153,8 @@ def read_landing(now: datetime) -> LandingReading:
         waiting=waiting,
         queue=queue,
         refused_from_ms=refused_from_ms(),
+        others_reached=others_reached,
+        others_lost=others_lost,
     )
 
 

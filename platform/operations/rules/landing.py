@@ -21,7 +21,7 @@ from staff.formatting import counted, duration, grouped, in_units
 from tipping.models import TtlClass
 from tipping.services.desk import batches_to_sweep
 
-LANDED_SHARE, SETTLED = 0.5, 20
+REACHED_SHARE, SETTLED = 0.5, 20
 SWEEP_PATIENCE = timedelta(minutes=10)
 _UPSTREAMS, _CLASSES = "priority_upstream_changelist", "tipping_ttlclass_changelist"
 _TIPS_RUN_OUT = "Tip addresses run out"
@@ -73,9 +73,13 @@ def _no_upstream(now: Readings) -> Iterator[Finding]:
 
 
 def _landing_low(now: Readings) -> Iterator[Finding]:
-    rate, settled = now.landing.rate, now.landing.settled
-    if rate is not None and settled >= SETTLED and rate < LANDED_SHARE:
-        text = f"{100 * rate:.0f}% of the last {grouped(settled)} settled submissions landed."
+    reached = now.landing.others_reached
+    settled = reached + now.landing.others_lost
+    if settled >= SETTLED and reached < REACHED_SHARE * settled:
+        text = (
+            f"{100 * reached / settled:.0f}% of the last {grouped(settled)} submissions reached a"
+            " block, without the customer who lost the most."
+        )
         yield Finding("", text)
 
 
@@ -196,12 +200,13 @@ RULES = (
         holds=60,
         calm=60,
         title="Little lands",
-        meaning="Many transactions of customers do not reach a block, or fail in it.",
+        meaning="Transactions of several customers do not reach a block.",
         incident="Fewer transactions than usual land.",
-        begins=f"Less than {LANDED_SHARE:.0%} of the submissions that settled in {duration(WINDOW)}"
-        f" landed, with at least {SETTLED} settled",
-        advice="Each submission shows its reason, such as an expired blockhash or a refusing"
-        " upstream.",
+        begins=f"Of at least {SETTLED} submissions that settled in {duration(WINDOW)}, less than"
+        f" {REACHED_SHARE:.0%} reached a block, with or without an error. The customer who lost the"
+        " most does not count, nor do losses for a sender's own reason, such as a moved nonce",
+        advice="Each submission shows its reason, such as an expired blockhash or an upstream in"
+        " cooldown. For the share of a single customer, make an event rule.",
         check=_landing_low,
         at=Place(LANDING, ("submissions",), "priority_submission_changelist"),
     ),

@@ -23,7 +23,7 @@ from staff.formatting import duration, grouped
 _DUTIES = DUTIES | SERVER_DUTIES
 # Lengths above which a queue is an alarm: its workers do not keep up.
 QUEUES = {"default": 200, "ingest": 200, "simulations": 200}
-ACCEPTED = 1_000
+UNSENT = 1_000
 FOLLOWER_SLOTS = 200
 FAILED_SHARE, CALLS_PER_SECOND = 0.01, 0.1
 # What one text lists.
@@ -129,20 +129,25 @@ def _queue_deep(now: Readings) -> list[Finding] | None:
         for queue, waiting in now.redis.queues.items()
         if waiting > QUEUES[queue]
     ]
-    accepted, slots = now.landing.waiting or 0, now.chain.waiting_slots
-    if accepted > ACCEPTED:
-        text = f"{grouped(accepted)} accepted submissions wait for a lander or are not settled."
+    unsent, slots = _unsent(now), now.chain.waiting_slots
+    if unsent > UNSENT:
+        text = f"{grouped(unsent)} accepted submissions wait to be sent."
         found.append(Finding("accepted", text))
     if slots > FOLLOWER_SLOTS:
         found.append(Finding("follower", f"{grouped(slots)} slots wait to be stored."))
     return found
 
 
+def _unsent(now: Readings) -> int:
+    """Not those that are sent already: how long these take is up to the chain and their senders."""
+    return 0 if now.landing.queue is None else now.landing.queue.unsent
+
+
 def fullest_queue(now: Readings) -> float:
     """How long the longest queue is, as a share of the length from which it is an alarm."""
     lengths = {} if now.redis is None else now.redis.queues
     shares = [waiting / QUEUES[queue] for queue, waiting in lengths.items()]
-    shares += [(now.landing.waiting or 0) / ACCEPTED, now.chain.waiting_slots / FOLLOWER_SLOTS]
+    shares += [_unsent(now) / UNSENT, now.chain.waiting_slots / FOLLOWER_SLOTS]
     return max(shares)
 
 
@@ -225,8 +230,8 @@ RULES = (
         title="A queue is long",
         meaning="Work in the queue is delayed.",
         incident="Background work is delayed.",
-        begins=f"More than {QUEUES['default']} tasks wait in a queue, more than {grouped(ACCEPTED)}"
-        f" accepted submissions are not settled, or more than {FOLLOWER_SLOTS} slots are not"
+        begins=f"More than {QUEUES['default']} tasks wait in a queue, more than {grouped(UNSENT)}"
+        f" accepted submissions are not sent, or more than {FOLLOWER_SLOTS} slots are not"
         " stored",
         advice="Workers are down or too slow: check Processes, or raise WORKER_PROCESSES.",
         check=_queue_deep,

@@ -17,6 +17,7 @@ from gateway.transactions import (
 from priority.acceptance.errors import (
     BlockhashNotFound,
     BundleDuplicates,
+    BundleNonceTwice,
     BundleSimulationFailed,
     BundlesOff,
 )
@@ -39,6 +40,7 @@ _ERRORS = (
     BundleEmpty,
     BundleTooLarge,
     BundleDuplicates,
+    BundleNonceTwice,
     BundleSimulationFailed,
     BlockhashNotFound,
     *READING,

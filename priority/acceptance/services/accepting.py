@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from itertools import pairwise
 from typing import NamedTuple
 
 import redis
 from django.conf import settings
+from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chain.nonces import nonce_use, stands_on_nonce
@@ -22,6 +22,7 @@ from gateway.transactions import Signed
 from priority.acceptance.errors import (
     BlockhashExpired,
     BundleDuplicates,
+    BundleNonceTwice,
     LandingBehind,
     NonceUnusable,
     QueueFull,
@@ -118,11 +119,11 @@ def accept_bundle(
     precheck: Callable[[], None] | None,
 ) -> Receipt:
     """Queues the bundle unless it is queued already. Its transactions may be pending by themselves
-    or in other bundles. `precheck` runs first and may raise. Raises BundleDuplicates and what
-    accept_transaction raises.
+    or in other bundles. `precheck` runs first and may raise. Raises BundleDuplicates,
+    BundleNonceTwice, and what accept_transaction raises.
     """
     signatures = [each.wire.signatures[0] for each in signed]
-    _require_different(signatures, at)
+    _require_different(signed, at)
     bundle_id = bundle_id_of(signatures)
     # A bundle that has landed meanwhile would fail the check; one without a tip is refused anyway.
     if precheck is not None and _may_tip(signed, bounds) and not _is_pending(bundle_id):
@@ -156,11 +157,21 @@ def _is_pending_by(name: bytes) -> bool:
         raise not_queued(error) from None
 
 
-def _require_different(signatures: Sequence[bytes], at: Sequence[str]) -> None:
-    """Raises BundleDuplicates if a signature occurs twice."""
-    for (one, _), (other, where) in pairwise(sorted(zip(signatures, at, strict=True))):
-        if one == other:
-            raise BundleDuplicates(where, str(Signature(one)))
+def _require_different(signed: Sequence[Signed], at: Sequence[str]) -> None:
+    """Raises BundleDuplicates if a signature occurs twice, and BundleNonceTwice if a nonce account
+    does: after it has advanced, no hash lets it do so again in the same block (runtime/src/bank/
+    check_transactions.rs of Agave).
+    """
+    signatures, nonces = set[bytes](), set[bytes]()
+    for each, where in zip(signed, at, strict=True):
+        signature, use = each.wire.signatures[0], nonce_use(each.wire)
+        if signature in signatures:
+            raise BundleDuplicates(where, str(Signature(signature)))
+        if use is not None and use.account in nonces:
+            raise BundleNonceTwice(where, str(Pubkey(use.account)))
+        signatures.add(signature)
+        if use is not None:
+            nonces.add(use.account)
 
 
 def submit_own(wire: bytes, *, kind: str, now: datetime) -> None:

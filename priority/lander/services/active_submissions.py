@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chain.nonces import NonceUse, misplaced_advance, nonce_use, stands_on_nonce
 from chain.transactions import BadTransaction, decode_wire
 from priority.acceptance.services.foreseen import why_it_fails
-from priority.lander.chain_view import Sighting
+from priority.lander.chain_view import Chain, Sighting
 from priority.lander.services.engine_tips import OwnTip
 from priority.models import Attempt, Submission
 from priority.submissions import Accepted, State
@@ -49,6 +49,7 @@ class ActiveTransaction:
     accepted_slot: int | None = None
     last_valid: int | None = None
     sightings: dict[int, Sighting] = field(default_factory=dict)
+    lost_slots: list[int] = field(default_factory=list)
     slot: int | None = None
     index: int | None = None
     error: bytes | None = None
@@ -67,11 +68,24 @@ class ActiveTransaction:
         self.seen_at = self.seen_at or now
         return True
 
+    def place(self, chain: Chain, now: float) -> bool:
+        """Sets its last valid height, as exactly as the chain is known. Returns whether it is
+        exact.
+        """
+        if self.is_nonced:
+            self.is_placed = True
+        elif not self.is_placed:
+            self.is_placed = chain.knows(self.blockhash)
+            if self.is_placed or self.last_valid is None:
+                self.last_valid = chain.last_valid_height(self.blockhash, now)
+        return self.is_placed
+
     def lose(self, slot: int) -> bool:
         """Records that the slot is dead. Returns whether that changes anything: it may
         be in another slot too.
         """
         self.sightings.pop(slot, None)
+        self.lost_slots.append(slot)
         if self.slot != slot:
             return False
         if self.sightings:
@@ -144,6 +158,16 @@ class ActiveSubmission:
             if transaction.last_valid is not None
         ]
         return min(heights, default=None)
+
+    def is_too_old(self, height: int, chain: Chain, now: float) -> bool:
+        """Whether no block of this height can include it. A bound is no reason to stop: the chain
+        may have reported its blockhash since, if the stream had fallen behind.
+        """
+        if self.last_valid is None or height <= self.last_valid:
+            return False
+        for transaction in self.transactions:
+            transaction.place(chain, now)
+        return height > self.last_valid
 
     @property
     def is_nonced(self) -> bool:

@@ -90,6 +90,7 @@ def change_of(submission: ActiveSubmission, transaction: ActiveTransaction) -> S
     return SubmissionChange(
         signature=signature,
         key_id=submission.accepted.key_id,
+        lost_slots=transaction.lost_slots,
         **_standing(submission, transaction),
     )
 

@@ -121,8 +121,8 @@ class FanOut:
 
     def _is_too_late(self, submission: ActiveSubmission) -> bool:
         """Whether its blockhash is too old for the next block, by the chain or by the clock."""
-        head, last = self._chain.height_now(_now()), submission.last_valid
-        return head is not None and last is not None and head >= last
+        head = self._chain.height_now(_now())
+        return head is not None and submission.is_too_old(head + 1, self._chain, _now())
 
     def _later(self, submission: ActiveSubmission) -> None:
         loop = asyncio.get_running_loop()

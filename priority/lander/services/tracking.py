@@ -68,6 +68,7 @@ class ActiveSubmissions:
         self._swept_at = 0.0
         self._unswept: list[ActiveSubmission] = []
         self._looked_up_at = 0.0
+        self._not_looked_up: list[bytes] = []
 
     def __len__(self) -> int:
         return len(self._by_entry)
@@ -95,7 +96,7 @@ class ActiveSubmissions:
                 (submission, transaction)
             )
             transaction.accepted_slot = self._slot_of(submission, datetime.now(UTC))
-            if not self._place(transaction):
+            if not transaction.place(self._chain, _now()):
                 self._unplaced[submission] = None
             sighting = self._chain.sighting(transaction.signature)
             if sighting is not None and transaction.sight(sighting, datetime.now(UTC)):
@@ -157,7 +158,7 @@ class ActiveSubmissions:
             for transaction in submission.transactions:
                 if transaction.accepted_slot is None:
                     transaction.accepted_slot = self._slot_of(submission, now)
-                if not transaction.is_placed and not self._place(transaction):
+                if not transaction.place(self._chain, _now()):
                     missing[transaction.blockhash] = None
             if before != [
                 (transaction.accepted_slot, transaction.last_valid)
@@ -185,15 +186,21 @@ class ActiveSubmissions:
         return bool(self._unswept)
 
     def to_look_up(self, now: float) -> list[bytes]:
-        """Signatures of stored ones that ingest may have settled."""
+        """Signatures of stored ones that ingest may have settled: some, and the next ones later."""
         if now - self._looked_up_at < _LOOKED_UP_EVERY_SECONDS:
             return []
         self._looked_up_at = now
+        self._not_looked_up = self._not_looked_up or list(self._by_signature)
+        some = self._not_looked_up[-_MOST_LOOKED_UP:]
+        del self._not_looked_up[-_MOST_LOOKED_UP:]
         before = datetime.now(UTC) - timedelta(seconds=_OLD_SECONDS)
         return [
             signature
-            for signature, found in itertools.islice(self._by_signature.items(), _MOST_LOOKED_UP)
-            if any(each.has_rows and each.accepted_at < before for each, _ in found)
+            for signature in some
+            if any(
+                each.has_rows and each.accepted_at < before
+                for each, _ in self._by_signature.get(signature, ())
+            )
         ]
 
     def looked_up(self, asked: Collection[bytes], are_settled: Mapping[bytes, bool]) -> None:
@@ -287,18 +294,6 @@ class ActiveSubmissions:
             if slot < finalized and not self._chain.is_confirmed(slot):
                 self._lose(slot)
 
-    def _place(self, transaction: ActiveTransaction) -> bool:
-        """Sets its last valid height, as exactly as is known. Returns whether it is exact."""
-        if transaction.is_nonced:
-            transaction.is_placed = True
-        else:
-            transaction.is_placed = self._chain.knows(transaction.blockhash)
-            if transaction.is_placed or transaction.last_valid is None:
-                transaction.last_valid = self._chain.last_valid_height(
-                    transaction.blockhash, _now()
-                )
-        return transaction.is_placed
-
     def _had_its_tries(self, submission: ActiveSubmission) -> bool:
         """Whether all attempts are made and stored; its fate is still tracked."""
         return not (
@@ -319,12 +314,11 @@ class ActiveSubmissions:
         age = _age(submission, now)
         if submission.is_nonced:
             return _PATIENCE_OVER if age > self._nonce_patience_seconds else ""
-        last = submission.last_valid
-        if last is not None and self._newest_confirmed() > last:
+        if submission.is_too_old(self._newest_confirmed(), self._chain, _now()):
             return _BUNDLE_LOST
         # Without chain events the clock decides.
         is_blind = age > _BLIND_SECONDS and (
-            last is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
+            submission.last_valid is None or self._chain.silent_for(_now()) > _SILENCE_SECONDS
         )
         return _BUNDLE_LOST if is_blind else ""
 

@@ -308,12 +308,11 @@ def _of_open(
     one with the same transaction, further.
     """
     left_out = {*settled, *(each.signature for each in others)}
-    return [
-        each
-        for signature, each in batch.announced.items()
-        if signature not in left_out
-        and (signature not in changed or changed[signature].state == each.state)
-    ]
+    for signature, place in changed.items():
+        each = batch.announced.get(signature)
+        if each and (each.state, each.commitment, each.slot) != place[2:]:
+            left_out.add(signature)
+    return [each for signature, each in batch.announced.items() if signature not in left_out]
 
 
 def _publish_late(batch: _Batch, others: Iterable[StoredSubmission]) -> None:

@@ -59,11 +59,12 @@ class SubmissionRow(Standing, kw_only=True):
 
 class SubmissionChange(Standing, kw_only=True):
     """The changing columns of a pending submission; `signature` in hex. `key_id` is the submitter,
-    who need not be that of the row.
+    who need not be that of the row. In `lost_slots` it was until these died.
     """
 
     signature: str
     key_id: int | None
+    lost_slots: list[int]
 
 
 class BundleRow(msgspec.Struct, kw_only=True):
@@ -97,11 +98,13 @@ class StoredSubmission(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The primary key of a submission's row, the row's key, and its state where it was changed."""
+    """The primary key of a submission's row, the row's key, and how far it is if it was changed."""
 
     id: int
     key_id: int | None
     state: str = ""
+    commitment: str = ""
+    slot: int | None = None
 
 
 class AttemptRow(NamedTuple):
@@ -127,6 +130,7 @@ _TYPES = {
     **dict.fromkeys(["accepted_at", "sent_at", "seen_at", "nonce_check_at"], "timestamptz"),
     **dict.fromkeys(["is_nonced", "is_watched"], "boolean"),
     "only": "text[]",
+    "lost_slots": "bigint[]",
     "err": "jsonb",
     "engine_ids": "jsonb",
 }
@@ -244,28 +248,49 @@ _KEEP_SIGNATURES_OF_RESTARTED = (
 _IS_BEHIND = "v.state = 'received' AND s.sent_at IS NOT NULL"
 # Others submit the same too: what was done for them is not the row's.
 _IS_OWN = "v.key_id IS NOT DISTINCT FROM {}.key_id".format
+# Another lander may have the same, and hear of the chain later. Only a dead fork takes a fate back.
+_IS_AHEAD = (
+    "s.slot IS NOT NULL AND NOT s.slot = ANY(v.lost_slots) AND (v.slot IS NULL OR"
+    " v.commitment = 'processed' AND (s.commitment = 'confirmed' OR s.slot > v.slot))"
+)
 _CHANGED = {
     **{name: f"v.{name}" for name in Standing.__struct_fields__},
     "accepted_slot": f"CASE WHEN {_IS_OWN('s')}"
     " THEN COALESCE(v.accepted_slot, s.accepted_slot) ELSE s.accepted_slot END",
     "last_valid_block_height": "COALESCE(v.last_valid_block_height, s.last_valid_block_height)",
     "tries": f"CASE WHEN {_IS_OWN('s')} THEN v.tries ELSE s.tries END",
-    "state": f"CASE WHEN {_IS_BEHIND} THEN 'sent' ELSE v.state END",
     "sent_at": "LEAST(s.sent_at, v.sent_at)",
+}
+_OF_THE_FATE = {
+    **dict.fromkeys(["commitment", "slot", "transaction_index", "err", "seen_at"], "v.{}"),
+    "state": f"CASE WHEN {_IS_BEHIND} THEN 'sent' ELSE v.state END",
     "reason": f"CASE WHEN {_IS_BEHIND} THEN s.reason"
     f" WHEN {_IS_OWN('s')} OR v.reason = '' THEN v.reason ELSE s.reason END",
     "stopped": f"CASE WHEN {_IS_OWN('s')} OR v.stopped = '' OR v.stopped ^@ 'patience_over'"
     " THEN v.stopped ELSE s.stopped END",
 }
+_CHANGED |= {
+    name: f"CASE WHEN {_IS_AHEAD} THEN s.{name} ELSE {value.format(name)} END"
+    for name, value in _OF_THE_FATE.items()
+}
 _CHANGE_SUBMISSIONS = (
     f"UPDATE priority_submission s SET {', '.join(f'{k} = {v}' for k, v in _CHANGED.items())}"
     f" FROM {_recordset(SubmissionChange)}"
     " WHERE s.signature = decode(v.signature, 'hex') AND s.settled_at IS NULL"
-    " RETURNING s.signature, s.id, s.key_id, s.state"
+    " RETURNING s.signature, s.id, s.key_id, s.state, s.commitment, s.slot"
+)
+# The rows of its transactions, which are changed first, say whether its slot still stands.
+_IS_BUNDLE_AHEAD = (
+    "(v.slot IS NULL OR b.state IN ('landed', 'failed') AND v.state NOT IN ('landed', 'failed'))"
+    " AND EXISTS (SELECT FROM priority_submission s WHERE s.slot = b.slot"
+    " AND (s.bundle_id = b.id OR s.signature = ANY(b.signatures)))"
 )
 _CHANGE_BUNDLES = (
-    "UPDATE priority_bundle b SET state = v.state, slot = v.slot,"
-    f" reason = CASE WHEN {_IS_OWN('b')} OR v.reason = '' THEN v.reason ELSE b.reason END,"
+    f"UPDATE priority_bundle b SET slot = CASE WHEN {_IS_BUNDLE_AHEAD} THEN b.slot ELSE v.slot END,"
+    f" state = CASE WHEN {_IS_BUNDLE_AHEAD} OR b.state = 'sent' AND v.state = 'received'"
+    " THEN b.state ELSE v.state END,"
+    f" reason = CASE WHEN NOT ({_IS_BUNDLE_AHEAD}) AND ({_IS_OWN('b')} OR v.reason = '')"
+    " THEN v.reason ELSE b.reason END,"
     f" engine_ids = b.engine_ids || CASE WHEN {_IS_OWN('b')} THEN v.engine_ids ELSE '{{}}' END"
     f" FROM {_recordset(BundleRow, text=['bundle_id'])}"
     " WHERE b.bundle_id = v.bundle_id AND b.settled_at IS NULL"

@@ -249,6 +249,16 @@ class BundleIdMalformed(TidemarkError):
     reason = "bundle_id_malformed"
 
 
+class BundleNonceTwice(TidemarkError):
+    """Two transactions of the bundle use the same durable nonce, so it cannot land: a nonce
+    advances only once in a block.
+
+    Use another nonce account, or a recent blockhash, for one of them.
+    """
+
+    reason = "bundle_nonce_twice"
+
+
 class BundleOnlyNotServed(TidemarkError):
     """`bundleOnly` is not supported: send the transaction as a bundle of one.
 
@@ -1609,6 +1619,7 @@ BY_REASON: dict[str, type[TidemarkError]] = {
     BundleDuplicates.reason: BundleDuplicates,
     BundleEmpty.reason: BundleEmpty,
     BundleIdMalformed.reason: BundleIdMalformed,
+    BundleNonceTwice.reason: BundleNonceTwice,
     BundleOnlyNotServed.reason: BundleOnlyNotServed,
     BundleSimulationFailed.reason: BundleSimulationFailed,
     BundleTooLarge.reason: BundleTooLarge,

@@ -104,6 +104,10 @@ export class BundleEmpty extends TidemarkError {}
  * 64 hex digits. */
 export class BundleIdMalformed extends TidemarkError {}
 
+/** Two transactions of the bundle use the same durable nonce, so it cannot land: a nonce advances
+ * only once in a block. Use another nonce account, or a recent blockhash, for one of them. */
+export class BundleNonceTwice extends TidemarkError {}
+
 /** `bundleOnly` is not supported: send the transaction as a bundle of one. Send the transaction as a
  * bundle of one, with sendBundle. */
 export class BundleOnlyNotServed extends TidemarkError {}
@@ -697,6 +701,7 @@ export const BY_REASON: Readonly<Record<string, typeof TidemarkError>> = {
   bundle_duplicates: BundleDuplicates,
   bundle_empty: BundleEmpty,
   bundle_id_malformed: BundleIdMalformed,
+  bundle_nonce_twice: BundleNonceTwice,
   bundle_only_not_served: BundleOnlyNotServed,
   bundle_simulation_failed: BundleSimulationFailed,
   bundle_too_large: BundleTooLarge,

@@ -74,11 +74,12 @@ export type BundleApi = {
    * must tip. They are simulated first, then written down, and sent to block engines until they
    * land or never can. The answer means accepted, not landed: ask getBundleFate. The bundle's id is
    * in the header `X-Bundle-Id`. Errors of its own: `blockhash_expired`, `blockhash_not_found`,
-   * `bundle_duplicates`, `bundle_empty`, `bundle_simulation_failed`, `bundle_too_large`,
-   * `bundles_off`, `landing_behind`, `nonce_unusable`, `queue_full`, `queue_unavailable`,
-   * `signature_invalid`, `signature_missing`, `tip_address_expired`, `tip_address_unknown`,
-   * `tip_addresses_unread`, `tip_behind_lookup_table`, `tip_missing`, `tip_too_small`,
-   * `transaction_too_large`, `transaction_undecodable`, `unsupported_version`, `upstreams_unread`. */
+   * `bundle_duplicates`, `bundle_empty`, `bundle_nonce_twice`, `bundle_simulation_failed`,
+   * `bundle_too_large`, `bundles_off`, `landing_behind`, `nonce_unusable`, `queue_full`,
+   * `queue_unavailable`, `signature_invalid`, `signature_missing`, `tip_address_expired`,
+   * `tip_address_unknown`, `tip_addresses_unread`, `tip_behind_lookup_table`, `tip_missing`,
+   * `tip_too_small`, `transaction_too_large`, `transaction_undecodable`, `unsupported_version`,
+   * `upstreams_unread`. */
   sendBundle(transactions: readonly (string)[], config?: types.EncodingConfig): string[];
 };
 

@@ -317,8 +317,8 @@ class Bundle:
         transactions: one to four signed transactions as text, in their order
         encoding: of a transaction that is given as a str
         Errors of its own: `blockhash_expired`, `blockhash_not_found`, `bundle_duplicates`,
-          `bundle_empty`, `bundle_simulation_failed`, `bundle_too_large`, `bundles_off`,
-          `landing_behind`, `nonce_unusable`, `queue_full`, `queue_unavailable`,
+          `bundle_empty`, `bundle_nonce_twice`, `bundle_simulation_failed`, `bundle_too_large`,
+          `bundles_off`, `landing_behind`, `nonce_unusable`, `queue_full`, `queue_unavailable`,
           `signature_invalid`, `signature_missing`, `tip_address_expired`,
           `tip_address_unknown`, `tip_addresses_unread`, `tip_behind_lookup_table`,
           `tip_missing`, `tip_too_small`, `transaction_too_large`, `transaction_undecodable`,
