@@ -20,7 +20,7 @@ from tests.priority.sending import PAYER, signed, tip
 from tests.rewind.samples import blockhash
 
 NONCES = [Pubkey(bytes([3]) * 32), Pubkey(bytes([4]) * 32)]
-SECONDS = 2
+SECONDS = 20
 
 
 class NonceState(NamedTuple):
@@ -164,7 +164,17 @@ class Chain:
         elif call["method"] == "getSignatureStatuses":
             values = [self._status(slot, each) for each in call["params"][0]]
             result = {"context": {"slot": slot}, "value": values}
+        elif call["method"] == "getBlock":
+            result = self._header(call["params"][0])
         return 200, msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "result": result})
+
+    def _header(self, slot: int) -> dict[str, Any]:
+        return {
+            "blockhash": blockhash(slot),
+            "parentSlot": max(slot - 1, 0),
+            "previousBlockhash": blockhash(max(slot - 1, 0)),
+            "blockTime": self.time(slot) if self.with_times else None,
+        }
 
     def _account(self, slot: int, key: str) -> dict[str, Any] | None:
         nonce = Pubkey(b58decode(key))

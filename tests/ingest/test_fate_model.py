@@ -48,7 +48,7 @@ ENDS = ("nonce_moved", "nonce_closed", "nonce_authority", "blockhash_expired")
 NONCE = st.sampled_from([*NONCES, NONCES[0]])
 TWO_NONCES = st.permutations(NONCES).map(lambda found: (found[0], found[1]))
 SOME, BOTH = st.integers(0, 1_000), st.booleans()
-CHANGES = st.sampled_from(["advance", "advance", "close", "away", "away and back", "back"])
+CHANGES = st.sampled_from(["advance", "advance", "close", "close", "away", "away and back", "back"])
 LAGS = st.sampled_from([None, 0, 3, 30])
 # What a submission stands on: a nonce, a hash, both, or a hash of a fork that dies.
 WHAT = st.sampled_from(["nonce", "nonce", "nonce", "hash", "mixed", "fork"])
@@ -56,7 +56,7 @@ WHAT = st.sampled_from(["nonce", "nonce", "nonce", "hash", "mixed", "fork"])
 RULES: dict[str, tuple[int, dict[str, Any]]] = {
     "submit": (6, {"nonces": st.lists(NONCE, min_size=1, max_size=3), "what": WHAT, "many": SOME}),
     "submit_bundle": (2, {"nonces": TWO_NONCES, "whats": st.tuples(WHAT, WHAT)}),
-    "again": (2, {"which": SOME, "is_sent": BOTH}),
+    "again": (4, {"which": SOME, "is_sent": BOTH}),
     "land": (4, {"which": SOME, "fails": BOTH, "with_writes": BOTH}),
     "other_lands": (3, {"nonce": NONCE, "with_writes": BOTH}),
     "program": (4, {"nonce": NONCE, "how": CHANGES}),
