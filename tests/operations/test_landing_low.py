@@ -100,6 +100,11 @@ def test_several_customers_who_lose_are_the_service(landing: Any, key_of: KeyOf)
     assert landing() == "degraded"
 
 
+def test_an_only_customer_counts(landing: Any, key_of: KeyOf) -> None:
+    submitted(key_of("Ada"), 20, EXPIRED)
+    assert landing() == "degraded"
+
+
 @pytest.mark.parametrize("fate", THEIR_OWN, ids=lambda fate: str(fate.get("reason", fate))[:30])
 def test_what_a_transaction_fails_of_is_not_the_service(
     landing: Any, key_of: KeyOf, fate: dict[str, Any]

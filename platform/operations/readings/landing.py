@@ -39,8 +39,8 @@ FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC L
 WHERE accepted_at >= %s AND state = ANY(%s)
 """
 # Of each customer, how many reached a block, with or without an error, and how many others may be
-# lost by the service. Then without the customer who has the most of these: a caller can lose any
-# number on purpose, as from an empty wallet, which no fate shows.
+# lost by the service. Then without the customer who has the most of these, unless there is no
+# other: a caller can lose any number on purpose, as from an empty wallet, which no fate shows.
 _OF_OTHERS = """
 SELECT coalesce(sum(reached), 0)::int, coalesce(sum(lost), 0)::int FROM (
   SELECT count(*) FILTER (WHERE s.state = ANY(%s)) AS reached,
@@ -49,7 +49,8 @@ SELECT coalesce(sum(reached), 0)::int, coalesce(sum(lost), 0)::int FROM (
   FROM (SELECT * FROM priority_submission WHERE kind <> 'sweep' ORDER BY id DESC LIMIT %s) AS s
   LEFT JOIN access_apikey k ON k.id = s.key_id
   WHERE s.accepted_at >= %s AND s.will_fail = '' AND s.advance_index IS NULL
-  GROUP BY k.customer_id ORDER BY lost DESC OFFSET 1
+  GROUP BY k.customer_id ORDER BY lost DESC
+  OFFSET (SELECT (count(*) > 1)::int FROM access_customer)
 ) AS others
 """
 # First by upstream and submission, which the database does without sorting names.
@@ -106,7 +107,7 @@ class LandingReading(msgspec.Struct, frozen=True):
     and `landers` are None while Redis is down. `slots` to the block and milliseconds to the
     `first_send` are percentiles. New submissions may be refused once the queue's age is
     `refused_from_ms`. `others_reached` are in a block and `others_lost` may be lost by the service,
-    without those of the customer who lost the most.
+    without those of the customer who lost the most, if there are several.
     """
 
     states: dict[str, int]

@@ -78,7 +78,7 @@ def _landing_low(now: Readings) -> Iterator[Finding]:
     if settled >= SETTLED and reached < REACHED_SHARE * settled:
         text = (
             f"{100 * reached / settled:.0f}% of the last {grouped(settled)} submissions reached a"
-            " block, without the customer who lost the most."
+            " block, without the customer who lost the most if there are several."
         )
         yield Finding("", text)
 
@@ -200,11 +200,12 @@ RULES = (
         holds=60,
         calm=60,
         title="Little lands",
-        meaning="Transactions of several customers do not reach a block.",
+        meaning="Many transactions of customers do not reach a block.",
         incident="Fewer transactions than usual land.",
         begins=f"Of at least {SETTLED} submissions that settled in {duration(WINDOW)}, less than"
-        f" {REACHED_SHARE:.0%} reached a block, with or without an error. The customer who lost the"
-        " most does not count, nor do losses for a sender's own reason, such as a moved nonce",
+        f" {REACHED_SHARE:.0%} reached a block, with or without an error. Of several customers, the"
+        " one who lost the most does not count, nor do losses for a sender's own reason, such as a"
+        " moved nonce",
         advice="Each submission shows its reason, such as an expired blockhash or an upstream in"
         " cooldown. For the share of a single customer, make an event rule.",
         check=_landing_low,
