@@ -278,8 +278,11 @@ def _of_members(customers: QuerySet[Customer]) -> Iterable[tuple[int, str]]:
 
 
 def _is_free(now: datetime, until: datetime) -> Q:
-    """Unclaimed. No claim lasts longer than one that is made now, unless the clock was set back."""
-    return Q(busy_until__isnull=True) | Q(busy_until__lte=now) | Q(busy_until__gt=until)
+    """Unclaimed. One that lasts much longer than one made now was made before the clock was set
+    back. It may last a little longer: it was renewed after `now` was read.
+    """
+    latest = until + (until - now)
+    return Q(busy_until__isnull=True) | Q(busy_until__lte=now) | Q(busy_until__gt=latest)
 
 
 @transaction.atomic
@@ -327,7 +330,9 @@ def claim_mailboxes(
     )
     free = Mailbox.objects.filter(
         _is_free(now, until),
-        Q(mailed_at__isnull=True) | Q(mailed_at__lte=mailed_before) | Q(mailed_at__gt=now),
+        Q(mailed_at__isnull=True)
+        | Q(mailed_at__lte=mailed_before)
+        | Q(mailed_at__gt=until),  # before the clock was set back
         Exists(due),
     )
     locked = free.select_for_update(skip_locked=True, no_key=True).order_by("pk")

@@ -259,6 +259,20 @@ def test_a_worker_killed_before_it_recorded_leaves_the_delivery_to_the_next(
     assert Delivery.objects.get().state == "delivered"
 
 
+def test_a_slow_claim_takes_no_turn_that_was_renewed_meanwhile(
+    ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, clock: Any
+) -> None:
+    """Between its reading of the clock and its statement, on a busy machine."""
+    happen(ada)
+    routing.route_events(now=clock.now, staff_mail=[])
+    clock.now += timedelta(seconds=5)  # it is due in the slow one's past, too
+    (turn,) = delivering.claim(now=clock.now, most=5, failing=False)
+    for late in (timedelta(milliseconds=1), timedelta(seconds=2)):
+        assert not delivering.claim(now=clock.now - late, most=5, failing=False)
+    assert delivering.deliver(turn, clock=clock) == 1
+    assert len(receiver.got) == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_is_lost_during_a_turn_holds_no_webhook(
     ada: Any, hook: Any, receiver: Any, happen: Any, work: Any, clock: Any

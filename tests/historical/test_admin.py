@@ -192,7 +192,7 @@ def test_the_home_tells_the_ledger_the_imports_and_the_servers(
         add_block(slot, block_time=int(timezone.now().timestamp()) - 7_200)
     Import.objects.create(file="epoch.dbin", started_at=timezone.now(), state="done")
     client().set(CLAIMED, "", ex=60)  # another process tries whether the database takes writes
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(38):
         text = admin_client.get("/admin/").content.decode()
     assert "2 blocks" in text
     assert "100 to 104" in text
