@@ -15,9 +15,11 @@ _encode = msgspec.json.Encoder().encode
 
 def err_of(meta: dict[str, Any] | None) -> str | None:
     """The text for a transaction's status meta, None without one."""
-    if meta is None:
-        return UNKNOWN
-    err = meta.get("err")
+    return UNKNOWN if meta is None else packed_err(meta.get("err"))
+
+
+def packed_err(err: Any) -> str | None:
+    """The text for an error in the form of the node's JSON; None is no error."""
     return None if err is None else _encode(err).decode()
 
 

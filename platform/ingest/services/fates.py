@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import msgspec
 from django.db import transaction
 
 from chain.blocks import SlotRecord
 from chain.nonces import why_misplaced
 from chain.slot_ranges import SlotRange
 from historical.blocks.store import blocks as ledger
+from historical.transactions.outcomes import err_of, packed_err
 from ingest.coverage import Coverage
 from ingest.services import nonces
 from ingest.services.found_rows import found_in_ledger
@@ -42,7 +42,6 @@ PATIENCE, STANDING_PATIENCE = timedelta(minutes=5), timedelta(minutes=1)
 # Slots of the ledger to check, and signatures to ask the node about, in one run.
 _MOST_SLOTS = 20_000
 _MOST_ASKED, _ASKED_AT_ONCE = 1_024, 256
-_encode = msgspec.json.Encoder().encode
 
 
 def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now: datetime) -> int:
@@ -61,9 +60,8 @@ def settle_stored(records: Sequence[SlotRecord], *, late: SlotRange | None, now:
             signature = executed.signature
             # Of one without meta it is not known whether it failed.
             if (is_late or signature in awaited) and executed.meta is not None:
-                err = executed.meta.get("err")
-                packed = None if err is None else _encode(err).decode()
-                found.append(FoundRow(signature, record.slot, index, packed))
+                err = err_of(executed.meta)
+                found.append(FoundRow(signature, record.slot, index, err))
     settled = settling.settle_found(found, now=now)
     if watched.rows:
         nonces.settle_moved(watched, {each.signature for each in found}, now=now)
@@ -266,7 +264,7 @@ def _ask(node: Node, rows: Sequence[UnsettledRow], now: datetime) -> None:
         for row, status in zip(some, statuses, strict=True):
             if status is not None:
                 if status.is_finalized:
-                    err = None if status.err is None else _encode(status.err).decode()
+                    err = packed_err(status.err)
                     found.append(FoundRow(row.signature, status.slot, None, err))
             elif (
                 slot >= newest  # one behind the same address may lag behind another

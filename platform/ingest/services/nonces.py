@@ -16,12 +16,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import msgspec
 from solders.pubkey import Pubkey
 
 from chain.blocks import SlotRecord
 from chain.nonces import NONCE_AUTHORITY, why_unusable
 from historical.blocks.store import blocks as ledger
+from historical.transactions.outcomes import packed_err
 from historical.transactions.store import transactions as ledger_transactions
 from ingest.coverage import Coverage
 from ingest.services import nonce_states
@@ -47,7 +47,6 @@ _SLOTS_BEFORE, _MOST_SLOTS = 1_000, 20_000
 # After this a gap of the ledger is not waited for any more, and the node is asked.
 _PATIENCE = timedelta(minutes=5)
 _ORDINARY = "blockhash_expired: it stands on an ordinary blockhash, which its nonce never held"
-_encode = msgspec.json.Encoder().encode
 
 
 class _Gone(NamedTuple):
@@ -302,7 +301,7 @@ def _unknown_to(node: Node, gone: Sequence[_Gone], now: datetime) -> list[_Gone]
                     # By a node as new as the state.
                     lost += [each] if slot >= each.slot else []
                 elif status.is_finalized:
-                    err = None if status.err is None else _encode(status.err).decode()
+                    err = packed_err(status.err)
                     found.append(FoundRow(each.row.signature, status.slot, None, err))
     except NodeError as error:
         log.info("%s cannot report fates: %s", node.name, error)
