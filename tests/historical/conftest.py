@@ -1,6 +1,7 @@
 """The ledger that the tests of this folder read: real mainnet blocks, imported once."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,22 @@ def import_path(path: Path, slot: int | None = None) -> Any:
         now=lambda: datetime.now(UTC),
         progress=lambda position, size: None,
     )
+
+
+@pytest.fixture
+def posted(client: Any, api_key: str) -> Callable[..., Any]:
+    """`posted(method, *params)` → the response of a call, with its headers."""
+
+    def post(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        return client.post(
+            "/historical",
+            json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": api_key},
+        )
+
+    return post
 
 
 @pytest.fixture(scope="module")

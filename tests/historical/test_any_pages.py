@@ -79,17 +79,11 @@ Ask = Callable[..., tuple[dict[str, Any], str | None]]
 
 
 @pytest.fixture
-def ask(client: Any, api_key: str) -> Ask:
+def ask(posted: Callable[..., Any]) -> Ask:
     """Answer and X-Ledger-Gaps of a call."""
 
     def call(method: str, *params: Any) -> tuple[dict[str, Any], str | None]:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        response = client.post(
-            HISTORICAL,
-            json.dumps(body),
-            content_type="application/json",
-            headers={"Authorization": api_key},
-        )
+        response = posted(method, *params)
         return json.loads(response.content), response.headers.get("X-Ledger-Gaps")
 
     return call

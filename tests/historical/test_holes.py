@@ -38,17 +38,11 @@ def holed() -> None:
 
 
 @pytest.fixture
-def ask(client: Any, api_key: str) -> Any:
+def ask(posted: Any) -> Any:
     """(result or error, X-Ledger-Gaps) of a call."""
 
     def call(method: str, *params: Any) -> tuple[Any, str | None]:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        response = client.post(
-            HISTORICAL,
-            json.dumps(body),
-            content_type="application/json",
-            headers={"Authorization": api_key},
-        )
+        response = posted(method, *params)
         assert "X-Ledger-Gaps" in response.headers["Access-Control-Expose-Headers"]
         answer = json.loads(response.content)
         return answer.get("result", answer.get("error")), response.headers.get("X-Ledger-Gaps")

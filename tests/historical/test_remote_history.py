@@ -140,15 +140,9 @@ def test_versions_that_a_caller_cannot_read_are_refused(rpc: Rpc, remote: RangeS
         assert "result" in rpc(HISTORICAL, *call, READABLE)
 
 
-def test_responses_name_the_archive(client: Any, api_key: str, remote: RangeServer) -> None:
+def test_responses_name_the_archive(posted: Any, remote: RangeServer) -> None:
     def source(method: str, *params: Any) -> str | None:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        answer = client.post(
-            HISTORICAL,
-            json.dumps(body),
-            content_type="application/json",
-            headers={"Authorization": api_key},
-        )
+        answer = posted(method, *params)
         assert "X-History-Source" in answer.headers["Access-Control-Expose-Headers"]
         found: str | None = answer.headers.get("X-History-Source")
         return found
