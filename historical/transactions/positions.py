@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from chain.units import I64_MAX
 from historical.transactions.segments import (
-    MAX_POSITION,
     SEGMENT_SLOTS,
     last_slot,
     segment_of,
@@ -29,7 +28,6 @@ class LedgerPosition(NamedTuple):
 _as_position: Callable[[tuple[int, int]], LedgerPosition] = partial(tuple.__new__, LedgerPosition)
 
 LOWEST = LedgerPosition(-1, 0)
-HIGHEST = LedgerPosition(I64_MAX - 1, MAX_POSITION)
 
 Row = tuple[int, bytes]
 # Reads rows of the index from a slot on: (bound, number of rows) → [(first_slot, packed)].

@@ -5,15 +5,11 @@ from itertools import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chain.units import I64_MAX
 from eventloop.faces import complete
-from historical.transactions.positions import (
-    HIGHEST,
-    LOWEST,
-    LedgerPosition,
-    newest_first,
-    oldest_first,
-)
+from historical.transactions.positions import LOWEST, LedgerPosition, newest_first, oldest_first
 from historical.transactions.segments import (
+    MAX_POSITION,
     SEGMENT_SLOTS,
     pack_entries,
     segment_of,
@@ -70,7 +66,7 @@ def test_a_walk_gives_exactly_the_places_between_its_ends(entries, splits, low, 
             reached, last = reached + len(packed) // 4, segment_of(slot)
         return found
 
-    for under, over in ((high, low), (HIGHEST, LOWEST)):
+    for under, over in ((high, low), (LedgerPosition(I64_MAX - 1, MAX_POSITION), LOWEST)):
         wanted = sorted(
             LedgerPosition(*entry) for entry in entries if over < LedgerPosition(*entry) < under
         )

@@ -7,10 +7,7 @@ from chain.units import I64_MAX
 from historical.blocks.services import blocks
 from historical.blocks.store import blocks as store
 from historical.coverage.services.holes import Known, known_holes, report_holes
-from historical.remote.services.remote_history import RemoteReads, is_configured
-
-# Each takes milliseconds, and a block comes every few hundred.
-_ROUNDS = 20
+from historical.remote.services.remote_history import RemoteReads
 
 
 def slots_between(first: int, last: int | None, reads: RemoteReads, *, strict: bool) -> list[int]:
@@ -19,7 +16,7 @@ def slots_between(first: int, last: int | None, reads: RemoteReads, *, strict: b
     """
     end = first + blocks.MAX_SLOTS if last is None else last
     return _listed(
-        lambda: blocks.slots_between(first, last, reads),
+        lambda highest: blocks.slots_between(first, last, reads, highest=highest),
         lambda _: (first, end),
         reads,
         strict=strict,
@@ -32,11 +29,16 @@ def slots_from(first: int, limit: int, reads: RemoteReads, *, strict: bool) -> l
     def span(slots: list[int]) -> tuple[int, int]:
         return first, I64_MAX if len(slots) < limit else max(slots, default=first - 1)
 
-    return _listed(lambda: blocks.slots_from(first, limit, reads), span, reads, strict=strict)
+    return _listed(
+        lambda highest: blocks.slots_from(first, limit, reads, highest=highest),
+        span,
+        reads,
+        strict=strict,
+    )
 
 
 def _listed(
-    read: Callable[[], list[int]],
+    read: Callable[[int], list[int]],
     span: Callable[[list[int]], tuple[int, int]],
     reads: RemoteReads,
     *,
@@ -44,30 +46,19 @@ def _listed(
 ) -> list[int]:
     """List and holes come from different statements, and blocks may come between them. Of a list
     that is read after its holes, a block is in one of the two: it came before the list, or it was
-    missing when the holes were read. Above the block up to which they were read nothing is known: a
-    list that goes further is read again with its holes, so that it is always one state.
+    missing when the holes were read. Above the block up to which they were read nothing is known,
+    and nothing of it is listed.
     """
-    for _ in range(_ROUNDS):
-        bounds = store.bounds()
-        slots = read()
-        highest = _highest(bounds, slots)
-        known = None if bounds is None else _holes((bounds[0], highest), span(slots), reads)
-        if known is not None and (not known.is_whole or known.blocks > len(slots)):
-            slots = read()
-            known = _clipped(known, span(slots)[1])
-        if _highest(bounds, slots) == highest and (bounds is not None or highest < 0):
-            break
+    bounds = store.bounds()
+    highest = -1 if bounds is None else bounds[1]
+    slots = read(highest)
+    known = None if bounds is None else _holes(bounds, span(slots), reads)
     if known is not None:
+        if not known.is_whole or known.blocks > len(slots):
+            slots = read(highest)
+            known = _clipped(known, span(slots)[1])
         report_holes(known.ranges, reads.headers, strict=strict, truncated=known.truncated)
     return slots
-
-
-def _highest(bounds: tuple[int, int] | None, slots: list[int]) -> int:
-    """The ledger's highest block as far as its bounds and a later list show it; the remote archive
-    has slots of its own.
-    """
-    found = -1 if bounds is None else bounds[1]
-    return max(found, slots[-1]) if slots and not is_configured() else found
 
 
 def _holes(bounds: tuple[int, int], span: tuple[int, int], reads: RemoteReads) -> Known | None:

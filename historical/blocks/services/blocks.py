@@ -121,10 +121,12 @@ def block_time(slot: int, reads: RemoteReads | None = None) -> UnixTimestamp | N
     return None if row.block_time is None else UnixTimestamp(row.block_time)
 
 
-def slots_between(first: int, last: int | None, reads: RemoteReads | None = None) -> list[int]:
+def slots_between(
+    first: int, last: int | None, reads: RemoteReads | None = None, *, highest: int = I64_MAX
+) -> list[int]:
     """Slots that hold a block, both ends inclusive; without an end, MAX_SLOTS from the first;
-    `reads` as above. As the standard node does, the end is cut off at the newest slot before the
-    range is judged; raises RangeTooLarge.
+    `reads` as above. Of the stored ones none above the highest is listed. As the standard node
+    does, the end is cut off at the newest slot before the range is judged; raises RangeTooLarge.
     """
     last = first + MAX_SLOTS if last is None else last
     if last < first:
@@ -135,27 +137,27 @@ def slots_between(first: int, last: int | None, reads: RemoteReads | None = None
         raise RangeTooLarge("Slot range", judged - first, MAX_SLOTS)
     # Not up to the newest of then: the list is read in one statement, and that is its state.
     last = min(last, first + MAX_SLOTS, I64_MAX)
-    return _slots_between(min(first, I64_MAX), last, MAX_SLOTS + 1, reads)
+    return _slots_between(min(first, I64_MAX), last, MAX_SLOTS + 1, reads, highest)
 
 
-def slots_from(first: int, limit: int, reads: RemoteReads | None = None) -> list[int]:
-    """The next slots that hold a block, skipped ones left out; `reads` as above."""
+def slots_from(first: int, limit: int, reads: RemoteReads, *, highest: int) -> list[int]:
+    """The next slots that hold a block, skipped ones left out; `reads` and `highest` as above."""
     if limit > MAX_SLOTS:
         raise RangeTooLarge("Limit", limit, MAX_SLOTS)
     first = min(first, I64_MAX)
     found: list[int] = []
-    if reads is not None and is_configured():
-        found = _next_slots(first, limit, reads)
+    if is_configured():
+        found = _next_slots(first, limit, reads, highest)
         first = found[-1] + 1 if found else first
-    return found + store.slots_between(first, I64_MAX, limit - len(found))
+    return found + store.slots_between(first, highest, limit - len(found))
 
 
-def _next_slots(first: int, limit: int, reads: RemoteReads) -> list[int]:
+def _next_slots(first: int, limit: int, reads: RemoteReads, highest: int) -> list[int]:
     """The next slots, range by range, as long as there are blocks to find."""
     found: list[int] = []
     size = min(_LEAST_SLOTS + 2 * limit, MAX_SLOTS)
     while len(found) < limit and first < I64_MAX - MAX_SLOTS and not is_above(first):
-        more = _slots_between(first, first + size, limit - len(found), reads)
+        more = _slots_between(first, first + size, limit - len(found), reads, highest)
         if more:
             found += more
             first = more[-1] + 1
@@ -166,13 +168,15 @@ def _next_slots(first: int, limit: int, reads: RemoteReads) -> list[int]:
     return found
 
 
-def _slots_between(first: int, last: int, limit: int, reads: RemoteReads | None) -> list[int]:
+def _slots_between(
+    first: int, last: int, limit: int, reads: RemoteReads | None, highest: int
+) -> list[int]:
     remote: list[int] = []
     if reads is not None and is_configured():
         remote = remote_blocks.slots_between(first, last, limit, reads)
         if is_below(last):
             return remote
-    stored = store.slots_between(first, last, limit)
+    stored = store.slots_between(first, min(last, highest), limit)
     return sorted({*remote, *stored})[:limit] if remote else stored
 
 

@@ -16,7 +16,7 @@ from historical.errors import BadPaginationToken
 from historical.results import AddressSignature, AddressTransactions
 from historical.transactions import filters
 from historical.transactions.filters import Filters
-from historical.transactions.positions import HIGHEST, LOWEST, LedgerPosition
+from historical.transactions.positions import LOWEST, LedgerPosition
 from historical.transactions.segments import MAX_POSITION, digest
 from historical.transactions.services import whole_lists
 from historical.transactions.services.address_places import newest_first, oldest_first
@@ -95,8 +95,8 @@ _Rows = tuple[list[ListedRow], str | None]
 
 
 def _whole(address: Pubkey, page: Page, headers: dict[str, str], *, strict: bool) -> _Rows:
-    async def read() -> whole_lists.Page[_Rows]:
-        rows, token = _page(address, page)
+    async def read(highest: int) -> whole_lists.Page[_Rows]:
+        rows, token = _page(address, page, highest)
         first, last = _slots_of_holes(page.filters)
         # The page lies between its own token's place and the next one's.
         lower, upper = _slot_of(page.token), _slot_of(token)
@@ -106,8 +106,7 @@ def _whole(address: Pubkey, page: Page, headers: dict[str, str], *, strict: bool
             first = max(first, lower)
         if upper is not None:
             last = upper if last is None else min(last, upper)
-        highest = max((row.slot for row in rows), default=-1)
-        return whole_lists.Page((rows, token), first, last, highest)
+        return whole_lists.Page((rows, token), first, highest if last is None else last)
 
     return complete(whole_lists.whole_list(read, headers, strict=strict))
 
@@ -116,12 +115,12 @@ def _slot_of(token: str | None) -> int | None:
     return None if token is None else int(token.partition(":")[0])
 
 
-def _page(address: Pubkey, page: Page) -> _Rows:
-    """The rows of the page, and the token that leads on when there is more."""
+def _page(address: Pubkey, page: Page, highest: int) -> _Rows:
+    """The rows of the page up to a slot, and the token that leads on when there is more."""
     found: list[ListedRow] = []
     scanned = 0
     size = _SCAN_BATCH if _reads_rows(page.filters) else page.limit + 1
-    for batch in batches(_places(address, page), size):
+    for batch in batches(_places(address, page, highest), size):
         for row in listed(batch):
             scanned += 1
             if not _matches(page.filters, row):
@@ -139,10 +138,10 @@ def _reads_rows(wanted: Filters) -> bool:
     return any((wanted.status, wanted.signature, wanted.block_time))
 
 
-def _places(address: Pubkey, page: Page) -> Iterator[LedgerPosition]:
+def _places(address: Pubkey, page: Page, highest: int) -> Iterator[LedgerPosition]:
     low, high = _slots(page.filters)
     above = LedgerPosition(min(low, I64_MAX) - 1, MAX_POSITION) if low else LOWEST
-    below = HIGHEST if high is None else LedgerPosition(min(high, I64_MAX - 1) + 1, 0)
+    below = LedgerPosition((highest if high is None else min(high, highest)) + 1, 0)
     token = _token_place(page)
     key = digest(bytes(address))
     if page.order is SortOrder.DESC:

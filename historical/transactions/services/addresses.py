@@ -14,7 +14,7 @@ from columns.clusters import is_clustered
 from eventloop.faces import complete, in_thread
 from historical.errors import FilterTransactionNotFound, LimitInvalid
 from historical.transactions.outcomes import UNKNOWN
-from historical.transactions.positions import HIGHEST, LOWEST, Following, LedgerPosition
+from historical.transactions.positions import LOWEST, Following, LedgerPosition
 from historical.transactions.segments import digest
 from historical.transactions.services.address_places import anewest_first
 from historical.transactions.services.whole_lists import Page
@@ -29,21 +29,28 @@ _MOST_ON_LOOP = 128
 
 
 async def signatures_for_address(
-    address: Pubkey, *, limit: int, before: Signature | None, until: Signature | None
+    address: Pubkey,
+    highest: int,
+    *,
+    limit: int,
+    before: Signature | None,
+    until: Signature | None,
 ) -> Page[Encoded]:
-    """A list of AddressSignature, newest first, strictly between the two transactions; raises
-    LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
+    """A list of AddressSignature, newest first, strictly between the two transactions and up to the
+    highest slot; raises LimitInvalid, FilterTransactionNotFound and SealedDataDamaged.
     """
     require_limit(limit, MAX_LIMIT)
     if is_clustered():
-        return await in_thread(complete, _signatures(address, limit, before, until))
-    return await _signatures(address, limit, before, until)
+        return await in_thread(complete, _signatures(address, highest, limit, before, until))
+    return await _signatures(address, highest, limit, before, until)
 
 
 async def _signatures(
-    address: Pubkey, limit: int, before: Signature | None, until: Signature | None
+    address: Pubkey, highest: int, limit: int, before: Signature | None, until: Signature | None
 ) -> Page[Encoded]:
-    below = HIGHEST if before is None else await _place("before", before)
+    below = LedgerPosition(highest + 1, 0)
+    if before is not None:
+        below = min(below, await _place("before", before))
     above = LOWEST if until is None else await _place("until", until)
     following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
     places: list[LedgerPosition] = []
@@ -56,12 +63,7 @@ async def _signatures(
         listed = await _listing(places, following, limit=0)
     # A full list ends its range: what is older is on the next page.
     first = places[-1].slot if len(places) == limit else max(above.slot, 0)
-    return Page(
-        listed,
-        first,
-        None if before is None else below.slot,
-        places[0].slot if places else -1,
-    )
+    return Page(listed, first, below.slot)
 
 
 async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:

@@ -8,45 +8,37 @@ from eventloop.faces import in_thread
 from historical.coverage.services.holes import ledger_holes, report_holes, stored_holes
 
 T = TypeVar("T")
-# Each takes milliseconds, and a block comes every few hundred.
-_ROUNDS = 20
 
 
 class Page(NamedTuple, Generic[T]):
-    """A list, the slots that it is of, both ends inclusive (None: up to the newest), and the
-    highest slot in it, -1 if it is empty.
-    """
+    """A list, and the slots that it is of, both ends inclusive."""
 
     entries: T
     first: int
-    last: int | None
-    highest: int
+    last: int
 
 
 async def whole_list(
-    read: Callable[[], Awaitable[Page[T]]], headers: dict[str, str], *, strict: bool
+    read: Callable[[int], Awaitable[Page[T]]], headers: dict[str, str], *, strict: bool
 ) -> T:
-    """The list. Slots of its range that the ledger does not have are named in the headers; where
-    `strict` they raise RangeHasGaps. The list is always read after its holes: a block is in it, or
-    it was missing when the holes were read. Above the block up to which they were read nothing is
-    known, so a list that goes further is read again.
+    """The list, of which `read` gives what is at a slot and below. Slots of its range that the
+    ledger does not have are named in the headers; where `strict` they raise RangeHasGaps. The list
+    is always read after its holes: a block is in it, or it was missing when the holes were read.
+    Above the block up to which they were read nothing is known, and nothing of it is listed.
     """
-    for _ in range(_ROUNDS):
-        ledger = await ledger_holes()
-        page = await read()
-        if page.highest <= (-1 if ledger is None else ledger.last):
-            break
+    ledger = await ledger_holes()
+    page = await read(-1 if ledger is None else ledger.last)
     if ledger is None:
         return page.entries
     found = ledger.ranges
     first, last = _within(page, ledger.first, ledger.last)
     if ledger.truncated and last > ledger.ranges[-1].last and first <= last:
         found = await in_thread(stored_holes, first, last)
-        page = await read()
+        page = await read(ledger.last)
         first, last = _within(page, first, last)
     report_holes(clip(found, first, last), headers, strict=strict)
     return page.entries
 
 
 def _within(page: Page[T], first: int, last: int) -> tuple[int, int]:
-    return max(page.first, first), last if page.last is None else min(page.last, last)
+    return max(page.first, first), min(page.last, last)
