@@ -310,7 +310,8 @@ async def get_signatures_for_address(
 ) -> Encoded:
     """Transactions that name an address or look it up, newest first. For the next page give the
     last signature as `before`. The header `X-Ledger-Gaps` names slots from the list's oldest to its
-    newest end that the ledger does not have, though they may hold others.
+    newest end that the ledger does not have, though they may hold others. Of a signature that is
+    stored in two slots, `before` and `until` mean the higher one, and no page ends with the other.
 
     address: an account of any kind: a wallet, a mint, a program
     config: which part of the list

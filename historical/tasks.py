@@ -41,5 +41,5 @@ def scrub_ledger() -> None:
     later runs. What remote history has is recorded again.
     """
     age = timedelta(days=settings.LEDGER_SCRUB_DAYS)
-    with until_next_call("scrub_ledger", log):
+    with until_next_call("scrub_ledger", log), task_faults.noted("scrub_ledger"):
         LEDGER.scrub(older_than=age, seconds=_SCRUB_SECONDS, now=timezone.now)

@@ -162,7 +162,11 @@ def scrub_archive() -> None:
     later runs. What can be repaired from what is here is.
     """
     age = timedelta(days=settings.ARCHIVE_SCRUB_DAYS)
-    with until_next_call("scrub_archive", log), _unless_the_store_is_away("scrubbed"):
+    with (
+        until_next_call("scrub_archive", log),
+        task_faults.noted("scrub_archive"),
+        _unless_the_store_is_away("scrubbed"),
+    ):
         ARCHIVE.scrub(older_than=age, seconds=_SCRUB_SECONDS, now=timezone.now)
 
 

@@ -26,7 +26,7 @@ class BlockAdmin(LongListAdmin):
     search_help_text = "A slot or a transaction's signature"
     fieldsets = (
         (None, {"fields": ("slot_number", "hash", "time", "height", "neighbours")}),
-        ("Content", {"fields": ("transactions", "failed", "versions", "stored", "recorded")}),
+        ("Content", {"fields": ("transactions", "outcomes", "versions", "stored", "recorded")}),
         ("Chain", {"fields": ("parent", "previous_hash")}),
     )
 
@@ -68,6 +68,16 @@ class BlockAdmin(LongListAdmin):
             return "0"
         share = 100 * block.failed_count / max(1, block.transaction_count)
         return f"{grouped(block.failed_count)} ({share:.0f}%)"
+
+    @admin.display(description="failed")
+    def outcomes(self, block: Block) -> str:
+        unknown = overview.unknown_outcomes(block.slot, block.transaction_count)
+        if unknown is None:
+            return f"{self.failed(block)}; the sealed outcomes are damaged"
+        if not unknown:
+            return self.failed(block)
+        whose = counted(unknown, "transaction")
+        return f"{self.failed(block)}; the outcome of {whose} is unknown"
 
     versions = column(
         "transaction versions",

@@ -294,6 +294,7 @@ KINDS = {
                 "slot": "the slot, finalized",
                 "transactionIndex": "its index in the block",
                 "blockTime": "the block's time in Unix seconds; null if unknown",
+                "outcome": "`landed`, `failed`, or `unknown`: its block came without its status",
                 "err": "the error, as in `getTransaction`; null without one",
                 **_TEST,
             },

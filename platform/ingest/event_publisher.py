@@ -185,15 +185,20 @@ class ChainEvents:
 
 
 def events_of_finalized(record: SlotRecord) -> list[ChainEvent]:
-    """All events of a finalized block, from any source."""
-    signatures, errors = [], {}
-    for place, transaction in enumerate(record.transactions):
-        signatures.append(transaction.signature)
-        err = (transaction.meta or {}).get("err")
+    """All events of a finalized block, from any source. A transaction without its status meta is
+    left out: whether it failed is not known.
+    """
+    signatures, indexes, errors = [], [], {}
+    for index, transaction in enumerate(record.transactions):
+        if transaction.meta is None:
+            continue
+        err = transaction.meta.get("err")
         if err is not None:
-            errors[place] = transaction_error_bytes(err)
+            errors[len(signatures)] = transaction_error_bytes(err)
+        signatures.append(transaction.signature)
+        indexes.append(index)
     return [
-        Seen(record.slot, b"".join(signatures), list(range(len(signatures))), errors),
+        Seen(record.slot, b"".join(signatures), indexes, errors),
         BlockMade(
             record.slot, record.parent_slot, b58decode(record.blockhash), record.block_height
         ),

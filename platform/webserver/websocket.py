@@ -100,7 +100,8 @@ class WebSocket:
     # Bytes and frames of a message.
     most_bytes = 65_536
     most_frames = 1_024
-    # Messages and bytes that wait for a client that does not read: above it is disconnected.
+    # Messages that wait for a client that does not read, and bytes before the newest of them, which
+    # may be larger than this itself: above it is disconnected.
     most_waiting = 20_000
     most_waiting_bytes = 4 * 1_048_576
 
@@ -209,9 +210,10 @@ class WebSocket:
         if not self._queue and not self._channel.is_paused:
             self._channel.write(frame)
             return
+        is_full = self.unread_bytes > self.most_waiting_bytes
         self._queue.append(frame)
         self._waits(len(frame))
-        if len(self._queue) > self.most_waiting or self.unread_bytes > self.most_waiting_bytes:
+        if is_full or len(self._queue) > self.most_waiting:
             self.end("too_slow")
 
     def _waits(self, size: int) -> None:

@@ -202,7 +202,8 @@ def updates(filters: Filters, content: Content) -> list[bytes]:
         for sent, names in _transactions(filters.transactions, content):
             found.append(names + sent.body + created)
         for sent, names in _transactions(filters.statuses, content):
-            found.append(names + sent.status_body + created)
+            if sent.has_failed is not None:  # else its status would say that it succeeded
+                found.append(names + sent.status_body + created)
         if filters.entries:
             followed = named(*(name for name, has_parents in filters.entries if has_parents))
             found += [followed + body + created for body in content.new_parents if followed]

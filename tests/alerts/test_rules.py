@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,7 @@ from priority.fates.services.notices import publish_stopped
 from priority.fates.store.settling import FoundRow
 from priority.models import Submission
 from priority.submissions import State
+from tests.ingest.made_chain import FAILURE, block, signature, store
 
 pytestmark = pytest.mark.django_db
 ADDRESS = str(Pubkey([7] * 32))
@@ -355,3 +357,27 @@ def test_a_deleted_rule_takes_its_events_along_and_old_ones_are_deleted(
     assert not Event.objects.filter(rule=other).exists()
     routing.route_events(now=later, staff_mail=[])
     assert Delivery.objects.count() == 1
+
+
+def test_a_mention_of_unknown_outcome_matches_neither_landed_nor_failed(
+    rule: Any, receiver: Any, work: Any, empty_redis: None
+) -> None:
+    named = str(Pubkey.default())
+    made = {}
+    for outcome in ("any", "landed", "failed"):
+        condition = {"address": named, "outcome": outcome}
+        made[rule(trigger="mention", condition=condition, name=outcome).pk] = outcome
+    record = block(7, height=5, holds={signature(1): None, signature(2): FAILURE, signature(3): {}})
+    record.transactions[2] = replace(record.transactions[2], meta=None)
+    store(record)
+    work()
+    told: dict[str, list[Any]] = {outcome: [] for outcome in made.values()}
+    for each in contents(receiver):
+        data = each["data"]
+        told[made[data["ruleId"]]].append((data["outcome"], data["err"]))
+    landed, failed = ("landed", None), ("failed", FAILURE)
+    assert told == {
+        "any": [landed, failed, ("unknown", None)],
+        "landed": [landed],
+        "failed": [failed],
+    }

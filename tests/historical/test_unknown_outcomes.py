@@ -66,10 +66,16 @@ def check(rpc: Rpc, signatures: list[str]) -> None:
     assert Block.objects.get(slot=SLOT).failed_count == 1
 
 
-def test_what_the_source_did_not_say_is_unknown(rpc: Rpc, stored: list[str]) -> None:
+def test_what_the_source_did_not_say_is_unknown(
+    rpc: Rpc, stored: list[str], admin_client: Any
+) -> None:
     check(rpc, stored)
+    page = f"/admin/historical/block/{SLOT}/change/"
+    said = "1 (33%); the outcome of 1 transaction is unknown"
+    assert said in admin_client.get(page).content.decode()
     assert seal(6_400)
     check(rpc, stored)
+    assert said in admin_client.get(page).content.decode()
 
 
 def test_a_filter_names_the_outcomes_there_are(rpc: Rpc) -> None:

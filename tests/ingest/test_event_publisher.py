@@ -1,7 +1,10 @@
 """What the follower tells of the chain while it happens."""
 
+import contextlib
 import itertools
+import json
 import socket
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +36,7 @@ from tests.ingest.following import follower, wait
 from tests.ingest.test_node_follower import following as following_node
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
+from tests.priority.odd_nodes import odd_node
 from upstream.geyser.updates import SlotUpdate, TransactionUpdate
 from upstream.protobuf.geyser_pb2 import SlotStatus
 
@@ -164,6 +168,38 @@ def test_a_node_without_a_stream_is_told_once_blocks_are_final(
             is_told_as_localnet_says(localnet, signature)
     assert int(head()[b"slot"]) == max(moves("finalized"))
     assert not moves("processed")
+
+
+@contextlib.contextmanager
+def forgetful_node(localnet: Localnet) -> Iterator[str]:
+    """localnet's node, whose blocks have no status of the transactions that failed."""
+
+    def answer(body: bytes) -> tuple[int, bytes]:
+        request = urllib.request.Request(
+            localnet.url, body, {"Content-Type": "application/json"}, method="POST"
+        )
+        with urllib.request.urlopen(request) as response:
+            found = json.load(response)
+        block = found.get("result")
+        for each in block.get("transactions", ()) if isinstance(block, dict) else ():
+            if each["meta"]["err"] is not None:
+                each["meta"] = None
+        return 200, json.dumps(found).encode()
+
+    with odd_node(answer) as node:
+        yield node.url
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_unknown_outcome_is_not_told(empty_redis: None, localnet: Localnet) -> None:
+    with forgetful_node(localnet) as url, following_node(url):
+        wait(lambda: moves("finalized"), "the first block")
+        _, failure = a_payment_and_a_failure(localnet)
+        slot = landed(localnet, failure)["slot"]
+        payment, _ = a_payment_and_a_failure(localnet)
+        is_told_as_localnet_says(localnet, payment)
+        wait(lambda: slot in moves("finalized"), "the failure's block")
+    assert not places(failure)
 
 
 def block(slot: int, height: int | None) -> BlockMade:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import InternalError, connection, transaction
 from django.utils import timezone
 from psycopg import DatabaseError
 
@@ -118,6 +118,34 @@ def test_a_task_that_fails_says_why_until_it_succeeds(client: Any, three_partiti
     seal()
     assert read(timezone.now()).sealing.faults == []
     assert SealedSegment.objects.filter(state=1).exists()
+
+
+@pytest.mark.parametrize(
+    ("store", "table", "scrub"),
+    [
+        ("ledger", "historical_ledgerscrub", ledger_tasks.scrub_ledger),
+        ("archive", "rewind_sealedsegment", tasks.scrub_archive),
+    ],
+)
+def test_a_page_that_postgresql_refuses_to_read_is_said(
+    store: str, table: str, scrub: Any, settings: Any
+) -> None:
+    """Its checksum differs: no scrub gets past it."""
+    settings.LEDGER_SCRUB_DAYS = settings.ARCHIVE_SCRUB_DAYS = 1
+    with pytest.raises(InternalError), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "CREATE FUNCTION unread() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+                " RAISE 'invalid page in block 7' USING ERRCODE = 'XX001'; END $$"
+            )
+            cursor.execute(f"ALTER TABLE {table} RENAME TO whole")
+            cursor.execute(f"CREATE VIEW {table} AS SELECT * FROM whole WHERE (SELECT unread())")
+        scrub()
+    (fault,) = read(timezone.now()).sealing.faults
+    assert (fault.store, fault.task) == (store, scrub.__name__)
+    assert fault.reason.endswith(": invalid page in block 7")
+    scrub()
+    assert read(timezone.now()).sealing.faults == []
 
 
 def test_the_ledgers_ranges_wait_too(settings: Any) -> None:

@@ -308,6 +308,7 @@ BROKEN = UpstreamReading(1, "node", True, NOON + timedelta(minutes=1), "refused"
 BEHIND = SealedReading("archive", 0, 0, 0, 0, waiting=3, lag=36_001, limit=36_000)
 FAILING = SealingFault("ledger", "seal_ledger", "SealMismatch: the texts of block 7", NOON, 2)
 UNDROPPED = SealingFault("archive", "prune_archive", "ArchiveDamaged: block 7", NOON, 2)
+UNCHECKED = SealingFault("ledger", "scrub_ledger", "DataCorrupted: invalid page", NOON, 2)
 UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("stream_lost", {"chain": {"stream": "not connected", "problem": "refused"}}),
     ("chain_behind", {"chain": {"behind": 51}}),
@@ -331,6 +332,7 @@ UNWELL: list[tuple[str, dict[str, Any]]] = [
     ("proof_failing", {"proof": {"fault": "ValueError: no"}}),
     ("stakes_differ", {"proof": {"stakes_differ": "one of the two is false"}}),
     ("sealing_failing", {"sealing": {"faults": [FAILING]}}),
+    ("scrub_failing", {"sealing": {"faults": [UNCHECKED]}}),
     ("retention_failing", {"sealing": {"faults": [UNDROPPED]}}),
     ("disk_low", {"disk": {"free": 4_000_000_000, "total": 100_000_000_000}}),
     ("redis_memory_high", {"redis": {"used": 81, "most": 100}}),

@@ -1,11 +1,17 @@
 """from_slot: what is stored, then what happens, each once."""
 
+import json
 import time
+from base64 import b64decode
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from django.core.management import call_command
 from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
 
 from historical.blocks.services.bounds import newest_slot_or_none
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
@@ -101,6 +107,52 @@ def test_stored_transactions_are_as_the_stream_has_them(geyser: Geyser) -> None:
             each.block.ClearField("updated_account_count")
         assert mine.WhichOneof("update_oneof") == other.WhichOneof("update_oneof")
         assert mine == other
+
+
+def test_an_unknown_outcome_is_neither_a_success_nor_a_failure(
+    geyser: Geyser, tmp_path: Path
+) -> None:
+    localnet = geyser.localnet
+    payer, to = wallet(localnet, 100 * SOL), Pubkey.new_unique()
+    sent = [
+        send(localnet, signed(localnet, [pay(payer, to, lamports)], payer), skipPreflight=True)
+        for lamports in (SOL, 2 * SOL, 999 * SOL)
+    ]
+    slots = [landed(localnet, each, "finalized")["slot"] for each in sent]
+    stored_up_to(max(slots))
+    file = tmp_path / "block.json"
+    config = {"encoding": "base64", "maxSupportedTransactionVersion": 0}
+    block = localnet.call("getBlock", slots[0], config)
+    for each in block["transactions"]:
+        name = str(VersionedTransaction.from_bytes(b64decode(each["transaction"][0])).signatures[0])
+        each["meta"] = None if name == sent[0] else each["meta"]
+    file.write_text(json.dumps(block))
+    call_command("remove_blocks", slots[0], slots[0])
+    genesis = localnet.call("getGenesisHash")
+    call_command("import_blocks", file, f"--slot={slots[0]}", f"--genesis={genesis}")
+    ways = {"all": {}, "good": {"failed": False}, "bad": {"failed": True}}
+    wanted = {name: {"account_include": [str(to)], **way} for name, way in ways.items()}
+    request = Request(
+        transactions=wanted,
+        transactions_status={f"{name} statuses": each for name, each in wanted.items()},
+        blocks_meta={"meta": {}},
+        commitment=FINALIZED,
+        from_slot=min(slots),
+    )
+    told: dict[str, list[str]] = {name: [] for name in [*wanted, *request.transactions_status]}
+    with geyser.subscribed(request) as stream:
+        for each in stream.until(lambda each: each.block_meta.slot == max(slots)):
+            found = each.transaction.transaction.signature or each.transaction_status.signature
+            for name in each.filters if found else ():
+                told[name].append(str(Signature(found)))
+    assert told == {
+        "all": sent,
+        "all statuses": sent[1:],
+        "good": [sent[1]],
+        "good statuses": [sent[1]],
+        "bad": [sent[2]],
+        "bad statuses": [sent[2]],
+    }
 
 
 def _slot_of(update: Any) -> int:

@@ -5,8 +5,14 @@ from datetime import UTC, datetime
 
 from historical.blocks.services import bounds
 from historical.coverage.store import overview as store
-from historical.errors import BlockCleanedUp, BlockNotAvailable, SlotSkipped
+from historical.errors import (
+    BlockCleanedUp,
+    BlockNotAvailable,
+    SealedDataDamaged,
+    SlotSkipped,
+)
 from historical.models import Gap, Import
+from historical.transactions.outcomes import outcome_of
 from historical.transactions.store import transactions
 
 
@@ -56,6 +62,17 @@ def slot_of(signature: bytes) -> int | None:
     """The slot of a stored transaction."""
     place = transactions.place_of(signature)
     return None if place is None else place[0]
+
+
+def unknown_outcomes(slot: int, transaction_count: int) -> int | None:
+    """How many of the block's transactions had no status in its source; None if that cannot be
+    read.
+    """
+    try:
+        rows = transactions.listed([(slot, index) for index in range(transaction_count)])
+    except SealedDataDamaged:
+        return None
+    return sum(outcome_of(row.err) == "unknown" for row in rows)
 
 
 def why_no_block(slot: int) -> str:

@@ -49,15 +49,18 @@ def _number(first: str, width: str) -> str:
 
 _LOWEST = " + ".join(f"(get_byte(p.block, {8 + at})::bigint << {8 * at})" for at in range(5))
 _AT = "16 + 5 * b.count + (b.at - 17) / 5 * (b.slots + b.positions)"
-# (slot, position) that the candidate `p` has for the key, as SignatureIndex writes them. It may be
-# another signature's, and anything where the block is damaged: what is there has to be compared.
+# (slot, position) that the candidate `p` has for the key, as SignatureIndex writes them: of a key
+# that is there up to three times the highest. It may be another signature's, and anything where
+# the block is damaged: what is there has to be compared.
 PLACE = (
     f"SELECT b.lowest + {_number(f'{_AT} + 1', 'b.slots')} AS slot,"
     f" {_number(f'{_AT} + b.slots + 1', 'b.positions')} AS position FROM ("
-    "SELECT p.block, position(w.key IN p.block) AS at,"
+    "SELECT p.block, k.at + 5 * ((substring(p.block FROM k.at + 5 FOR 5) = w.key)::int"
+    " + (substring(p.block FROM k.at + 5 FOR 10) = w.key || w.key)::int) AS at,"
     " get_byte(p.block, 4) + 256 * get_byte(p.block, 5) AS count,"
     " least(get_byte(p.block, 6), 5) AS slots, least(get_byte(p.block, 7), 3) AS positions,"
-    f" {_LOWEST} AS lowest WHERE octet_length(p.block) > 16 OFFSET 0) AS b"
+    f" {_LOWEST} AS lowest FROM (SELECT position(w.key IN p.block) AS at OFFSET 0) AS k"
+    " WHERE octet_length(p.block) > 16 OFFSET 0) AS b"
 )
 
 # A cluster's, of one run $1.

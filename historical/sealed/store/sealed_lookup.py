@@ -148,7 +148,8 @@ def _matching(
     if len(rows) < len(places):
         raise Moved
     found = {}
-    for number, *entry in rows:
+    # The highest of one that is stored twice.
+    for number, *entry in sorted(rows, key=lambda row: places[row[0] - 1][1:]):
         signature, slot, position = places[number - 1]
         checked = sealed_blocks.checked_entry(slot, position, *entry)
         if checked.signature == signature:

@@ -1,6 +1,7 @@
 """The transactions that an address occurs in."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -52,27 +53,46 @@ async def _signatures(
     if before is not None:
         below = min(below, await _place("before", before))
     above = LOWEST if until is None else await _place("until", until)
-    following = anewest_first(digest(bytes(address)), below=below, above=above, enough=limit)
+    walk = partial(anewest_first, digest(bytes(address)), above=above)
+    following = walk(below=below, enough=limit)
     places: list[LedgerPosition] = []
     while len(places) < limit and (found := await following()) is not None:
         places += found[: limit - len(places)]
         if len(places) > _MOST_ON_LOOP:
-            listed = await in_thread(complete, _listing(places, following, limit))
             break
-    else:
-        listed = await _listing(places, following, limit=0)
+    listing = _listing(places, following, limit, walk, is_first=before is None)
+    listed = await (in_thread(complete, listing) if len(places) > _MOST_ON_LOOP else listing)
     # A full list ends its range: what is older is on the next page.
     first = places[-1].slot if len(places) == limit else max(above.slot, 0)
     return Page(listed, first, below.slot)
 
 
-async def _listing(places: list[LedgerPosition], following: Following, limit: int) -> Encoded:
-    """The list of the places, and of those that follow up to the limit."""
-    while len(places) < limit and (found := await following()) is not None:
-        places += found[: limit - len(places)]
-    if not places:
-        return Encoded(b"[]")
-    columns = await transaction_store.listed_columns(places)
+async def _listing(
+    places: list[LedgerPosition],
+    following: Following,
+    limit: int,
+    walk: Callable[..., Following],
+    *,
+    is_first: bool,
+) -> Encoded:
+    """The list of the places, and of those that follow up to the limit. A full one does not end
+    with a signature that is stored above, too, where `before` would begin again. Of the first page
+    all that is above is in it.
+    """
+    while True:
+        while len(places) < limit and (found := await following()) is not None:
+            places += found[: limit - len(places)]
+        if not places:
+            return Encoded(b"[]")
+        columns = await transaction_store.listed_columns(places)
+        if len(columns.signatures) < limit:
+            break
+        *others, last = columns.signatures
+        if is_first and last not in others:
+            break
+        if places[-1] == await transaction_store.aplace_of(last):
+            break
+        following = walk(below=places.pop(), enough=1)
     # Written here: a struct and its members for each takes three times as long.
     entries = [
         f'{{"signature":"{Signature(signature)!s}","slot":{slot},"err":{err or "null"},'

@@ -156,7 +156,7 @@ _LOOKUP = Lookup(
     "h.slot, h.position, h.err, w.number",
     4,
     "unnest((SELECT $1), (SELECT $2)) WITH ORDINALITY AS w(signature, key, number)"
-    f" LEFT JOIN LATERAL ({_OF_ONE} LIMIT 1) AS h ON true",
+    f" LEFT JOIN LATERAL ({_OF_ONE} ORDER BY slot DESC, position DESC LIMIT 1) AS h ON true",
     f"SELECT w.slot, w.position, s.* FROM ({PLACE}) AS w CROSS JOIN LATERAL ({ENTRY}) AS s",
 )
 
@@ -204,7 +204,8 @@ def _places_apart(
     signatures: Sequence[bytes], but: tuple[int, int], state: Callable[[], Sealed]
 ) -> dict[bytes, Place]:
     """The same in a cluster. What is sealed between two statements has another version."""
-    ((version,),), rows = fetch_together([(VERSION_QUERY,), (_OF_ANY, signatures, *but)])
+    of_any = f"{_OF_ANY} ORDER BY slot, position"
+    ((version,),), rows = fetch_together([(VERSION_QUERY,), (of_any, signatures, *but)])
     found = {signature: Place(*rest) for signature, *rest in rows}
     missing = [each for each in signatures if each not in found]
     sealed = state() if missing and version else None

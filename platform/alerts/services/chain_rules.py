@@ -110,17 +110,16 @@ class _Rules:
             return
         for index, executed in enumerate(record.transactions):
             for key in self._mentions.keys() & set(executed.account_keys):
-                err = (executed.meta or {}).get("err")
                 rule_event = address_mentioned(
                     str(Pubkey(key)),
                     executed.signature,
                     record.slot,
                     index,
                     record.block_time,
-                    err,
+                    executed.meta,
                 )
                 for outcome, rule in self._mentions[key]:
-                    if outcome in ("any", "landed" if err is None else "failed"):
+                    if outcome in ("any", rule_event.data["outcome"]):
                         yield rule, rule_event
 
 
@@ -149,19 +148,28 @@ def program_account_written(write: AccountWrite, slot: int, block_time: int | No
 
 
 def address_mentioned(
-    address: str, signature: bytes, slot: int, index: int, block_time: int | None, err: Any
+    address: str,
+    signature: bytes,
+    slot: int,
+    index: int,
+    block_time: int | None,
+    meta: dict[str, Any] | None,
 ) -> RuleEvent:
-    name, end = str(Signature(signature)), "landed" if err is None else "failed"
+    """Without its status meta, a transaction's outcome is unknown."""
+    name, err = str(Signature(signature)), meta and meta.get("err")
+    outcome = "unknown" if meta is None else "landed" if err is None else "failed"
+    end = "Its outcome is unknown." if meta is None else f"It {outcome}."
     return RuleEvent(
         "address.mentioned",
         about=f"address {address}",
-        text=f"Transaction {name} of slot {slot} mentions {address}. It {end}.",
+        text=f"Transaction {name} of slot {slot} mentions {address}. {end}",
         data={
             "address": address,
             "signature": name,
             "slot": slot,
             "transactionIndex": index,
             "blockTime": block_time,
+            "outcome": outcome,
             "err": err,
         },
         subject=f"address {address}",

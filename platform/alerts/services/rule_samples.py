@@ -42,7 +42,7 @@ def example(rule: Rule, *, now: datetime) -> RuleEvent:
         case ProgramCondition(program=program):
             return chain_rules.program_account_written(_write(_ADDRESS, program), _SLOT, time)
         case MentionCondition(address=address):
-            return chain_rules.address_mentioned(address, _SIGNATURE, _SLOT, 0, time, None)
+            return chain_rules.address_mentioned(address, _SIGNATURE, _SLOT, 0, time, {})
         case condition:
             raise TypeError(type(condition).__name__)
 

@@ -19,8 +19,10 @@ _TASKS = {
     "seal_archive": "archive",
     "move_archive": "archive",
     "prune_archive": "archive",
+    "scrub_archive": "archive",
     "seal_ledger": "ledger",
     "prune_ledger": "ledger",
+    "scrub_ledger": "ledger",
 }
 
 
@@ -41,8 +43,8 @@ class SealedReading(msgspec.Struct, frozen=True):
 
 
 class SealingFault(msgspec.Struct, frozen=True):
-    """Why sealing, moving or dropping fails, of the archive or the ledger, since when, and how
-    often.
+    """Why sealing, moving, dropping or the scrub fails, of the archive or the ledger, since when,
+    and how often.
     """
 
     store: str

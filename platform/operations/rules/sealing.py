@@ -1,4 +1,4 @@
-"""The rules about sealing, and about dropping old slots."""
+"""The rules about sealing, about damage checks, and about dropping old slots."""
 
 from collections.abc import Iterator
 
@@ -30,6 +30,10 @@ def _sealing_failing(now: Readings) -> Iterator[Finding]:
 
 def _retention_failing(now: Readings) -> Iterator[Finding]:
     return _failing(now, ("prune_archive", "prune_ledger"))
+
+
+def _scrub_failing(now: Readings) -> Iterator[Finding]:
+    return _failing(now, ("scrub_archive", "scrub_ledger"))
 
 
 def _failing(now: Readings, tasks: tuple[str, ...]) -> Iterator[Finding]:
@@ -74,6 +78,24 @@ RULES = (
         at=Place(ROOM, ("space",), _SEGMENTS),
         subjects=_LEDGER,
         command=Command(f"{MANAGE} archive_store check", "Checks the object store."),
+    ),
+    Rule(
+        name="scrub_failing",
+        severity=WARNING,
+        holds=300,
+        calm=30,
+        title="Sealed data is not checked for damage",
+        meaning="The check of sealed data stops at the same place each time: what lies behind it is"
+        " not checked.",
+        incident="",
+        begins="The task that reads sealed data through for damage fails",
+        advice="If the reason is an invalid page, PostgreSQL's disk returned other bytes than were"
+        " written, and calls that need this page fail. Restore the database from a backup or a"
+        " standby.",
+        check=_scrub_failing,
+        at=Place(ROOM, ("space",), _SEGMENTS),
+        subjects=_LEDGER,
+        command=DOCTOR,
     ),
     Rule(
         name="retention_failing",

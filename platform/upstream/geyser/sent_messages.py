@@ -67,8 +67,9 @@ class TransactionMessage:
         return bool(self.info.is_vote)
 
     @property
-    def has_failed(self) -> bool:
-        return bool(self.info.meta.err.err)
+    def has_failed(self) -> bool | None:
+        """None if that is not known: a stored transaction may have no status meta."""
+        return bool(self.info.meta.err.err) if self.info.HasField("meta") else None
 
     @cached_property
     def account_keys(self) -> frozenset[bytes]:

@@ -132,8 +132,9 @@ export type HistoricalApi = {
 
   /** Transactions that name an address or look it up, newest first. For the next page give the last
    * signature as `before`. The header `X-Ledger-Gaps` names slots from the list's oldest to its
-   * newest end that the ledger does not have, though they may hold others. Errors of its own:
-   * `commitment_unsupported`, `filter_transaction_not_found`, `limit_invalid`,
+   * newest end that the ledger does not have, though they may hold others. Of a signature that is
+   * stored in two slots, `before` and `until` mean the higher one, and no page ends with the other.
+   * Errors of its own: `commitment_unsupported`, `filter_transaction_not_found`, `limit_invalid`,
    * `min_context_slot_not_reached`, `range_has_gaps`, `sealed_data_damaged`. */
   getSignaturesForAddress(address: Address, config?: types.AddressConfig): (types.AddressSignature)[];
 
