@@ -24,7 +24,7 @@ class ReadOnlyAdmin(StaffAdmin):
         return {**super().form_context(request, object_id), "show_history": known}
 
     def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """For actions on rows that nobody edits."""
+        """For actions on rows, which are not edited."""
         return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
