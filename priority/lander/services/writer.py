@@ -354,8 +354,7 @@ def _store(batch: _Batch) -> _Written:
             for signature, row in batch.attempts
             if signature in known
         ]
-        if attempts:
-            store.copy_attempts(attempts)
+        store.copy_attempts(attempts)
         announced = _of_open(batch, settled, others, changed)
         announced += once_each(shared(announced))
         publish_stopped(announced)
