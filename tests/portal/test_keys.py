@@ -117,7 +117,10 @@ def test_the_lowest_tier_is_suggested_and_each_says_what_it_gives(
     assert re.findall(r'<option value="(\d+)" selected', page) == [str(low.pk)]
     assert "basic, as low (" in page and "all scopes; 7,000 calls a month" in page
     for tier, rate in (("basic", 10), ("elite", 30)):
-        assert f"<strong>{tier}</strong>: {rate} calls a second, {rate} at once;" in page
+        assert (
+            f"<strong>{tier}</strong>: {rate} calls per second, {rate} at once after a pause;"
+            in page
+        )
     assert page.index("<strong>basic") < page.index("<strong>elite")
 
 
