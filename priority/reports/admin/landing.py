@@ -10,6 +10,7 @@ from django.utils import timezone
 from access.models import ApiKey, Customer, Tier
 from access.spans import RANGE, span_or_why
 from priority.fates.admin.fates import HUES
+from priority.fates.reasons import STATE_TEXTS
 from priority.reports.admin import landing_charts as charts
 from priority.reports.landing_formats import class_name
 from priority.reports.services import landing
@@ -23,17 +24,8 @@ from staff.formatting import badge, utc
 from staff.parsing import id_in
 from staff.time_ranges import kept_range, picker_of
 
-_STATES = [state.value for state in State]
 # From the bottom of a bar up.
 _STACKED = ["landed", "failed", "expired", "refused", "sent", "received"]
-_MEANINGS = {
-    "received": "accepted; no upstream has it yet",
-    "sent": "an upstream has it; not in a block yet",
-    "landed": "in a block, without an error",
-    "failed": "in a block, with an error",
-    "expired": "sent, not in a block, and it can no longer land",
-    "refused": "no upstream accepted it",
-}
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
@@ -104,12 +96,12 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         **_charts(report),
         "states": [
             {
-                "badge": badge(state, HUES[State(state)], _MEANINGS[state]),
+                "badge": badge(state, HUES[state], STATE_TEXTS[state]),
                 "count": report.states[state],
                 "share": report.states[state] / report.total if report.total else None,
-                "link": list_link(report, narrowed, state=state),
+                "link": list_link(report, narrowed, state=state.value),
             }
-            for state in _STATES
+            for state in State
         ],
         "histograms": _histograms(report, narrowed),
         "kinds": [
