@@ -96,7 +96,7 @@ def limit_lines(tier: Tier) -> list[str]:
             if bytes_of_month is None
             else [f"{grouped(bytes_of_month)} bytes of notifications a month"]
         ),
-        "no limit a month" if month is None else f"{counted(month, 'call')} a month",
+        "calls a month: no limit" if month is None else f"{counted(month, 'call')} a month",
     ]
 
 
