@@ -7,6 +7,7 @@ from datetime import datetime
 
 from access.models import ApiKey
 from access.spans import DEFAULT_SPAN, Span
+from access.store import key_ids_of_customer
 from priority.reports.services.landing_times import (
     Percentiles,
     TimedPercentiles,
@@ -209,7 +210,7 @@ def _keys(narrowed: Narrowed) -> list[int] | None:
     if narrowed.key_id is not None:
         return [narrowed.key_id]
     if narrowed.customer_id is not None:
-        return store.keys_of_customer(narrowed.customer_id)
+        return key_ids_of_customer(narrowed.customer_id)
     return None
 
 

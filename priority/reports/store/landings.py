@@ -175,10 +175,6 @@ def refusals_of_all(times: Times) -> list[tuple[str, int]]:
     return list(bad.values_list("status").annotate(n=Sum("calls")).order_by("-n", "status")[:20])
 
 
-def keys_of_customer(customer_id: int) -> list[int]:
-    return list(ApiKey.objects.filter(customer=customer_id).values_list("pk", flat=True))
-
-
 def keys_named(keys: Collection[int | None]) -> dict[int, ApiKey]:
     """Those of them that are still there, with their customers."""
     wanted = [key for key in keys if key is not None]
