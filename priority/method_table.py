@@ -20,8 +20,8 @@ from priority.proxy.errors import (
 from priority.proxy.services.advising import advice_headers
 from priority.proxy.services.forwarding import forward
 from priority.proxy.services.streaming import stream_result
-from upstream.async_connection_pool import AsyncConnectionPool, async_pool_for
-from upstream.connection_pool import ConnectionPool, pool_for
+from upstream.connection_pools import AsyncConnectionPool, async_pool_for, pool_for
+from upstream.http.client import Client
 
 # Errors in place of the node's own answer.
 NODE_ERRORS = (
@@ -70,7 +70,7 @@ block_engine_methods = MethodTable()
 block_engine_transactions = MethodTable()
 
 
-def upstream_node() -> ConnectionPool:
+def upstream_node() -> Client:
     """The client of the upstream node; raises NoUpstreamNode."""
     return pool_for(_node_url())
 

@@ -1,6 +1,6 @@
 """The time spans of reports: relative ones by name, and absolute ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -131,12 +131,26 @@ def asked_span(query: Mapping[str, str], *, now: datetime) -> Span:
     return span_named(query.get("span")) if found is None else _absolute(*found, now=now)
 
 
-def span_or_why(query: Mapping[str, str], *, now: datetime) -> tuple[Span, str]:
+def span_or_why(
+    query: Mapping[str, str], *, now: datetime, asked: Callable[..., Span] = asked_span
+) -> tuple[Span, str]:
     """The same for pages: for a range that cannot be shown the default one, and the reason."""
     try:
-        return asked_span(query, now=now), ""
+        return asked(query, now=now), ""
     except BadRange as error:
         return DEFAULT_SPAN, str(error)
+
+
+def between(start: datetime, end: datetime, each: str, step: timedelta) -> Span:
+    """The absolute span of whole steps from start to end."""
+    start -= (start - _ORIGIN) % step
+    steps = max(1, -((start - end) // step))
+    last = start + steps * step
+    if any((at - _ORIGIN) % _DAY for at in (start, last)):
+        label = f"{start:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+    else:
+        label = f"{start:%Y-%m-%d} to {last - _DAY:%Y-%m-%d}"
+    return Span(RANGE, label, each, step, steps, start)
 
 
 def _absolute(start: datetime, end: datetime, *, now: datetime) -> Span:
@@ -145,23 +159,15 @@ def _absolute(start: datetime, end: datetime, *, now: datetime) -> Span:
     """
     length = end - start
     kept = now - timedelta(days=settings.USAGE_DAYS - 1)
-    if length > _DAY or start < kept:
-        start = start.replace(hour=0, minute=0, second=0, microsecond=0)
-        days = -((start - end) // _DAY)
-        if days <= 1 and start >= kept:
-            each, step = "hour", _HOUR
-        elif days <= 8 and start >= kept:
-            each, step = "6 hours", 6 * _HOUR
-        else:
-            each, step = "day", _DAY
-        steps = days * (_DAY // step)
-    else:
+    if length <= _DAY and start >= kept:
         each, step = next((name, step) for most, name, step in _STEPS if length <= most)
-        start -= (start - _ORIGIN) % step
-        steps = -((start - end) // step)
-    last = start + steps * step
-    if step * steps > _DAY or step == _DAY:
-        label = f"{start:%Y-%m-%d} to {last - _DAY:%Y-%m-%d}"
+        return between(start, end, each, step)
+    start = start.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = -((start - end) // _DAY)
+    if days <= 1 and start >= kept:
+        each, step = "hour", _HOUR
+    elif days <= 8 and start >= kept:
+        each, step = "6 hours", 6 * _HOUR
     else:
-        label = f"{start:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
-    return Span(RANGE, label, each, step, steps, start)
+        each, step = "day", _DAY
+    return between(start, start + days * _DAY, each, step)

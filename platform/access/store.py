@@ -53,6 +53,10 @@ def keys_of_customer(customer_id: int) -> QuerySet[ApiKey]:
     return ApiKey.objects.filter(customer_id=customer_id)
 
 
+def key_ids_of_customer(customer_id: int) -> list[int]:
+    return list(keys_of_customer(customer_id).values_list("pk", flat=True))
+
+
 def keys_of_tier_without_limit(tier_id: int) -> QuerySet[ApiKey]:
     """Keys that are not revoked and have the monthly limit of their tier."""
     return ApiKey.objects.filter(

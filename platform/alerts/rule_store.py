@@ -47,10 +47,6 @@ def keys_among(customer_id: int, key_ids: Collection[int]) -> set[int]:
     return set(found.values_list("pk", flat=True))
 
 
-def all_keys(customer_id: int) -> list[int]:
-    return list(ApiKey.objects.filter(customer=customer_id).values_list("pk", flat=True))
-
-
 def delete_rule(rule: Rule) -> None:
     """Deletes the rule with its events and deliveries, without reading them."""
     Attempt.objects.filter(delivery__rule=rule).delete()
@@ -94,12 +90,6 @@ def waiting_by_rule(rule_ids: Collection[int]) -> dict[int, int]:
     """How many deliveries of each rule wait."""
     waiting = Delivery.objects.filter(rule__in=rule_ids, state=Delivery.State.WAITING)
     return dict(waiting.order_by().values_list("rule").annotate(Count("pk")))
-
-
-def deliveries_of(rule: Rule, limit: int) -> list[Delivery]:
-    """The newest ones, each with its event and its attempts (`log`)."""
-    newest = Delivery.objects.filter(rule=rule).order_by("-pk")
-    return list(newest.select_related("event", "webhook").prefetch_related("log")[:limit])
 
 
 def to_replay(rule: Rule, since: datetime, until: datetime, states: Collection[str]) -> list[int]:

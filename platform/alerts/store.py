@@ -12,7 +12,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from access.models import ApiKey, Customer
-from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
+from alerts.models import Attempt, Delivery, Event, Mailbox, Rule, Webhook
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.queries import all_rows, execute
 from columns.raw_queries import MOMENT, exists, microseconds
@@ -177,10 +177,12 @@ def create_attempts(attempts: Sequence[Attempt]) -> None:
     Attempt.objects.bulk_create(attempts)
 
 
-def newest_deliveries(webhook: Webhook, limit: int) -> list[Delivery]:
-    """Each with its event and its attempts (`log`), in a fixed number of queries."""
-    newest = Delivery.objects.filter(webhook=webhook).order_by("-pk")
-    return list(newest.select_related("event").prefetch_related("log")[:limit])
+def newest_deliveries(source: Webhook | Rule, limit: int = 50) -> list[Delivery]:
+    """Those to a webhook or of a rule, each with its event and its attempts (`log`), in a fixed
+    number of queries.
+    """
+    newest = source.deliveries.select_related("event", "webhook").prefetch_related("log")
+    return list(newest.order_by("-pk")[:limit])
 
 
 # --- webhooks -------------------------------------------------------------------------------------

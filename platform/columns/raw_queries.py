@@ -50,6 +50,19 @@ def raw_connection() -> psycopg.Connection[Any]:
     return wrapper.connection  # type: ignore[no-any-return]
 
 
+def copy_rows(
+    table: str, columns: tuple[str, ...], types: list[str], rows: Sequence[tuple[object, ...]]
+) -> None:
+    """Writes the rows by COPY. `types` are those of the columns."""
+    if not rows:
+        return
+    command = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
+    with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
+
+
 def close_lost_connection() -> None:
     """Closes the thread's database connection if the server has closed it, so that the next query
     reconnects.

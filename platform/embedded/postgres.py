@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -18,7 +17,9 @@ from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder, stepping_down
 from embedded.passwords import Passwords, scram_verifier, server_passwords
 from embedded.processes import (
+    answers_at,
     end,
+    last_line,
     open_log,
     running_in,
     start_server,
@@ -90,7 +91,7 @@ def start_postgres(
     try:
         ready = wait_until(lambda: _answers(run_dir, passwords), process, seconds=_START_SECONDS)
         if not ready:
-            raise PostgresFailed(f"PostgreSQL did not start: {_last_line(log_path)} ({log_path})")
+            raise PostgresFailed(f"PostgreSQL did not start: {last_line(log_path)} ({log_path})")
         _create_role_and_database(run_dir, passwords)
     except BaseException:
         stop_child(process, *STOP_SIGNALS)
@@ -239,14 +240,7 @@ def postgres_answers(run_dir: Path) -> bool:
     """Whether it begins a new session within 2 s: without a password, which would cost both sides
     milliseconds each second. A refusal (it recovers, all sessions are taken) is an answer.
     """
-    with socket.socket(socket.AF_UNIX) as asking:
-        asking.settimeout(2.0)
-        try:
-            asking.connect(str(postgres_socket(run_dir)))
-            asking.sendall(_SSL_REQUEST)
-            return bool(asking.recv(1))
-        except OSError:
-            return False
+    return answers_at(postgres_socket(run_dir), _SSL_REQUEST)
 
 
 def _create_role_and_database(run_dir: Path, passwords: Passwords) -> None:
@@ -278,9 +272,3 @@ def _end_the_left_behind(data: Path) -> None:
     (data / "postmaster.pid").unlink(missing_ok=True)
     for left in data.parent.glob(".s.PGSQL.*"):  # and the socket's own lock file
         left.unlink()
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines()
-    fatal = [line for line in lines[-50:] if "FATAL" in line or "PANIC" in line]
-    return (fatal or lines or ["without output"])[-1]

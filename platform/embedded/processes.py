@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -173,3 +174,22 @@ def wait_until(
             return True
         time.sleep(0.02)
     return False
+
+
+def answers_at(path: Path, asking: bytes) -> bool:
+    """Whether the server at the socket answers these bytes within 2 s."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(2.0)
+        try:
+            connection.connect(str(path))
+            connection.sendall(asking)
+            return bool(connection.recv(1))
+        except OSError:
+            return False
+
+
+def last_line(log: Path) -> str:
+    """Why a server ended, by its log."""
+    lines = log.read_text(errors="replace").splitlines()
+    fatal = [line for line in lines[-50:] if "FATAL" in line or "PANIC" in line]
+    return (fatal or lines or ["without output"])[-1]

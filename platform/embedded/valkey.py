@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -18,7 +17,9 @@ from embedded.machine import a_quarter_of_memory_mib
 from embedded.owner import Owner, private_folder
 from embedded.passwords import server_passwords
 from embedded.processes import (
+    answers_at,
     end,
+    last_line,
     open_log,
     running_in,
     start_server,
@@ -64,7 +65,7 @@ def start_valkey(
         )
     try:
         if not wait_until(lambda: _answers(run_dir), process, seconds=_START_SECONDS):
-            raise ValkeyFailed(f"Valkey did not start: {_last_line(log_path)} ({log_path})")
+            raise ValkeyFailed(f"Valkey did not start: {last_line(log_path)} ({log_path})")
     except BaseException:
         stop_child(process, *STOP_SIGNALS)
         raise
@@ -142,14 +143,7 @@ def valkey_answers(run_dir: Path) -> bool:
     """Whether it answers within 2 s. A refusal (no password came, it loads, its disk is full) is an
     answer.
     """
-    with socket.socket(socket.AF_UNIX) as asking:
-        asking.settimeout(2.0)
-        try:
-            asking.connect(str(valkey_socket(run_dir)))
-            asking.sendall(b"PING\r\n")
-            return bool(asking.recv(1))
-        except OSError:
-            return False
+    return answers_at(valkey_socket(run_dir), b"PING\r\n")
 
 
 def _answers(run_dir: Path) -> bool:
@@ -161,8 +155,3 @@ def _answers(run_dir: Path) -> bool:
     except redis.RedisError:  # not there yet, or still loading
         return False
     return True
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines()
-    return (lines or ["without output"])[-1]

@@ -109,7 +109,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         model = f"admin:{self.opts.app_label}_gap"
-        may = row.closed_at is None and self.has_retry_permission(request)
+        may = row.closed_at is None and self.has_act_permission(request)
         is_wanted = row.state is GapState.OPEN
         return {
             "events": [_shown(event) for event in reversed(row.history)],
@@ -126,10 +126,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
 
     # --- admin actions ---
 
-    def has_retry_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
-
-    @admin.action(description="Try again now", permissions=["retry"])
+    @admin.action(description="Try again now", permissions=["act"])
     def try_again_now(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         retry_now = partial(self.gaps.retry_now, by=request.user.get_username())
         due = self._order(request, queryset, "ordered a try", retry_now)
@@ -137,7 +134,7 @@ class GapAdmin(PagesAdmin, ReadOnlyAdmin):
         text = f"{gaps_are} due: the worker retries within seconds. Closed gaps stay closed."
         messages.success(request, text)
 
-    @admin.action(description="Give up: stop retrying", permissions=["retry"])
+    @admin.action(description="Give up: stop retrying", permissions=["act"])
     def give_up(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         give_up = partial(self.gaps.give_up, by=request.user.get_username())
         count = self._order(request, queryset, "gave up", give_up)

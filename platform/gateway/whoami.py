@@ -7,7 +7,7 @@ from django.conf import settings
 from rest_framework.response import Response
 
 from access import remaining_quota, usage_queries, windows
-from access.callers import Caller
+from access.callers import Caller, Quota
 from access.counted_calls import CallCounts
 from access.models import ApiKey
 from access.months import month_of
@@ -272,27 +272,22 @@ def _limits(
 
 def _bucket(caller: Caller, name: str, remaining: remaining_quota.RemainingQuota | None) -> Bucket:
     quota = caller.quotas.get(name)
-    if quota is None:
-        return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    left = None if remaining is None else remaining.by_name[name]
-    return Bucket(
-        per_second=quota.rate,
-        burst=quota.burst,
-        remaining=None if left is None else left.remaining,
-        reset_seconds=None if left is None else left.reset_seconds,
-    )
+    left = None if remaining is None or quota is None else remaining.by_name[name]
+    return _bucket_of(quota, None if left is None else (left.remaining, left.reset_seconds))
 
 
 def _window(caller: Caller, address: str) -> Bucket:
     """The requests of an address without a key, which are counted in fixed windows."""
     quota = caller.quotas.get("requests")
-    if quota is None:
-        return Bucket(per_second=None, burst=None, remaining=None, reset_seconds=None)
-    found = windows.remaining(WINDOW, address, quota)
-    remaining, reset = (None, None) if found is None else found
-    return Bucket(
-        per_second=quota.rate, burst=quota.burst, remaining=remaining, reset_seconds=reset
-    )
+    left = None if quota is None else windows.remaining(WINDOW, address, quota)
+    return _bucket_of(quota, left)
+
+
+def _bucket_of(quota: Quota | None, left: tuple[int, int] | None) -> Bucket:
+    """`left` are the calls left and the seconds until it is full; None if unknown."""
+    rate, burst = (None, None) if quota is None else (quota.rate, quota.burst)
+    remaining, reset = (None, None) if left is None else left
+    return Bucket(per_second=rate, burst=burst, remaining=remaining, reset_seconds=reset)
 
 
 def _monthly(key: ApiKey, month: _Month) -> Monthly:

@@ -5,8 +5,10 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from google.protobuf.message import DecodeError, Message
 
 from grpcserver.encoding import ACCEPTED, Framing
 from upstream.grpc.status import DEADLINE_EXCEEDED, INVALID_ARGUMENT, GrpcStatus
@@ -73,6 +75,18 @@ class Call:
             text = f"the request is not whole after {_REQUEST_SECONDS:.0f} s"
             raise GrpcStatus(DEADLINE_EXCEEDED, text) from None
         raise GrpcStatus(INVALID_ARGUMENT, "a call without a request")
+
+    async def read(self, kind: Any) -> Any:
+        """The same as a message of this kind. Raises GrpcStatus."""
+        try:
+            return kind.FromString(await self.request())
+        except DecodeError:
+            raise GrpcStatus(INVALID_ARGUMENT, f"not a {kind.DESCRIPTOR.name}") from None
+
+    def reply(self, message: Message) -> None:
+        """Sends the response of a unary call."""
+        self.begin()
+        self.send(message.SerializeToString())
 
     def send(self, *messages: bytes) -> int:
         """Sends messages as soon as the client takes them: their bytes on the wire."""

@@ -149,11 +149,11 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
 
     # --- orders ---
 
-    def has_order_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return request.user.has_perm("ingest.order_ranges")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_order_permission(request)
+        return self.has_act_permission(request)
 
     def save_model(self, request: HttpRequest, obj: RangeOrder, form: Any, change: bool) -> None:
         by = request.user.get_username()
@@ -181,7 +181,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         )  # fmt: skip
         return HttpResponseRedirect(reverse("admin:ingest_rangeorder_change", args=[obj.pk]))
 
-    @admin.action(description="Cancel", permissions=["order"])
+    @admin.action(description="Cancel", permissions=["act"])
     @transaction.atomic
     def cancel_orders(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
         cancelled = 0
@@ -192,7 +192,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
         orders_are = counted(cancelled, "order is", "orders are")
         messages.success(request, f"{orders_are} cancelled; completed steps stay.")
 
-    @admin.action(description="Open gaps", permissions=["order"])
+    @admin.action(description="Open gaps", permissions=["act"])
     @transaction.atomic
     def open_gaps(self, request: HttpRequest, queryset: QuerySet[RangeOrder]) -> None:
         """Opens gaps of the slots that the orders found missing."""
@@ -216,7 +216,7 @@ class RangeOrderAdmin(PagesAdmin, ReadOnlyAdmin):
             "order": order,
             "is_search": order.kind == RangeOrder.Kind.LOCATE,
             "is_open": order.state in OPEN,
-            "may_order": self.has_order_permission(request),
+            "may_order": self.has_act_permission(request),
             "findings": [(each, FINDINGS[each.what]) for each in order.found.all()[:_LISTED]],
             "listed": grouped(_LISTED),
             "more": order.findings > _LISTED,

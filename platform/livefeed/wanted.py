@@ -11,6 +11,7 @@ from livefeed.messages import Kind, Level, Want
 from livefeed.parts import Part
 from upstream.geyser.cuckoo import CuckooFilter, HashedKeys
 from upstream.geyser.updates import AccountUpdate, TransactionUpdate
+from upstream.geyser.written_accounts import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 T = TypeVar("T")
@@ -174,7 +175,7 @@ class Wanted:
         named: dict[int, set[bytes]] = {}
         if mentions or of_blocks or within:
             for index, update in part.transactions.items():
-                named[index] = account_keys(update.packed)
+                named[index] = set(account_keys(_parse(update.packed).transaction.transaction))
         found: dict[bytes, set[str]] = defaultdict(set)
         everything = {*chain(*named.values())} if within else set()
         for key, processes in self._within(Kind.MENTIONS_WITHIN, level, everything):
@@ -193,17 +194,6 @@ class Wanted:
                         picked[process].block = True
             for process in processes:
                 picked[process].transactions[index] = update
-
-
-def account_keys(packed: bytes) -> set[bytes]:
-    """Every account that a transaction's message names, looked-up ones too."""
-    info = _parse(packed).transaction.transaction
-    meta = info.meta
-    return {
-        *info.transaction.message.account_keys,
-        *meta.loaded_writable_addresses,
-        *meta.loaded_readonly_addresses,
-    }
 
 
 def _discard(found: dict[T, set[str]], key: T, process: str) -> None:

@@ -53,10 +53,7 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
 
     # --- actions ---
 
-    def has_acknowledge_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("operations.change_alarm")
-
-    @admin.action(description="Acknowledge", permissions=["acknowledge"])
+    @admin.action(description="Acknowledge", permissions=["act"])
     def acknowledge(self, request: HttpRequest, queryset: QuerySet[Alarm]) -> None:
         rows = list(queryset)
         count = sum(self._acknowledge(request, alarm) for alarm in rows)
@@ -83,7 +80,7 @@ class AlarmAdmin(PagesAdmin, LongListAdmin):
             "crumb": f"{title_of(row)}: {row.subject}" if row.subject else title_of(row),
             "page": page_to_act(request, row.name, row.subject),
             **_fixes(request, row),
-            "may_acknowledge": waits and self.has_acknowledge_permission(request),
+            "may_acknowledge": waits and self.has_act_permission(request),
         }
 
     what = column(

@@ -3,15 +3,6 @@
 from priority.fates.reasons import REASONS, Explained, name_of
 from priority.submissions import State
 
-_STATES = {
-    State.RECEIVED: "Accepted; no upstream has it yet.",
-    State.SENT: "Sent to at least one upstream; not in a block yet.",
-    State.LANDED: "It is in a block.",
-    State.FAILED: "Failed on chain: it is in a block with an error, and its fee was charged. Its"
-    " instructions were rolled back, including the tip.",
-    State.EXPIRED: "It is not in a block, and can no longer land.",
-    State.REFUSED: "It is not in a block; no upstream accepted it.",
-}
 _STATE_ADVICE = {
     State.RECEIVED: "Wait: it is sent as soon as an upstream accepts it.",
     State.SENT: "Wait: it is sent again until it lands or its blockhash expires.",
@@ -21,10 +12,6 @@ _STATE_ADVICE = {
     State.REFUSED: "Sign it again with a new blockhash, and send that; contact the operator if it"
     " happens again.",
 }
-
-
-def state_text(state: str) -> str:
-    return _STATES[State(state)]
 
 
 def explained(state: str, reason: str | None) -> Explained | None:

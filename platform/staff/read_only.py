@@ -23,6 +23,10 @@ class ReadOnlyAdmin(StaffAdmin):
         known = object_id is not None and self.has_history(object_id)
         return {**super().form_context(request, object_id), "show_history": known}
 
+    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        """For actions on rows, which are not edited."""
+        return request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}")
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
 
-from staff import sessions
+from staff import audit, sessions
 from staff.models import App
 
 RECOVERY_CODES = 10
@@ -165,9 +165,9 @@ def new_device(user: Any) -> App:
         return found or App.new(user)
 
 
-def confirm(request: HttpRequest, code: str) -> list[str] | None:
+def confirm(request: HttpRequest, code: str, *, subject: Any) -> list[str] | None:
     """Turns it on if the code is the new app's, marks the session as verified, and returns the
-    recovery codes. None: wrong code, or it is on already.
+    recovery codes. None: wrong code, or it is on already. The audit log's entry is on `subject`.
     """
     user: Any = request.user
     with transaction.atomic():
@@ -179,6 +179,7 @@ def confirm(request: HttpRequest, code: str) -> list[str] | None:
         device.save(update_fields=["confirmed"])
         codes = renew_recovery_codes(user)
         django_otp.login(request, device)
+        audit.record(request, "set up a second factor", subject)
         return codes
 
 
@@ -192,11 +193,13 @@ def remove(user: Any, now: datetime) -> None:
     sessions.sign_out_everywhere(user, now)
 
 
-def turn_off(request: HttpRequest) -> None:
-    """The user's own is removed; the session of this request continues."""
+@transaction.atomic
+def turn_off(request: HttpRequest, *, subject: Any) -> None:
+    """It is removed; the session of this request continues."""
     now = timezone.now()
     remove(request.user, now)
     sessions.begin(request.session, now)
+    audit.record(request, "removed the second factor", subject)
 
 
 @transaction.atomic
@@ -211,12 +214,13 @@ def renew_recovery_codes(user: Any) -> list[str]:
 
 
 @transaction.atomic
-def renew_own_codes(request: HttpRequest) -> list[str]:
-    """Likewise, of the request's user: a session that began with one of the old codes continues."""
+def renew_own_codes(request: HttpRequest, *, subject: Any) -> list[str]:
+    """Replaces the recovery codes. A session that began with one of the old codes continues."""
     codes = renew_recovery_codes(request.user)
     device = device_of(request.user)
     if device is not None:
         finish(request, request.user, device)
+    audit.record(request, "renewed the recovery codes", subject)
     return codes
 
 

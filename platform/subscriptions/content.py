@@ -14,6 +14,7 @@ from chain.units import Slot, UnixTimestamp
 from livefeed.messages import Level, Reached
 from upstream.archives.status_meta import reward_json
 from upstream.geyser.messages import account_write, transaction_of
+from upstream.geyser.written_accounts import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 _parse = schema.SubscribeUpdate.FromString
@@ -108,13 +109,7 @@ def account_of(
 def _ran(packed: bytes) -> Ran:
     info = _parse(packed).transaction.transaction
     meta = info.meta
-    keys = frozenset(
-        (
-            *info.transaction.message.account_keys,
-            *meta.loaded_writable_addresses,
-            *meta.loaded_readonly_addresses,
-        )
-    )
+    keys = frozenset(account_keys(info))
     error = transaction_error_json(meta.err.err) if meta.err.err else None
     logs = None if meta.log_messages_none else [*meta.log_messages]
     return Ran(

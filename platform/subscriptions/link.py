@@ -43,6 +43,18 @@ _WATCH_SECONDS = 1.0
 Ready = Callable[[Answer | None], None]
 
 
+async def answer_to(ask: Callable[[Ready], object]) -> Answer | None:
+    """The feed's answer to what `ask` asks, which gets a Ready."""
+    answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+
+    def ready(answer: Answer | None) -> None:
+        if not answered.done():
+            answered.set_result(answer)
+
+    ask(ready)
+    return await answered
+
+
 class FeedLink:
     """Used on one event loop. `on_body` gets what the feed sends, in order, an Answer with those
     who wait for it; `on_lost` is called when something of it may be missing, and `on_silence` each

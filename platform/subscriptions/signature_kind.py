@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from livefeed.messages import Answer, Kind, Level, Missed, Want
+from livefeed.messages import Kind, Level, Missed, Want
 from shared_state.outages import AWAY
 from subscriptions.content import Content
 from subscriptions.kinds import Load, Result, Subscription, encode, in_context
+from subscriptions.link import answer_to
 from subscriptions.stored_outcomes import outcomes
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ async def answered(subscription: SignatureSubscription, hub: "Hub") -> None:
     """Follows the chain, then looks at what is stored; tries again until it has done both."""
     is_followed = False
     while not subscription.is_done:
-        is_followed = is_followed or await _followed(subscription, hub)
+        if not is_followed:
+            is_followed = await answer_to(partial(hub.open, subscription)) is not None
         try:
             found = await hub.in_past(outcomes, [subscription.signature])
         except AWAY as error:
@@ -78,14 +81,3 @@ async def answered(subscription: SignatureSubscription, hub: "Hub") -> None:
             if is_followed:
                 return
         await asyncio.sleep(_PAUSE_SECONDS)
-
-
-async def _followed(subscription: SignatureSubscription, hub: "Hub") -> bool:
-    found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-    def ready(answer: Answer | None) -> None:
-        if not found.done():
-            found.set_result(answer is not None)
-
-    hub.open(subscription, ready)
-    return await found

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from historical.blocks.services.stored_content import Unreadable
 from livefeed.messages import Answer
 from shared_state.outages import AWAY
-from subscriptions.link import Ready
+from subscriptions.link import Ready, answer_to
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class StoredFirst(ABC, Generic[T]):
         progress = self.progress
         await self.read_to(None)
         progress.begin()
-        answer = await self._opened()
+        answer = await answer_to(self.open)
         if answer is None or not answer.root:
             await asyncio.sleep(1.0)
             return
@@ -155,16 +155,6 @@ class StoredFirst(ABC, Generic[T]):
 
     def check(self, answer: Answer) -> None:
         """Called with what the feed answered; may raise."""
-
-    async def _opened(self) -> Answer | None:
-        found: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-
-        def ready(answer: Answer | None) -> None:
-            if not found.done():
-                found.set_result(answer)
-
-        self.open(ready)
-        return await found
 
     async def read_to(self, target: int | None) -> None:
         """Reads on until the slot, which will be stored; without one, until near the end."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
+from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from upstream.http.poster import Poster
@@ -120,6 +121,16 @@ class BlockEngine:
     async def _call(self, method: bytes, params: bytes) -> object:
         body = _body(method, params)
         return await call(self._poster, body, seconds=self._seconds, path=_PATH)
+
+
+def engine_at(url: str, *, seconds: float, keypair: Keypair | None) -> Engine:
+    """The engine at the URL. By gRPC it is shown the keypair, if any. Raises BadAddress."""
+    if url.startswith(GRPC_URLS):
+        # Imported where it is used: HTTP/2 and protobuf take memory.
+        from upstream.searcher import SearcherEngine
+
+        return SearcherEngine(url, seconds=seconds, keypair=keypair)
+    return BlockEngine(url, seconds=seconds)
 
 
 def _body(method: bytes, params: bytes) -> bytes:

@@ -1,14 +1,12 @@
 """The service geyser.Geyser: its calls, on a port of its own."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from django.conf import settings
-from google.protobuf.message import DecodeError
-from solders.hash import Hash, ParseHashError
+from solders.hash import Hash
 
 from gateway.addresses import is_trusted
 from grpcserver.bounds import Bounds
@@ -17,9 +15,9 @@ from grpcserver.serving import serving
 from jsonrpc.errors import RpcError
 from livefeed.messages import Level
 from shared_state.outages import AWAY
-from upstream.geyser import SERVICE
-from upstream.grpc.status import INVALID_ARGUMENT, UNIMPLEMENTED, GrpcStatus
-from upstream.protobuf import geyser_pb2 as schema
+from upstream.geyser import SERVICE, unary_calls
+from upstream.geyser.unary_calls import REQUESTS
+from upstream.grpc.status import UNIMPLEMENTED, GrpcStatus
 from webserver.limits import Limits, raised_file_limit
 from yellowstone import access, health, past, statuses
 from yellowstone.engine import Engine
@@ -28,8 +26,6 @@ from yellowstone.tip import Block
 
 _PATH = f"/{SERVICE}/"
 _NEED_SHREDS_OR_GOSSIP = ("SubscribeDeshred", "SubscribeGossip")
-
-Answer = Callable[[Any], Awaitable[Any]]
 
 
 @asynccontextmanager
@@ -58,15 +54,6 @@ class _Service:
         self._engine = engine
         self._version = version
         self._health = health.Health(lambda: engine.link.is_fed)
-        self._unary: dict[str, tuple[Answer, Any]] = {
-            "SubscribeReplayInfo": (self._replay_info, schema.SubscribeReplayInfoRequest),
-            "Ping": (self._ping, schema.PingRequest),
-            "GetLatestBlockhash": (self._latest_blockhash, schema.GetLatestBlockhashRequest),
-            "GetBlockHeight": (self._block_height, schema.GetBlockHeightRequest),
-            "GetSlot": (self._slot, schema.GetSlotRequest),
-            "IsBlockhashValid": (self._is_blockhash_valid, schema.IsBlockhashValidRequest),
-            "GetVersion": (self._get_version, schema.GetVersionRequest),
-        }
 
     async def answer(self, call: Call) -> None:
         """Answers a call, or raises its GrpcStatus."""
@@ -74,7 +61,7 @@ class _Service:
             await self._health_of(call)
             return
         name = call.path.removeprefix(_PATH)
-        is_known = name in self._unary or name in ("Subscribe", *_NEED_SHREDS_OR_GOSSIP)
+        is_known = name in REQUESTS or name in ("Subscribe", *_NEED_SHREDS_OR_GOSSIP)
         if call.path == name or not is_known:
             raise statuses.not_served(call.path)
         try:
@@ -88,16 +75,11 @@ class _Service:
             raise statuses.ended("sockets_unavailable") from None
         if name in _NEED_SHREDS_OR_GOSSIP:
             raise GrpcStatus(UNIMPLEMENTED, f"{name} is not served")
-        answer, request = self._unary[name]
-        data = await call.request()
+        request = await call.read(REQUESTS[name])
         try:
-            found = await answer(request.FromString(data))
-        except DecodeError:
-            raise GrpcStatus(INVALID_ARGUMENT, f"not a request of {name}") from None
+            call.reply(await unary_calls.answer(self, request))
         except AWAY:
             raise statuses.ended("sockets_unavailable") from None
-        call.begin()
-        call.send(found.SerializeToString())
         call.forgive()
 
     async def _health_of(self, call: Call) -> None:
@@ -127,47 +109,20 @@ class _Service:
                 leaving = engine.in_thread(engine.members.leave, member)
                 await asyncio.shield(asyncio.ensure_future(leaving))
 
-    async def _replay_info(self, _request: Any) -> Any:
-        first = await self._engine.in_thread(past.first_stored)
-        return schema.SubscribeReplayInfoResponse(first_available=first)
+    # --- what unary calls ask ---------------------------------------------------------------------
 
-    async def _ping(self, request: Any) -> Any:
-        return schema.PongResponse(count=request.count)
-
-    async def _latest_blockhash(self, request: Any) -> Any:
-        block = self._newest(request)
-        return schema.GetLatestBlockhashResponse(
-            slot=block.slot,
-            blockhash=block.blockhash,
-            last_valid_block_height=block.last_valid_block_height,
-        )
-
-    async def _block_height(self, request: Any) -> Any:
-        return schema.GetBlockHeightResponse(block_height=self._newest(request).height)
-
-    async def _slot(self, request: Any) -> Any:
-        return schema.GetSlotResponse(slot=self._newest(request).slot)
-
-    async def _is_blockhash_valid(self, request: Any) -> Any:
-        block = self._newest(request)
-        try:
-            blockhash = str(Hash.from_string(request.blockhash))
-        except ParseHashError:
-            text = f"{request.blockhash[:100]!r} is no blockhash"
-            raise GrpcStatus(INVALID_ARGUMENT, text) from None
-        valid = self._engine.tip.accepts(block, blockhash)
-        return schema.IsBlockhashValidResponse(slot=block.slot, valid=valid)
-
-    async def _get_version(self, _request: Any) -> Any:
+    def version(self) -> dict[str, Any]:
         found = {"package": "tidemark", "proto": SERVICE, "solana": self._version}
-        return schema.GetVersionResponse(version=json.dumps({"version": found}))
+        return {"version": found}
 
-    def _newest(self, request: Any) -> Block:
-        # Who names no commitment means PROCESSED here, unlike in JSON-RPC.
-        number = request.commitment
-        if not 0 <= number < len(Level):
-            raise GrpcStatus(INVALID_ARGUMENT, f"no commitment has the number {number}")
-        block = self._engine.tip.newest(Level(number)) if self._engine.link.is_fed else None
+    async def first_available(self) -> int | None:
+        return await self._engine.in_thread(past.first_stored)
+
+    def newest(self, commitment: int) -> Block:
+        block = self._engine.tip.newest(Level(commitment)) if self._engine.link.is_fed else None
         if block is None:
             raise statuses.ended("chain_not_followed")
         return block
+
+    def accepts(self, block: Block, blockhash: Hash) -> bool:
+        return self._engine.tip.accepts(block, str(blockhash))

@@ -11,16 +11,16 @@ _KEPT_SLOTS = 1_000
 
 
 class Block(NamedTuple):
-    """A block; `height` counts blocks, not slots."""
+    """A block; `block_height` counts blocks, not slots."""
 
     slot: int
     parent: int
     blockhash: str
-    height: int
+    block_height: int
 
     @property
     def last_valid_block_height(self) -> int:
-        return self.height + _VALID_BLOCKS
+        return self.block_height + _VALID_BLOCKS
 
 
 class Tip:
@@ -48,9 +48,9 @@ class Tip:
 
     def accepts(self, block: Block, blockhash: str) -> bool:
         """Whether a transaction that names the blockhash may come after the block."""
-        lowest = block.height - _VALID_BLOCKS
+        lowest = block.block_height - _VALID_BLOCKS
         found: Block | None = block
-        while found is not None and found.height >= lowest:
+        while found is not None and found.block_height >= lowest:
             if found.blockhash == blockhash:
                 return True
             found = self._blocks.get(found.parent)

@@ -1,6 +1,20 @@
-"""The reasons of fates without a block: what each means, and what its sender can do."""
+"""What states mean, and the reasons of fates without a block: what each means, and what its sender
+can do.
+"""
 
 from typing import NamedTuple
+
+from priority.submissions import State
+
+STATE_TEXTS = {
+    State.RECEIVED: "Accepted; no upstream has it yet.",
+    State.SENT: "Sent to at least one upstream; not in a block yet.",
+    State.LANDED: "In a block, without an error.",
+    State.FAILED: "Failed on chain: it is in a block with an error, and its fee was charged. Its"
+    " instructions were rolled back, including the tip.",
+    State.EXPIRED: "Not in a block, and it can no longer land.",
+    State.REFUSED: "Not in a block; no upstream accepted it.",
+}
 
 
 class Explained(NamedTuple):

@@ -10,7 +10,7 @@ from solders.pubkey import Pubkey
 from chain.commitment import Commitment
 from columns.kept import Remembered
 from shared_state.pace import slot_seconds
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 _MOST_BYTES = 32 * 1024 * 1024
 # What an account takes beside its data.
@@ -29,10 +29,10 @@ class KnownSlot:
     size: int = 0
 
 
-_known: Remembered[tuple[ConnectionPool, Commitment], KnownSlot] = Remembered()
+_known: Remembered[tuple[Client, Commitment], KnownSlot] = Remembered()
 
 
-def known_slot(node: ConnectionPool, commitment: Commitment) -> KnownSlot | None:
+def known_slot(node: Client, commitment: Commitment) -> KnownSlot | None:
     """The slot that the node named a moment ago as its newest. After a slot's length the node is
     likely to have gone on, and all is read at once.
     """
@@ -43,7 +43,7 @@ def known_slot(node: ConnectionPool, commitment: Commitment) -> KnownSlot | None
 
 
 def remember(
-    node: ConnectionPool,
+    node: Client,
     commitment: Commitment,
     slot: int,
     accounts: Mapping[Pubkey, Account | None],

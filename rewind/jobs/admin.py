@@ -1,7 +1,6 @@
 """Simulation jobs: their progress, and cancelling them."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
@@ -47,10 +46,7 @@ class SimulationJobAdmin(ReadOnlyAdmin):
 
     # --- actions ---
 
-    def has_cancel_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("rewind.change_simulationjob")
-
-    @admin.action(description="Cancel", permissions=["cancel"])
+    @admin.action(description="Cancel", permissions=["act"])
     def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[SimulationJob]) -> None:
         chosen = list(queryset.values_list("pk", flat=True))
         cancelled = submitting.cancel_all(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from alerts import store
 from alerts.errors import BadAddress, NameMissing, TooManyWebhooks, UnknownKind, WebhookIsOff
 from alerts.models import Attempt, Delivery, Event, Mailbox, Webhook
 from alerts.services import retention, webhooks
@@ -113,7 +114,7 @@ def test_the_newest_deliveries_come_with_their_attempts_in_a_few_queries(
         happen(ada, about=f"key {number}")
     work()
     with django_assert_num_queries(2):
-        newest = webhooks.deliveries_of(hook, limit=3)
+        newest = store.newest_deliveries(hook, 3)
         found = [(each.event.about, [row.status for row in each.log.all()]) for each in newest]
     assert found == [("key 4", [204]), ("key 3", [204]), ("key 2", [204])]
 

@@ -68,7 +68,7 @@ def test_the_overview_tells_of_what_needs_somebody(client: Client, ada: Any, key
     assert "expires in 2 d : rotate it, or extend it" in text
     assert "Webhook the bridge is off" in text
     assert "1,203 of 1,500" in text
-    assert "30 calls a second, 30 at once" in text
+    assert "30 calls per second, 30 at once after a pause" in text
     assert "rate_limited 77 refused" in text and refusal_advice.advice("rate_limited") in text
     assert "Wait until the ledger reaches the slot." in text, "as in docs/errors.md"
 

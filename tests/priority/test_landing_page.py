@@ -22,6 +22,7 @@ from tests.tipping.tipped_samples import fill_tipping
 from tipping.models import TipSweep
 
 PAGE = "/admin/priority/submission/landing/"
+USAGE = "/admin/access/usageminute/"
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_remembered")]
 
@@ -64,6 +65,13 @@ def test_every_span_tells_the_same_of_what_came_just_now(
         "All submissions",
     ):
         assert told in text, told
+
+
+@pytest.mark.parametrize("span", ["24h", "7d", "30d"])
+def test_a_span_is_the_same_as_that_of_usage(admin_client: Any, span: str) -> None:
+    landing = admin_client.get(PAGE, {"span": span}).context["picker"]
+    usage = admin_client.get(USAGE, {"span": span}).context["usage"]["picker"]
+    assert (landing.start, landing.end) == (usage.start, usage.end)
 
 
 def test_it_is_narrowed_to_a_key_a_customer_a_tier_and_an_upstream(

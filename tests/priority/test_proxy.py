@@ -19,7 +19,7 @@ from priority.proxy.services import forwarding
 from tests.localnet_process import Localnet
 from tests.patience import PATIENCE_SECONDS
 from tests.priority.odd_nodes import OddNode
-from upstream.connection_pool import pool_for
+from upstream.connection_pools import pool_for
 
 Issue = Callable[..., keys.IssuedKey]
 Post = Callable[..., Any]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.priority.odd_nodes import odd_node
-from upstream.connection_pool import ConnectionPool
+from upstream.connection_pools import LARGEST_ANSWER, pool_for
 from upstream.http.errors import AnswerTooLarge, BadAnswer
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
@@ -35,6 +35,11 @@ def raw_node(answer: Callable[[socket.socket], None]) -> Iterator[str]:
         thread.join(20)
 
 
+def asked(url: str, *, seconds: float = 20, largest: int = LARGEST_ANSWER) -> tuple[int, bytes]:
+    """Status and body of the node's answer."""
+    return pool_for(url).post(b"{}", seconds=seconds, largest=largest)[:2]
+
+
 def test_an_answer_comes_whole_however_it_is_cut() -> None:
     content = bytes(range(256)) * 20_000
 
@@ -44,7 +49,7 @@ def test_an_answer_comes_whole_however_it_is_cut() -> None:
             connection.sendall(content[at : at + 300_001])
 
     with raw_node(slices) as url:
-        assert ConnectionPool(url).call(b"{}", seconds=20) == (200, content)
+        assert asked(url) == (200, content)
 
     def chunks(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -53,7 +58,7 @@ def test_an_answer_comes_whole_however_it_is_cut() -> None:
         connection.sendall(b"0\r\n\r\n")
 
     with raw_node(chunks) as url:
-        assert ConnectionPool(url).call(b"{}", seconds=20) == (503, b"a" * 10 + b"b" * 70_000)
+        assert asked(url) == (503, b"a" * 10 + b"b" * 70_000)
 
 
 def test_a_node_that_trickles_is_given_up_in_time() -> None:
@@ -67,7 +72,7 @@ def test_a_node_that_trickles_is_given_up_in_time() -> None:
     with raw_node(trickle) as url:
         # A deadline for each read alone would let it go on until the answer is whole.
         with pytest.raises(TimeoutError):
-            ConnectionPool(url).call(b"{}", seconds=1)
+            asked(url, seconds=1)
         done.set()
 
 
@@ -77,13 +82,12 @@ def test_a_connection_that_ends_early_is_no_answer() -> None:
             raw_node(lambda connection, sent=sent: connection.sendall(sent)) as url,
             pytest.raises((ConnectionError, BadAnswer)),
         ):
-            ConnectionPool(url).call(b"{}", seconds=20)
+            asked(url)
 
 
 def test_an_answer_above_the_bound_is_not_taken_and_the_next_call_goes_well() -> None:
     sizes = iter([1_001, 1_000])
     with odd_node(lambda body: (200, b"x" * next(sizes))) as node:
-        pool = ConnectionPool(node.url, largest_answer=1_000)
         with pytest.raises(AnswerTooLarge):
-            pool.call(b"{}", seconds=20)
-        assert pool.call(b"{}", seconds=20) == (200, b"x" * 1_000)
+            asked(node.url, largest=1_000)
+        assert asked(node.url, largest=1_000) == (200, b"x" * 1_000)

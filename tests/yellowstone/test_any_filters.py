@@ -8,11 +8,12 @@ from solders.pubkey import Pubkey
 
 from livefeed.messages import Level, Reached
 from livefeed.parts import Part
-from livefeed.wanted import Wanted, account_keys
+from livefeed.wanted import Wanted
 from tests.cuckoo_filters import SEED, cuckoo_filter, has
 from tests.examples import examples
 from upstream.geyser.request_filters import Filters
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+from upstream.geyser.written_accounts import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 from yellowstone.content import Content, content_of
 from yellowstone.matching import updates, wants_of
@@ -204,7 +205,8 @@ def test_transactions_within_a_cuckoo_filter_are_selected(asked: Any, part: Part
     wanted.add("here", wants_of(Filters(request)))
     picked = wanted.of_slot(part, Level.PROCESSED)["here"].transactions
     for index, update in part.transactions.items():
-        assert (index in picked) == any(has(asked, key) for key in account_keys(update.packed))
+        info = schema.SubscribeUpdate.FromString(update.packed).transaction.transaction
+        assert (index in picked) == any(has(asked, key) for key in account_keys(info))
 
 
 def sent(parsed: Any, name: str, sort: str, what: Any) -> set[bytes]:

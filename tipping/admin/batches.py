@@ -63,10 +63,7 @@ class TipBatchAdmin(ReadOnlyAdmin):
 
     # --- actions ---
 
-    def has_sweep_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("tipping.change_tipbatch")
-
-    @admin.action(description="Sweep now", permissions=["sweep"])
+    @admin.action(description="Sweep now", permissions=["act"])
     def sweep_now(self, request: HttpRequest, queryset: QuerySet[TipBatch]) -> None:
         closed = list(queryset.filter(state=TipBatch.State.CLOSED))
         with transaction.atomic():

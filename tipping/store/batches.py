@@ -7,7 +7,7 @@ from django.db.models import Count, Max, Q, QuerySet
 
 from columns.advisory_locks import AdvisoryLock, try_for
 from columns.queries import execute
-from columns.raw_queries import exists, fetch_all, raw_connection
+from columns.raw_queries import copy_rows, exists, fetch_all
 from tipping.models import TipAddress, TipBatch, TtlClass
 
 _OPEN, _PREPARED, _CLOSED = TipBatch.State.OPEN, TipBatch.State.PREPARED, TipBatch.State.CLOSED
@@ -126,12 +126,9 @@ def add(
         size=len(listed),
         prepared_at=now,
     )
-    with raw_connection().cursor() as cursor:
-        columns = "(pubkey, batch_id, position)"
-        with cursor.copy(f"COPY tipping_tipaddress {columns} FROM STDIN (FORMAT BINARY)") as copy:
-            copy.set_types(["bytea", "int8", "int4"])
-            for position, pubkey in enumerate(listed):
-                copy.write_row((pubkey, batch.pk, position))
+    columns, types = ("pubkey", "batch_id", "position"), ["bytea", "int8", "int4"]
+    rows = [(pubkey, batch.pk, position) for position, pubkey in enumerate(listed)]
+    copy_rows("tipping_tipaddress", columns, types, rows)
     return batch
 
 

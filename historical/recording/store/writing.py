@@ -7,7 +7,7 @@ from typing import NamedTuple
 import psycopg
 
 from columns import clusters
-from columns.raw_queries import raw_connection
+from columns.raw_queries import copy_rows, raw_connection
 from columns.slot_cells import RUN_SLOTS
 from historical.blocks.bodies import Body
 
@@ -66,19 +66,6 @@ def insert_block(block: NewBlock, body: Body) -> bool:
     with psycopg.Cursor(raw_connection()) as cursor:
         cursor.execute(_INSERT_BLOCK, (*block, body.frames, psycopg.Binary(body.data)))
         return cursor.rowcount == 1
-
-
-def copy_rows(
-    table: str, columns: tuple[str, ...], types: list[str], rows: Sequence[tuple[object, ...]]
-) -> None:
-    """COPY into one of the ledger's tables."""
-    if not rows:
-        return
-    command = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
-    with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
-        copy.set_types(types)
-        for row in rows:
-            copy.write_row(row)
 
 
 def copy_transactions(rows: Sequence[NewTransaction]) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from columns.raw_queries import fetch_all, raw_connection
-from historical.recording.store.writing import copy_rows
+from columns.raw_queries import copy_rows, fetch_all, raw_connection
 from historical.sealed.store.sealed_state import counts
 
 MERGING, LIVE, MERGED = 0, 1, 2

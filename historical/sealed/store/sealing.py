@@ -10,9 +10,8 @@ from django.db import transaction
 from columns import spreading
 from columns.advisory_locks import AdvisoryLock, try_for, wait_for
 from columns.clusters import commit_alone, is_clustered
-from columns.raw_queries import fetch_all, raw_connection
+from columns.raw_queries import copy_rows, fetch_all, raw_connection
 from historical.ledger_generations import SEALING
-from historical.recording.store.writing import copy_rows
 from historical.sealed.entries import ENTRY_BYTES, PackedEntries, SealedEntry
 from historical.transactions.segments import SEGMENT_SLOTS
 

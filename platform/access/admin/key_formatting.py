@@ -1,5 +1,6 @@
 """Formatting of a key: state, limits, month, links and history."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -66,18 +67,37 @@ def limits(tier: Tier) -> SafeString:
     return format_html_join("", "<div>{}</div>", ((line,) for line in limit_lines(tier)))
 
 
-def limit_lines(tier: Tier) -> tuple[str, ...]:
+def limits_of_tiers(text: str, tiers: Iterable[Tier]) -> SafeString:
+    """The text of a field, and what each of the tiers gives a key."""
+    lines = ((tier.name, "; ".join(limit_lines(tier))) for tier in tiers)
+    found = format_html_join("", "<br><strong>{}</strong>: {}", lines)
+    return format_html("{} For each key a tier gives:{}", text, found)
+
+
+def limit_lines(tier: Tier) -> list[str]:
+    """The limits of a tier for one key."""
     quotas = quotas_of(tier)
     fetches = _rate(quotas.get("tip_fetches"), "tip-address fetch", "tip-address fetches")
     if tier.tip_fetches_daily_cap is not None:
         fetches += f", at most {grouped(tier.tip_fetches_daily_cap)} a day (UTC)"
-    return (
+    month, bytes_of_month = tier.calls_per_month, tier.stream_bytes_per_month
+    notifications = tier.stream_notifications_per_second
+    return [
         _rate(quotas.get("requests"), "call", "calls"),
         _rate(quotas.get("bundles"), "bundle", "bundles"),
         fetches,
         f"{grouped(tier.simulation_jobs)} simulation jobs open at once,"
         f" {grouped(tier.simulations_per_job)} simulations in each",
-    )
+        f"{grouped(tier.stream_connections)} WebSockets with"
+        f" {grouped(tier.stream_subscriptions)} subscriptions each",
+        *([] if notifications is None else [f"{grouped(notifications)} notifications a second"]),
+        *(
+            []
+            if bytes_of_month is None
+            else [f"{grouped(bytes_of_month)} bytes of notifications a month"]
+        ),
+        "calls a month: no limit" if month is None else f"{counted(month, 'call')} a month",
+    ]
 
 
 def _rate(quota: Quota | None, one: str, many: str) -> str:

@@ -5,14 +5,13 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminTextareaWidget,
 )
 
 from access import store
-from access.admin.key_formatting import limit_lines
+from access.admin.key_formatting import limits_of_tiers
 from access.callers import ANONYMOUS, SCOPES
 from access.errors import ActionRefused
 from access.key_fields import (
@@ -26,9 +25,8 @@ from access.key_fields import (
     more_hours_field,
     overlap_field,
 )
-from access.models import ApiKey, Tier
+from access.models import ApiKey
 from access.services import parked_secrets
-from staff.formatting import counted
 
 MOST_OVERLAP_HOURS = 24 * 90
 
@@ -90,11 +88,7 @@ class IssueKeyForm(_KeyForm):
         tiers = [tier for tier in store.tiers() if tier.name != ANONYMOUS]
         if tiers:
             field.initial = tiers[0].pk
-            field.help_text = format_html(
-                "{}. For each key a tier gives:{}",
-                field.help_text,
-                format_html_join("", "<br><strong>{}</strong>: {}", map(_gives, tiers)),
-            )
+            field.help_text = limits_of_tiers(f"{field.help_text}.", tiers)
 
     def clean_expires_at(self) -> datetime | None:
         expiry: datetime | None = self.cleaned_data["expires_at"]
@@ -110,12 +104,6 @@ class IssueKeyForm(_KeyForm):
             except ActionRefused as refusal:
                 raise forms.ValidationError(str(refusal)) from None
         return cleaned
-
-
-def _gives(tier: Tier) -> tuple[str, str]:
-    month = tier.calls_per_month
-    monthly = "no limit a month" if month is None else f"{counted(month, 'call')} a month"
-    return tier.name, f"{'; '.join(limit_lines(tier))}; {monthly}"
 
 
 class EditKeyForm(_KeyForm):

@@ -10,6 +10,7 @@ from access import refusal_advice, refused_calls
 from access.models import ApiKey
 from access.refused_calls import RefusedCall
 from access.services import quota_forecast
+from access.services.monthly_quotas import MonthlyUsage
 from access.services.overlaps import overlap_of
 from access.services.quota_forecast import PACE_DAYS, QuotaForecast
 from staff.formatting import ago, counted, duration, grouped, moment, utc
@@ -42,6 +43,13 @@ def percent_of(used: int, limit: int | None) -> str:
     if 0 < used / limit < _NEARLY / 10:
         return f"{100 * used / limit:.1f} %"
     return f"{100 * used // limit} %"
+
+
+def month_of_calls(usage: MonthlyUsage) -> str:
+    """1,200 of 10,000 (12 %)"""
+    if not usage.limit:
+        return f"{usage.used:,}; no limit"
+    return f"{usage.used:,} of {usage.limit:,} ({percent_of(usage.used, usage.limit)})"
 
 
 def quota_bar(key: ApiKey, now: datetime) -> QuotaBar | None:

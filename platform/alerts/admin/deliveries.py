@@ -1,12 +1,11 @@
 """Deliveries: state, attempts, and delivering again."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import URLPattern, path
 from django.utils import timezone
 
 from access.errors import ActionRefused
@@ -18,6 +17,7 @@ from staff import audit
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import ago, counted, grouped, in_full, link, moment, timed
+from staff.own_pages import PagesAdmin
 from staff.read_only import LongListAdmin
 
 _MOST_AGAIN = 200
@@ -32,7 +32,7 @@ StateFilter = choice_filter(
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(LongListAdmin):
+class DeliveryAdmin(PagesAdmin, LongListAdmin):
     list_display = ("kind", "about", "to", "status", "attempts", "happened")
     list_display_links = ("kind", "about")
     list_filter = (StateFilter,)
@@ -40,6 +40,7 @@ class DeliveryAdmin(LongListAdmin):
     search_fields = ("mail_to",)  # by `condition`
     search_help_text = "Mail address, webhook or customer"
     actions = ("deliver_again",)
+    row_buttons: ClassVar = {"again": "deliver_again"}
     fieldsets = (
         (None, {"fields": ("kind", "about", "text", "customer", "happened_at")}),
         ("Delivery", {"fields": ("to", "status", "attempts", "next_attempt", "message")}),
@@ -69,22 +70,12 @@ class DeliveryAdmin(LongListAdmin):
         by_mail = row.webhook_id is None
         return {
             "attempts": attempt_rows(reversed(newest), timezone.now(), by_mail=by_mail),
-            "may_deliver": self.has_deliver_permission(request),
+            "may_deliver": self.has_act_permission(request),
         }
 
     # --- actions ---
 
-    def has_deliver_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("alerts.change_delivery")
-
-    def get_urls(self) -> list[URLPattern]:
-        again = self.button("deliver_again")
-        return [
-            path("<int:pk>/again/", again, name="alerts_delivery_again"),
-            *super().get_urls(),
-        ]
-
-    @admin.action(description="Deliver again", permissions=["deliver"])
+    @admin.action(description="Deliver again", permissions=["act"])
     def deliver_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         chosen = list(queryset.order_by("pk")[: _MOST_AGAIN + 1])
         if len(chosen) > _MOST_AGAIN:

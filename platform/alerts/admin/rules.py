@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from alerts.admin.states import customer_link, delivery_rows, rule_state
 from alerts.conditions import TITLES, Trigger, described, read_condition
 from alerts.models import Rule
-from alerts.services.rules import deliveries_of
+from alerts.store import newest_deliveries
 from staff.columns import column
 from staff.filters import choice_filter
 from staff.formatting import link, moment
@@ -45,7 +45,7 @@ class RuleAdmin(ReadOnlyAdmin):
     def beside_fields(self, request: HttpRequest, row: Rule) -> dict[str, Any]:
         return {
             "none": "No deliveries yet.",
-            "deliveries": delivery_rows(deliveries_of(row, limit=_SHOWN), timezone.now()),
+            "deliveries": delivery_rows(newest_deliveries(row, _SHOWN), timezone.now()),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
         }
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +16,7 @@ from alerts.admin.webhook_actions import ACTIONS
 from alerts.admin.webhook_form import WebhookForm
 from alerts.models import Delivery, Webhook
 from alerts.services import webhooks
+from alerts.store import newest_deliveries
 from staff.actions import ActionsAdmin, AdminAction
 from staff.columns import column
 from staff.filters import choice_filter
@@ -134,12 +135,6 @@ class WebhookAdmin(ActionsAdmin):
 
     def beside_fields(self, request: HttpRequest, row: Webhook) -> dict[str, Any]:
         now = timezone.now()
-        by_state = dict(
-            Delivery.objects.filter(webhook=row, state=Delivery.State.WAITING)
-            .values_list("state")
-            .annotate(Count("pk"))
-        )
-        newest = Delivery.objects.filter(webhook=row).select_related("event", "webhook")
         may = self.has_change_permission(request, row)
         none = "No deliveries yet."
         if may and row.is_enabled:
@@ -151,10 +146,10 @@ class WebhookAdmin(ActionsAdmin):
             "reason": row.disabled_reason,
             "problem": row.last_problem,
             "last_success": ago(row.delivered_at, now),
-            "waiting": grouped(by_state.get(Delivery.State.WAITING, 0)),
+            "waiting": grouped(row.deliveries.filter(state=Delivery.State.WAITING).count()),
             "actions": [each for each in ACTIONS if may and not each.why_not(request, row)],
             "none": none,
-            "deliveries": delivery_rows(newest.order_by("-pk")[:_SHOWN], now),
+            "deliveries": delivery_rows(newest_deliveries(row, _SHOWN), now),
             "may_see_deliveries": request.user.has_perm("alerts.view_delivery"),
             "all_link": reverse("admin:alerts_delivery_changelist")
             + f"?webhook__id__exact={row.pk}",

@@ -11,7 +11,6 @@ from alerts import rule_store, store
 from alerts.conditions import OfKeys, Trigger, read_condition, stored
 from alerts.errors import (
     ConditionInvalid,
-    NameMissing,
     NoRecipient,
     ReplayTooLarge,
     RuleIsOff,
@@ -20,6 +19,7 @@ from alerts.errors import (
 from alerts.models import Delivery, Rule, Webhook
 from alerts.services import rule_samples
 from alerts.services.rule_events import event
+from alerts.services.webhooks import named
 
 MOST_REPLAYED = 10_000
 OFF_BY_HAND = "switched off by hand"
@@ -51,7 +51,7 @@ def create(
     _check_recipient(customer_id, webhook, mails=mails)
     return rule_store.create_rule(
         customer_id=customer_id,
-        name=_name(name),
+        name=named(name, "A rule"),
         trigger=Trigger(trigger).value,
         condition=_condition(customer_id, trigger, condition),
         webhook=webhook,
@@ -67,7 +67,7 @@ def edit(rule_id: int, **changes: Any) -> Rule:
     for name in changes:
         assert name in ("name", "condition", "webhook", "mails"), name
     if "name" in changes:
-        rule.name = _name(changes["name"])
+        rule.name = named(changes["name"], "A rule")
     if "condition" in changes:
         rule.condition = _condition(rule.customer_id, rule.trigger, changes["condition"])
         rule.low_since = None
@@ -127,7 +127,7 @@ def send_test(rule_id: int, *, now: datetime) -> list[Delivery]:
     for each in deliveries:
         each.event, each.due_at = example, now
     store.write_deliveries(deliveries, [example], now)
-    return rule_store.deliveries_of(rule, len(deliveries))
+    return store.newest_deliveries(rule, len(deliveries))
 
 
 def recipients(rule: Rule) -> list[Delivery]:
@@ -164,20 +164,6 @@ def replay(
         )
     rule_store.queue_again(chosen, now)
     return len(chosen)
-
-
-def deliveries_of(rule: Rule, *, limit: int = 50) -> list[Delivery]:
-    """The newest deliveries, each with its event and its attempts (`delivery.log.all()`), in a
-    fixed number of queries.
-    """
-    return rule_store.deliveries_of(rule, limit)
-
-
-def _name(name: str) -> str:
-    name = " ".join(name.split())
-    if not name or len(name) > 100:
-        raise NameMissing("A rule needs a name of 1 to 100 characters")
-    return name
 
 
 def _condition(customer_id: int, trigger: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from access.models import ApiKey
-from access.store import keys_by_id
+from access.store import key_ids_of_customer, keys_by_id
 from alerts import rule_store
 from alerts.conditions import (
     LandingShareCondition,
@@ -96,7 +96,7 @@ def fate_event(fate: Fate, key: ApiKey) -> RuleEvent:
 
 def keys_of(rule: Rule, condition: OfKeys) -> list[int]:
     """The keys whose submissions the rule counts."""
-    return condition.keys or rule_store.all_keys(rule.customer_id)
+    return condition.keys or key_ids_of_customer(rule.customer_id)
 
 
 def share_event(

@@ -35,7 +35,7 @@ def create(customer_id: int | None, *, name: str, url: str, kinds: Sequence[str]
         raise TooManyWebhooks(f"{whose} can have {MOST_WEBHOOKS} webhooks: delete one first")
     return store.create_webhook(
         customer_id=customer_id,
-        name=_name(name),
+        name=named(name, "A webhook"),
         url=_url(url),
         kinds=_kinds(kinds, customer_id),
         sealed_secret=seal(_new_secret()),
@@ -53,7 +53,7 @@ def edit(
     """Changes the given attributes. Raises NameMissing, BadAddress and UnknownKind."""
     webhook = store.lock_webhook(webhook_id)
     if name is not None:
-        webhook.name = _name(name)
+        webhook.name = named(name, "A webhook")
     if url is not None:
         webhook.url = _url(url)
     if kinds is not None:
@@ -176,22 +176,16 @@ def why_in_use(webhook: Webhook) -> str | None:
     return f"Event rules post to {webhook}: {', '.join(rules)}. Change or delete them first"
 
 
-def deliveries_of(webhook: Webhook, *, limit: int = 50) -> list[Delivery]:
-    """The newest deliveries, each with its event and its attempts (`delivery.log.all()`), in a
-    fixed number of queries.
-    """
-    return store.newest_deliveries(webhook, limit)
+def named(name: str, what: str) -> str:
+    """The name of `what`, with single spaces. Raises NameMissing."""
+    name = " ".join(name.split())
+    if not name or len(name) > 100:
+        raise NameMissing(f"{what} needs a name of 1 to 100 characters")
+    return name
 
 
 def _new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-
-
-def _name(name: str) -> str:
-    name = " ".join(name.split())
-    if not name or len(name) > 100:
-        raise NameMissing("A webhook needs a name of 1 to 100 characters")
-    return name
 
 
 def _url(url: str) -> str:

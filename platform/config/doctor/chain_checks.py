@@ -10,13 +10,15 @@ from typing import TypeVar
 
 from django.conf import settings
 from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 
 from config.doctor.findings import Finding, error, ok, warning
 from ingest import chain_identity
 from ingest.sources import Stream, streams
 from priority.upstreams.models import Upstream
+from priority.upstreams.services.editing import derived_url
 from shared_state.pace import slots_in
-from upstream.block_engine import BlockEngine
+from upstream.block_engine import GRPC_URLS, engine_at
 from upstream.geyser.client import newest_slot
 from upstream.geyser.errors import StreamError, StreamRefused
 from upstream.node import Node, NodeError
@@ -31,7 +33,6 @@ _AT_ONCE = 8
 _LAG_SECONDS = 60
 # Blocks have whole seconds, weighted by stake; a finalized one is some 13 s old.
 _AHEAD_SECONDS, _BEHIND_SECONDS = 10, 120
-GRPC = ("grpc://", "grpcs://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,34 +195,22 @@ def _ask_upstream(upstream: Upstream) -> str:
 
 
 def _said_by(upstream: Upstream) -> str:
-    if upstream.kind != Upstream.Kind.BLOCK_ENGINE:
-        url = upstream.url or settings.UPSTREAM_RPC_URL
+    url = upstream.url or derived_url(upstream.kind)
+    if upstream.kind == Upstream.Kind.BLOCK_ENGINE:
         if not url:
-            raise NodeError(0, "it does not have a URL, and no chain is followed")
-        return f": version {Node(url, timeout_seconds=_SECONDS, connections=1).version()}"
-    url = upstream.url
-    if not url and settings.LOCALNET:
-        url = f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
+            raise NodeError(0, "it does not have a URL")
+        return f": {len(asyncio.run(_tip_accounts(url)))} tip accounts"
     if not url:
-        raise NodeError(0, "it does not have a URL")
-    accounts = asyncio.run(_tip_accounts(url))
-    return f": {len(accounts)} tip accounts"
+        raise NodeError(0, "it does not have a URL, and no chain is followed")
+    return f": version {Node(url, timeout_seconds=_SECONDS, connections=1).version()}"
 
 
-async def _tip_accounts(url: str) -> list[object]:
-    if url.startswith(GRPC):
-        # Imported where it is used: HTTP/2 and protobuf take memory.
-        from upstream.searcher import SearcherEngine
-
-        file = settings.BLOCK_ENGINE_KEYPAIR_FILE
-        keypair = Keypair.from_json(Path(file).read_text()) if file else None
-        engine: SearcherEngine | BlockEngine = SearcherEngine(
-            url, seconds=_SECONDS, keypair=keypair
-        )
-    else:
-        engine = BlockEngine(url, seconds=_SECONDS)
+async def _tip_accounts(url: str) -> list[Pubkey]:
+    file = settings.BLOCK_ENGINE_KEYPAIR_FILE if url.startswith(GRPC_URLS) else ""
+    keypair = Keypair.from_json(Path(file).read_text()) if file else None
+    engine = engine_at(url, seconds=_SECONDS, keypair=keypair)
     try:
-        return list(await engine.tip_accounts())
+        return await engine.tip_accounts()
     finally:
         await engine.close()
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from chain.transactions import BadTransaction
 from chain.units import Slot
@@ -80,11 +80,11 @@ class _Searcher:
             await self._results(call)
         elif call.path in self._of_auth:
             method, request = self._of_auth[call.path]
-            _reply(call, method(await _request(call, request)))
+            call.reply(method(await call.read(request)))
         elif call.path in self._of_searcher:
             answer, request = self._of_searcher[call.path]
-            read = await _request(call, request)
-            _reply(call, answer(read, self._owner(call)))
+            read = await call.read(request)
+            call.reply(answer(read, self._owner(call)))
         else:
             raise GrpcStatus(UNIMPLEMENTED, "Method not found!")
 
@@ -145,7 +145,7 @@ class _Searcher:
 
     async def _results(self, call: Call) -> None:
         """Of the caller's bundles; without tokens of all that were sent without one."""
-        await _request(call, searcher_pb2.SubscribeBundleResultsRequest)
+        await call.read(searcher_pb2.SubscribeBundleResultsRequest)
         owner = self._owner(call)
 
         def take(result: Result) -> None:
@@ -200,18 +200,6 @@ class _Searcher:
 
     def _regions(self, _request: Any, _owner: bytes | None) -> Message:
         return searcher_pb2.GetRegionsResponse(current_region=REGION, available_regions=[REGION])
-
-
-async def _request(call: Call, kind: Any) -> Any:
-    try:
-        return kind.FromString(await call.request())
-    except DecodeError:
-        raise GrpcStatus(INVALID_ARGUMENT, f"no {kind.DESCRIPTOR.full_name}") from None
-
-
-def _reply(call: Call, answer: Message) -> None:
-    call.begin()
-    call.send(answer.SerializeToString())
 
 
 def _check_regions(regions: Iterable[str]) -> None:

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.utils.html import format_html, format_html_join
 
+from access.admin.key_formatting import limits_of_tiers
 from access.callers import SCOPES
 from access.key_fields import (
     ENVIRONMENT_HELP,
@@ -19,8 +19,7 @@ from access.key_fields import (
     more_hours_field,
     overlap_field,
 )
-from access.models import ApiKey, Tier
-from portal.formatting import limits
+from access.models import ApiKey
 from portal.services.key_rights import LONGEST_OVERLAP, given
 from staff.formatting import utc
 
@@ -97,15 +96,9 @@ class IssueForm(KeyForm):
         like: Any = self.fields["like"]
         like.choices = [(key.pk, _label(key)) for key in models]
         tiers = sorted({key.tier for key in models}, key=lambda tier: tier.rank)
-        like.help_text = format_html(
-            "A new key has the tier of an existing key, and at most its scopes and expiry. For each"
-            " key a tier gives:{}",
-            format_html_join("", "<br><strong>{}</strong>: {}", map(_gives, tiers)),
+        like.help_text = limits_of_tiers(
+            "A new key has the tier of an existing key, and at most its scopes and expiry.", tiers
         )
-
-
-def _gives(tier: Tier) -> tuple[str, str]:
-    return tier.name, "; ".join(limits(tier))
 
 
 def _label(key: ApiKey) -> str:

@@ -67,10 +67,7 @@ def second_step(request: HttpRequest, member: Member) -> HttpResponse:
     if request.method == "POST":
         _count_attempt(request, member)
         if form.is_valid():
-            with transaction.atomic():
-                codes = second_factor.confirm(request, form.cleaned_data["code"])
-                if codes is not None:
-                    audit.record(request, "set up a second factor", member)
+            codes = second_factor.confirm(request, form.cleaned_data["code"], subject=member)
             if codes is not None:
                 return page(request, "portal/recovery_codes.html", {**context, "codes": codes})
             form.add_error("code", "Wrong code: enter the newest one")
@@ -104,18 +101,14 @@ def _with_proof(view: Callable[[HttpRequest, Member], HttpResponse]) -> Page[[]]
 @_with_proof
 def recovery_codes(request: HttpRequest, member: Member) -> HttpResponse:
     """Replaces the recovery codes."""
-    with transaction.atomic():
-        codes = second_factor.renew_own_codes(request)
-        audit.record(request, "renewed the recovery codes", member)
+    codes = second_factor.renew_own_codes(request, subject=member)
     return page(request, "portal/recovery_codes.html", {"codes": codes})
 
 
 @_with_proof
 def turn_off(request: HttpRequest, member: Member) -> HttpResponse:
     """Removes the second factor."""
-    with transaction.atomic():
-        second_factor.turn_off(request)
-        audit.record(request, "removed the second factor", member)
+    second_factor.turn_off(request, subject=member)
     messages.success(request, "Signing in now takes no code; other sessions are signed out")
     return _back()
 

@@ -25,6 +25,7 @@ from priority.fates.errors import (
     FatesUnavailable,
     SignatureUnknown,
 )
+from priority.fates.reasons import STATE_TEXTS
 from priority.fates.results import Fate, FateAttempt
 from priority.models import Attempt
 from priority.submissions import State
@@ -146,7 +147,7 @@ def bundle(request: HttpRequest, member: Member, bundle_id: str) -> HttpResponse
     context |= {
         "bundle_id": found.bundle_id,
         "state": state_badge(found.state, found.reason, final=found.final),
-        "sentence": fate_texts.state_text(found.state),
+        "sentence": STATE_TEXTS[State(found.state)],
         "explained": fate_texts.explained(found.state, found.reason),
         "reason": found.reason,
         "slot": found.slot,
@@ -169,7 +170,7 @@ def _submission(fate: Fate) -> dict[str, Any]:
     return {
         "row": fate,
         "state": state_badge(fate.state, fate.reason, final=fate.final),
-        "sentence": fate_texts.state_text(fate.state),
+        "sentence": STATE_TEXTS[State(fate.state)],
         "pace": ""
         if fate.slots_after_acceptance is None
         else f"It was included {slots_later(fate.slots_after_acceptance)}.",

@@ -22,9 +22,9 @@ from access.models import ApiKey
 from access.services import monthly_quotas, parked_secrets
 from access.services.key_activity import DAYS, Activity, activity
 from access.services.keys import IssuedKey
-from access.services.monthly_quotas import MonthlyUsage
 from access.usage_queries import Asked
 from portal import store
+from portal.formatting import quota_of
 from portal.forms.keys import ExtendForm, IssueForm, KeyForm, RotateForm
 from portal.models import Member
 from portal.services import key_actions, key_rights
@@ -40,7 +40,7 @@ from portal.views.pages import (
 )
 from staff import audit
 from staff.changes import between
-from staff.formatting import ago, grouped, timed, utc
+from staff.formatting import ago, timed, utc
 from staff.sparklines import sparkline
 
 # Each makes rows that are never deleted.
@@ -55,7 +55,7 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
     found = list(store.keys_of(member.customer_id)[: _SHOWN + 1])
     calls = activity([key.pk for key in found[:_SHOWN]], now)
     usages = monthly_quotas.usages_of_customer(member.customer_id, now)
-    quotas = {each.key_id: quota for each in usages if (quota := _quota(each)) is not None}
+    quotas = {each.key_id: quota for each in usages if (quota := quota_of(each)) is not None}
     rows = [
         {**_row(key, now), "calls": _calls(calls[key.pk]), "quota": quotas.get(key.pk)}
         for key in found[:_SHOWN]
@@ -71,18 +71,6 @@ def keys(request: HttpRequest, member: Member) -> HttpResponse:
         "compares": len(rows) > 1,
     }
     return page(request, "portal/keys.html", context)
-
-
-def _quota(usage: MonthlyUsage) -> dict[str, Any] | None:
-    """Counted calls of this month, of the limit; None without one."""
-    if usage.limit is None:
-        return None
-    return {
-        "used": grouped(usage.used),
-        "limit": grouped(usage.limit),
-        "percent": min(100, 100 * usage.used // (usage.limit or 1)),
-        "share": key_panel.percent_of(usage.used, usage.limit),
-    }
 
 
 def _calls(found: Activity) -> Any:

@@ -39,7 +39,7 @@ def limits(request: HttpRequest, member: Member) -> HttpResponse:
             {
                 "key": key,
                 "state": key_badge(key, now),
-                "month": formatting.month_of_calls(months[key.pk]),
+                "month": key_panel.month_of_calls(months[key.pk]),
                 "left": grouped(months[key.pk].remaining),
             }
             for key in keys[:_SHOWN]

@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from access import refusal_advice, usage_queries
-from access.admin import key_panel
 from access.admin.charts import chart_of, pushed_chart_of
 from access.counted_calls import kind_of
 from access.key_states import KeyState, state_of
@@ -86,13 +85,7 @@ def _month(customer: int, keys: list[ApiKey], now: datetime) -> dict[str, Any]:
         "has_limits": has_limits,
         "resets": ago(end, now),
         "keys": [
-            {
-                "key": named[each.key_id],
-                "used": grouped(each.used),
-                "limit": grouped(each.limit),
-                "percent": min(100, 100 * each.used // (each.limit or 1)),
-                "share": key_panel.percent_of(each.used, each.limit),
-            }
+            {"key": named[each.key_id], **(formatting.quota_of(each) or {})}
             for each in limited[:_NAMED]
         ],
     }

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
 from django.utils import timezone
 
 from alerts.admin.states import rule_state
@@ -29,12 +28,10 @@ from portal.views.pages import (
     for_owners,
     page,
 )
-from portal.views.webhooks import button, count_test, logged
+from portal.views.webhooks import DELIVERIES, button, count_test, logged
 from staff import audit, outgoing_mail
 from staff.changes import between
 from staff.formatting import counted
-
-_DELIVERIES = 50
 
 
 @for_members
@@ -92,25 +89,16 @@ def rule(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         if attempted.done:
             messages.success(request, f"Changed {changed}")
             return _to(pk)
-    newest = services.deliveries_of(found, limit=_DELIVERIES)
     context = {
         "rule": found,
         "row": _row(found),
         "form": form,
         "replay_form": ReplayForm.of_last_day(now),
-        "deliveries": logged(newest, now, partial(_again, member, found)),
-        "shown": _DELIVERIES,
+        "deliveries": logged(found, now, member, "portal:rule_redeliver"),
+        "shown": DELIVERIES,
         "sends_mails": outgoing_mail.is_sent(),
     }
     return page(request, "portal/rule.html", context)
-
-
-def _again(member: Member, rule: Rule, delivery: Delivery) -> str:
-    """The address of the button that delivers again; empty without a button."""
-    webhook = delivery.webhook
-    if not member.is_owner or (webhook is not None and not webhook.is_enabled):
-        return ""
-    return reverse("portal:rule_redeliver", args=[rule.pk, delivery.pk])
 
 
 def _form(request: HttpRequest, member: Member, trigger: str, rule: Rule | None = None) -> RuleForm:

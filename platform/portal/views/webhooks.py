@@ -1,6 +1,6 @@
 """A customer's webhooks: the list, one with its deliveries, and actions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,9 +16,9 @@ from django.utils import timezone
 from access.callers import Quota
 from access.errors import ActionRefused
 from alerts.admin.states import attempt_rows, delivery_rows, webhook_state
-from alerts.models import Delivery, Webhook
+from alerts.models import Delivery, Rule, Webhook
 from alerts.services import webhooks as services
-from alerts.store import addresses_of
+from alerts.store import addresses_of, newest_deliveries
 from portal import store
 from portal.forms.webhooks import AlertAddressForm, WebhookForm
 from portal.models import Member
@@ -39,7 +39,7 @@ from staff.formatting import ago
 
 # Each posts to a URL that a user entered.
 TESTS = Quota(rate=10 / 60, burst=10)
-_DELIVERIES = 50
+DELIVERIES = 50
 
 
 @for_members
@@ -96,7 +96,6 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         if attempted.done:
             messages.success(request, f"Changed {changed}")
             return _to(pk)
-    newest = services.deliveries_of(found, limit=_DELIVERIES)
     context = {
         "webhook": found,
         "row": _row(found, now),
@@ -105,30 +104,29 @@ def webhook(request: HttpRequest, member: Member, pk: int) -> HttpResponse:
         "old_until": ago(found.previous_until, now, "")
         if found.previous_until is not None and found.previous_until > now
         else None,
-        "deliveries": logged(newest, now, partial(_again, member, found)),
-        "shown": _DELIVERIES,
+        "deliveries": logged(found, now, member, "portal:webhook_redeliver"),
+        "shown": DELIVERIES,
     }
     return page(request, "portal/webhook.html", context)
 
 
 def logged(
-    deliveries: Sequence[Delivery], now: datetime, again: Callable[[Delivery], str]
+    source: Webhook | Rule, now: datetime, member: Member, view: str
 ) -> list[dict[str, Any]]:
-    """Rows of templates/portal/deliveries.html; `again` is the address that delivers one again."""
+    """Rows of templates/portal/deliveries.html. The view delivers one again: owners have a button
+    for it, unless the webhook is off.
+    """
+    deliveries = newest_deliveries(source, DELIVERIES)
     return [
         {
             **row,
             "log": attempt_rows(each.log.all(), now, by_mail=each.webhook_id is None),
-            "again": again(each),
+            "again": reverse(view, args=[source.pk, each.pk])
+            if member.is_owner and (each.webhook is None or each.webhook.is_enabled)
+            else "",
         }
         for row, each in zip(delivery_rows(deliveries, now), deliveries, strict=True)
     ]
-
-
-def _again(member: Member, webhook: Webhook, delivery: Delivery) -> str:
-    if not member.is_owner or not webhook.is_enabled:
-        return ""
-    return reverse("portal:webhook_redeliver", args=[webhook.pk, delivery.pk])
 
 
 def _secret(webhook: Webhook) -> str | None:

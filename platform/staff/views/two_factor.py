@@ -4,14 +4,13 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from staff import audit, second_factor
+from staff import second_factor
 from staff.forms import CodeForm, PasswordAndCodeForm
 
 _WRONG = "Wrong or used code: wait for the next one"
@@ -34,10 +33,7 @@ def two_factor(request: HttpRequest) -> HttpResponse:
 def _set_up(request: HttpRequest, action: str) -> HttpResponse:
     form = CodeForm(request.POST if action == "confirm" else None)
     if form.is_valid():
-        with transaction.atomic():
-            codes = second_factor.confirm(request, form.cleaned_data["code"])
-            if codes is not None:
-                audit.record(request, "set up a second factor", request.user)
+        codes = second_factor.confirm(request, form.cleaned_data["code"], subject=request.user)
         if codes is not None:
             return _show(request, codes, is_new=True)
         form.add_error("code", _WRONG)
@@ -58,9 +54,7 @@ def _renew(request: HttpRequest) -> HttpResponse:
         if second_factor.check_code(request.user, form.cleaned_data["code"]) is None:
             form.add_error("code", _WRONG)
         else:
-            with transaction.atomic():
-                codes = second_factor.renew_own_codes(request)
-                audit.record(request, "renewed recovery codes", request.user)
+            codes = second_factor.renew_own_codes(request, subject=request.user)
             return _show(request, codes, is_new=False)
     return _page(request, renew=form)
 
@@ -72,9 +66,7 @@ def _turn_off(request: HttpRequest) -> HttpResponse:
         given = form.cleaned_data
         # One message for both, so that neither can be guessed alone.
         if second_factor.proves(user, given.get("password", ""), given["code"]):
-            with transaction.atomic():
-                second_factor.turn_off(request)
-                audit.record(request, "turned off the second factor", user)
+            second_factor.turn_off(request, subject=user)
             messages.success(
                 request,
                 "The second factor is off: signing in takes no code. Other sessions ended",

@@ -7,6 +7,7 @@ from google.protobuf.message import DecodeError
 
 from chain.encodings import b58decode
 from upstream.geyser.updates import AccountUpdate, BlockMetaUpdate, TransactionUpdate
+from upstream.geyser.written_accounts import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 T = TypeVar("T")
@@ -77,13 +78,7 @@ def _part(message: Any, part: slice) -> bytes:
 
 def _balances(message: Any) -> dict[bytes, int]:
     info = message.transaction.transaction
-    meta = info.meta
-    keys = (
-        *info.transaction.message.account_keys,
-        *meta.loaded_writable_addresses,
-        *meta.loaded_readonly_addresses,
-    )
-    return dict(zip(keys, meta.post_balances, strict=False))
+    return dict(zip(account_keys(info), info.meta.post_balances, strict=False))
 
 
 def _read(packed: bytes, reading: Callable[[Any], T], unread: T) -> T:

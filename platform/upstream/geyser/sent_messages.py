@@ -9,6 +9,7 @@ from solders.pubkey import Pubkey
 from chain.accounts import AccountWrite
 from upstream.geyser.messages import account_info
 from upstream.geyser.request_filters import BlockFilter, Slices
+from upstream.geyser.written_accounts import account_keys
 from upstream.protobuf import geyser_pb2 as schema
 
 
@@ -73,14 +74,7 @@ class TransactionMessage:
 
     @cached_property
     def account_keys(self) -> frozenset[bytes]:
-        meta = self.info.meta
-        return frozenset(
-            (
-                *self.info.transaction.message.account_keys,
-                *meta.loaded_writable_addresses,
-                *meta.loaded_readonly_addresses,
-            )
-        )
+        return frozenset(account_keys(self.info))
 
     @cached_property
     def token_owners(self) -> frozenset[bytes]:

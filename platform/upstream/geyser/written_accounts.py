@@ -49,6 +49,16 @@ def stores_untouched(version: str) -> bool:
     return (major, minor) < _LEAVES_OUT
 
 
+def account_keys(info: Any) -> list[bytes]:
+    """Every account that a transaction of the stream names, looked-up ones behind the others."""
+    meta = info.meta
+    return [
+        *info.transaction.message.account_keys,
+        *meta.loaded_writable_addresses,
+        *meta.loaded_readonly_addresses,
+    ]
+
+
 def written_accounts(message: Any, meta: Any) -> Written:
     """What a validator stored for a transaction of a block, from its messages Message and
     TransactionStatusMeta. IndexError where the message points outside its keys.

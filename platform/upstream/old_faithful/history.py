@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from threading import Lock
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from chain.blocks import SlotRecord, TransactionRecord
 from chain.transactions import BadTransaction, first_signature
@@ -19,6 +20,7 @@ from upstream.old_faithful.epoch_files import EpochFiles, root_of
 from upstream.old_faithful.errors import Damaged
 from upstream.old_faithful.ranges import Archive, Reading
 
+P = ParamSpec("P")
 T = TypeVar("T")
 # An epoch that is not there may be published any day; a root never changes.
 _ABSENT_SECONDS = 60.0
@@ -37,6 +39,24 @@ class FoundTransaction:
     record: TransactionRecord
 
 
+def _reading(
+    method: "Callable[Concatenate[History, Reading, P], T]",
+) -> "Callable[Concatenate[History, P], T]":
+    """A method whose reads are one Reading."""
+
+    @wraps(method)
+    def reads(history: "History", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        reading = history.archive.reading()
+        try:
+            return method(history, reading, *args, **kwargs)
+        except Damaged:
+            reading.forget()
+            history.forget_roots()  # an epoch may have been published again
+            raise
+
+    return reads
+
+
 class History:
     """An archive's blocks. `network` is the one in the names of its indexes. Epochs below
     `first_epoch` are not looked for. For threads; every method may raise Unreachable and Damaged,
@@ -52,118 +72,103 @@ class History:
         self._unfiltered: dict[int, float] = {}
         self._lock = Lock()
 
-    def has_epoch(self, slot: int) -> bool:
+    @_reading
+    def has_epoch(self, reading: Reading, slot: int) -> bool:
         """Whether the archive has the slot's epoch."""
-        return self._read(lambda reading: self._files(layout.epoch_of(slot), reading) is not None)
+        return self._files(layout.epoch_of(slot), reading) is not None
 
-    def block(self, slot: int) -> SlotRecord | None:
+    @_reading
+    def block(self, reading: Reading, slot: int) -> SlotRecord | None:
         """The slot's block; None where the archive has none for it."""
+        files = self._files(layout.epoch_of(slot), reading)
+        node = None if files is None else block_node(files, slot)
+        if files is None or node is None:
+            return None
+        return self._block(files, node)
 
-        def read(reading: Reading) -> SlotRecord | None:
-            files = self._files(layout.epoch_of(slot), reading)
-            node = None if files is None else block_node(files, slot)
-            if files is None or node is None:
-                return None
-            return self._block(files, node)
-
-        return self._read(read)
-
-    def block_time(self, slot: int) -> tuple[UnixTimestamp | None] | None:
+    @_reading
+    def block_time(self, reading: Reading, slot: int) -> tuple[UnixTimestamp | None] | None:
         """A block's time (None: not recorded) in a tuple; None where there is no block."""
+        files = self._files(layout.epoch_of(slot), reading)
+        node = None if files is None else block_node(files, slot)
+        return None if node is None else (node.block_time,)
 
-        def read(reading: Reading) -> tuple[UnixTimestamp | None] | None:
-            files = self._files(layout.epoch_of(slot), reading)
-            node = None if files is None else block_node(files, slot)
-            return None if node is None else (node.block_time,)
-
-        return self._read(read)
-
-    def slots_between(self, first: int, last: int, limit: int) -> list[int]:
+    @_reading
+    def slots_between(self, reading: Reading, first: int, last: int, limit: int) -> list[int]:
         """Slots that hold a block, ascending, both ends inclusive, the first `limit` of them.
         Epochs that the archive does not have are left out.
         """
+        found: list[int] = []
+        for epoch in range(layout.epoch_of(first), layout.epoch_of(last) + 1):
+            files = self._files(epoch, reading)
+            if files is not None:
+                bits = self._bits(files)
+                found += slot_list.slots_in(bits, epoch, first, last)
+            if len(found) >= limit:
+                break
+        return found[:limit]
 
-        def read(reading: Reading) -> list[int]:
-            found: list[int] = []
-            for epoch in range(layout.epoch_of(first), layout.epoch_of(last) + 1):
-                files = self._files(epoch, reading)
-                if files is not None:
-                    bits = self._bits(files)
-                    found += slot_list.slots_in(bits, epoch, first, last)
-                if len(found) >= limit:
-                    break
-            return found[:limit]
-
-        return self._read(read)
-
-    def parent_of_next_block(self, slot: int) -> int | None:
+    @_reading
+    def parent_of_next_block(self, reading: Reading, slot: int) -> int | None:
         """The parent link of the lowest block above the slot, in its epoch or the next; None where
         the archive has no such block.
         """
-
-        def read(reading: Reading) -> int | None:
-            epoch = layout.epoch_of(slot)
-            files = self._files(epoch, reading)
-            if files is None:
-                return None
-            end = (epoch + 1) * SLOTS_PER_EPOCH
-            for following in range(slot + 1, min(slot + 1 + _NEXT_SLOTS, end)):
-                node = block_node(files, following)
-                if node is not None:
-                    return node.parent_slot
-            for each in (files, self._files(epoch + 1, reading)):
-                if each is None:
-                    return None
-                bits = self._bits(each)
-                above = slot_list.slots_in(bits, each.epoch, slot + 1, end + SLOTS_PER_EPOCH)
-                found = next(above, None)
-                node = None if found is None else block_node(each, found)
-                if node is not None:
-                    return node.parent_slot
+        epoch = layout.epoch_of(slot)
+        files = self._files(epoch, reading)
+        if files is None:
             return None
+        end = (epoch + 1) * SLOTS_PER_EPOCH
+        for following in range(slot + 1, min(slot + 1 + _NEXT_SLOTS, end)):
+            node = block_node(files, following)
+            if node is not None:
+                return node.parent_slot
+        for each in (files, self._files(epoch + 1, reading)):
+            if each is None:
+                return None
+            bits = self._bits(each)
+            above = slot_list.slots_in(bits, each.epoch, slot + 1, end + SLOTS_PER_EPOCH)
+            found = next(above, None)
+            node = None if found is None else block_node(each, found)
+            if node is not None:
+                return node.parent_slot
+        return None
 
-        return self._read(read)
-
-    def first_slot(self) -> int | None:
+    @_reading
+    def first_slot(self, reading: Reading) -> int | None:
         """The lowest slot that holds a block, in the first epoch; None where that is not there."""
         first = self._first_epoch * SLOTS_PER_EPOCH
+        files = self._files(self._first_epoch, reading)
+        if files is None:
+            return None
+        few = range(first, first + _NEXT_SLOTS)
+        found = next((slot for slot in few if block_node(files, slot) is not None), None)
+        if found is not None:
+            return found
+        last = first + SLOTS_PER_EPOCH - 1
+        slots = slot_list.slots_in(self._bits(files), files.epoch, first, last)
+        return next(slots, None)
 
-        def read(reading: Reading) -> int | None:
-            files = self._files(self._first_epoch, reading)
-            if files is None:
-                return None
-            few = range(first, first + _NEXT_SLOTS)
-            found = next((slot for slot in few if block_node(files, slot) is not None), None)
-            if found is not None:
-                return found
-            last = first + SLOTS_PER_EPOCH - 1
-            slots = slot_list.slots_in(self._bits(files), files.epoch, first, last)
-            return next(slots, None)
-
-        return self._read(read)
-
-    def transaction(self, signature: bytes, epochs: Sequence[int]) -> FoundTransaction | None:
+    @_reading
+    def transaction(
+        self, reading: Reading, signature: bytes, epochs: Sequence[int]
+    ) -> FoundTransaction | None:
         """The transaction of that first signature in the epochs, which are tried in their order;
         None where it is in none that the archive has.
         """
-
-        def read(reading: Reading) -> FoundTransaction | None:
-            for epoch in epochs:
-                files = self._files(epoch, reading)
-                # In one epoch most of what is asked for is there: its filter would be read besides.
-                if files is None or (len(epochs) > 1 and not self._may_have(files, signature)):
-                    continue
-                cid = files.cid_of_signature(signature)
-                if cid is not None:
-                    try:
-                        found = self._transaction(files, cid, signature)
-                    except (Unreadable, BadTransaction) as fault:
-                        raise Damaged(files.car, str(fault)) from None
-                    if found is not None:
-                        return found
-            return None
-
-        return self._read(read)
+        for epoch in epochs:
+            files = self._files(epoch, reading)
+            # In one epoch most of what is asked for is there: its filter would be read besides.
+            if files is None or (len(epochs) > 1 and not self._may_have(files, signature)):
+                continue
+            cid = files.cid_of_signature(signature)
+            if cid is not None:
+                try:
+                    found = self._transaction(files, cid, signature)
+                except (Unreadable, BadTransaction) as fault:
+                    raise Damaged(files.car, str(fault)) from None
+                if found is not None:
+                    return found
+        return None
 
     def _may_have(self, files: EpochFiles, signature: bytes) -> bool:
         """True too where the epoch has no index of the signatures that exist."""
@@ -232,12 +237,6 @@ class History:
                 self._roots[epoch] = root
         return EpochFiles(epoch, root, self._network, reading)
 
-    def _read(self, read: Callable[[Reading], T]) -> T:
-        reading = self.archive.reading()
-        try:
-            return read(reading)
-        except Damaged:
-            reading.forget()
-            with self._lock:
-                self._roots.clear()  # an epoch may have been published again
-            raise
+    def forget_roots(self) -> None:
+        with self._lock:
+            self._roots.clear()

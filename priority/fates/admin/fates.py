@@ -2,8 +2,9 @@
 
 from django.utils.safestring import SafeString
 
+from priority.fates.reasons import STATE_TEXTS
 from priority.models import Attempt, Bundle, Submission
-from priority.submissions import State
+from priority.submissions import IN_A_BLOCK, State
 from staff.formatting import badge, counted, plain
 
 HUES = {
@@ -13,12 +14,6 @@ HUES = {
     State.FAILED: "bad",
     State.EXPIRED: "bad",
     State.REFUSED: "bad",
-}
-_SENTENCES = {
-    State.RECEIVED: "Accepted; no upstream has it yet.",
-    State.SENT: "Sent to at least one upstream; not in a block yet.",
-    State.EXPIRED: "Not in a block, and it can no longer land.",
-    State.REFUSED: "Not in a block; no upstream accepted it.",
 }
 OUTCOME_HUES = {
     Attempt.Outcome.SENT: "good",
@@ -44,8 +39,8 @@ def state_badge(
 
 def in_words(submission: Submission) -> str:
     """The outcome as a sentence."""
-    text = _SENTENCES.get(State(submission.state))
-    if text is None:
+    text = STATE_TEXTS[State(submission.state)]
+    if submission.state in IN_A_BLOCK:
         how = "Landed" if submission.state == State.LANDED else "Failed on chain"
         index = submission.transaction_index
         place = "" if index is None else f", transaction {index}"

@@ -5,13 +5,11 @@ import contextlib
 import logging
 import time
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import redis
-from django.db import connection
 from solders.keypair import Keypair
 
 from access.services.tiers import landing_weights
@@ -29,6 +27,7 @@ from priority.queue.services.lander_names import LanderName
 from priority.queue.store import DEFAULT_LIMITS, Limits
 from priority.submissions import pending_key
 from priority.upstreams.store import UpstreamRow
+from shared_state.database_threads import DatabaseThreads
 from shared_state.outages import AWAY
 from shared_state.redis_client import async_client_of
 from upstream.node import Node, NodeError
@@ -75,7 +74,7 @@ class Lander:
         self._config = config
         # Blocking reads take up to a second.
         self._client = async_client_of(config.redis_url, _REDIS_SECONDS)
-        self._database = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self._database = DatabaseThreads("database", 1)
         self._stopping = asyncio.Event()
         self._chain = Chain(config.limits.slot_ms / 1_000)
         self._fee_payer = FeePayer(config.payer)
@@ -152,8 +151,7 @@ class Lander:
             with contextlib.suppress(redis.RedisError):
                 await self._name.let_go()
             await self._client.aclose()
-            self._database.submit(_close_connection)
-            self._database.shutdown()
+            self._database.close()
 
     async def _begin(self) -> None:
         said = False
@@ -213,10 +211,9 @@ class Lander:
         self._something.set()
 
     async def _refresh(self) -> None:
-        loop = asyncio.get_running_loop()
         unwritten = self._upstreams.unwritten()
         try:
-            rows, self._weights = await loop.run_in_executor(self._database, _read_rows, unwritten)
+            rows, self._weights = await self._database.run(_read_rows, unwritten)
         except AWAY:
             self._upstreams.write_again(unwritten)
             raise
@@ -264,9 +261,7 @@ class Lander:
             del self._submissions.crowded_out[: len(names)]
         old = self._submissions.to_look_up(time.monotonic())
         if old:
-            loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._database, _are_settled, old)
-            self._submissions.looked_up(old, found)
+            self._submissions.looked_up(old, await self._database.run(are_settled, old))
 
     async def _ask_heights(self) -> None:
         """Asks the node for the chain's height while the follower is silent: blockhashes expire all
@@ -309,27 +304,11 @@ class Lander:
             self._queue.done(submission.entry_id)
 
 
-def _close_connection() -> None:
-    connection.close()  # of this thread
-
-
 def _read_rows(
     breakers: list[tuple[int, datetime | None, str]],
 ) -> tuple[list[UpstreamRow], dict[str, int]]:
     """The upstreams, and the tiers' weights."""
-    try:
-        return write_breakers(breakers), landing_weights()
-    except AWAY:
-        connection.close()
-        raise
-
-
-def _are_settled(signatures: list[bytes]) -> dict[bytes, bool]:
-    try:
-        return are_settled(signatures)
-    except AWAY:
-        connection.close()
-        raise
+    return write_breakers(breakers), landing_weights()
 
 
 async def _ended(*tasks: "asyncio.Task[Any]") -> None:

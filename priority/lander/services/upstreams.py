@@ -19,7 +19,7 @@ from priority.lander.windows import Window
 from priority.upstreams import store
 from priority.upstreams.models import Upstream
 from priority.upstreams.store import UpstreamRow
-from upstream.block_engine import GRPC_URLS, BlockEngine, Engine
+from upstream.block_engine import engine_at
 from upstream.http.errors import BadAddress
 from upstream.node import Node
 from upstream.submitting import SubmittingNode
@@ -190,7 +190,7 @@ class Upstreams:
                     raise Unusable("it has no URL, and the followed chain has no block engine")
                 return EngineSender(
                     row.name,
-                    self._engine(url, seconds),
+                    engine_at(url, seconds=seconds, keypair=self._defaults.engine_keypair),
                     tip_lamports=row.own_tip_lamports,
                     fee_payer=self._fee_payer,
                     chain=self._chain,
@@ -205,14 +205,6 @@ class Upstreams:
                 return LeadersSender(node, self._client, self._chain, seconds=seconds)
             case _:
                 assert_never(kind)  # mypy: a new kind needs a case above that returns its Sender
-
-    def _engine(self, url: str, seconds: float) -> Engine:
-        if url.startswith(GRPC_URLS):
-            # Imported where it is used: HTTP/2 and protobuf take memory.
-            from upstream.searcher import SearcherEngine
-
-            return SearcherEngine(url, seconds=seconds, keypair=self._defaults.engine_keypair)
-        return BlockEngine(url, seconds=seconds)
 
     def _node_url(self, row: UpstreamRow) -> str:
         url = row.url or self._defaults.node_url

@@ -4,14 +4,13 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import NamedTuple
 
 import psycopg
-from django.db import DataError, IntegrityError, connection
+from django.db import DataError, IntegrityError
 from django.db.transaction import atomic
 
 from priority.fates.services.announcing import FateChange, announce
@@ -43,6 +42,7 @@ from priority.lander.store.submissions import (
 )
 from priority.submissions import State, queue_milliseconds
 from shared_state import counters
+from shared_state.database_threads import DatabaseThreads
 from shared_state.outages import AWAY
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class Writer:
     """
 
     def __init__(
-        self, database: ThreadPoolExecutor, written: Callable[[ActiveSubmission], None]
+        self, database: DatabaseThreads, written: Callable[[ActiveSubmission], None]
     ) -> None:
         self._database = database
         self._written = written
@@ -184,9 +184,8 @@ class Writer:
         batch = self._batch(submissions)
         for submission in submissions:
             self._changed.pop(submission, None)
-        loop = asyncio.get_running_loop()
         try:
-            written = await loop.run_in_executor(self._database, _store, batch)
+            written = await self._database.run(_store, batch)
         except BaseException:
             for submission, tries in zip(batch.submissions, batch.tries, strict=True):
                 submission.unwritten[:0] = tries
@@ -336,34 +335,29 @@ def _placed(row: AttemptRow, place: Place) -> AttemptRow:
 
 def _store(batch: _Batch) -> _Written:
     """Runs in the database thread."""
-    try:
-        with atomic():
-            store.commit_durably()
-            bundles = store.insert_bundles(batch.bundles)
-            for row, bundle_id in batch.new:
-                row.bundle_id = bundles.get(bundle_id)
-            ids, others = store.insert_submissions([row for row, _ in batch.new])
-            _publish_late(batch, others)
-            changed = store.change_submissions(batch.changes)
-            unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
-            settled = _places(store.stored_submissions(list(unchanged)))
-            store.change_bundles(batch.changed_bundles)
-            keys = {bytes.fromhex(row.signature): row.key_id for row, _ in batch.new}
-            new = {signature: Place(pk, keys[signature]) for signature, pk in ids.items()}
-            known = {**changed, **settled, **new, **_places(others)}
-            attempts = [
-                _placed(row, known[signature])
-                for signature, row in batch.attempts
-                if signature in known
-            ]
-            if attempts:
-                store.copy_attempts(attempts)
-            announced = _of_open(batch, settled, others, changed)
-            announced += once_each(shared(announced))
-            publish_stopped(announced)
-    except AWAY:
-        connection.close()
-        raise
+    with atomic():
+        store.commit_durably()
+        bundles = store.insert_bundles(batch.bundles)
+        for row, bundle_id in batch.new:
+            row.bundle_id = bundles.get(bundle_id)
+        ids, others = store.insert_submissions([row for row, _ in batch.new])
+        _publish_late(batch, others)
+        changed = store.change_submissions(batch.changes)
+        unchanged = {bytes.fromhex(each.signature) for each in batch.changes} - changed.keys()
+        settled = _places(store.stored_submissions(list(unchanged)))
+        store.change_bundles(batch.changed_bundles)
+        keys = {bytes.fromhex(row.signature): row.key_id for row, _ in batch.new}
+        new = {signature: Place(pk, keys[signature]) for signature, pk in ids.items()}
+        known = {**changed, **settled, **new, **_places(others)}
+        attempts = [
+            _placed(row, known[signature])
+            for signature, row in batch.attempts
+            if signature in known
+        ]
+        store.copy_attempts(attempts)
+        announced = _of_open(batch, settled, others, changed)
+        announced += once_each(shared(announced))
+        publish_stopped(announced)
     announce(announced)
     counts: Counter[counters.CounterName] = Counter(
         (counters.ATTEMPTS, row.upstream, row.outcome) for row in attempts

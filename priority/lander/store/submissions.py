@@ -1,7 +1,7 @@
 """Writes submissions, bundles and attempts in batches: one statement for any number."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import msgspec
 from django.db import connection
 
 from columns.queries import all_rows, execute
-from columns.raw_queries import raw_connection
+from columns.raw_queries import copy_rows
 from priority.reports.store.counts import note_steps
 
 
@@ -422,13 +422,9 @@ def are_settled(signatures: Collection[bytes]) -> dict[bytes, bool]:
     return {bytes(signature): is_settled for signature, is_settled in rows}
 
 
-def copy_attempts(rows: Iterable[AttemptRow]) -> None:
-    command = f"COPY priority_attempt ({', '.join(AttemptRow._fields)}) FROM STDIN (FORMAT BINARY)"
+def copy_attempts(rows: Sequence[AttemptRow]) -> None:
     types = ["int8", "int8", "text", "text", "int4", "timestamptz", "int4", "text", "text"]
-    with raw_connection().cursor() as cursor, cursor.copy(command) as copy:
-        copy.set_types(types)
-        for row in rows:
-            copy.write_row(row)
+    copy_rows("priority_attempt", AttemptRow._fields, types, rows)
 
 
 def _json(rows: Sequence[msgspec.Struct]) -> str:

@@ -20,6 +20,7 @@ from embedded.notify import progress
 from priority.lander.services.lander import Lander, LanderConfig
 from priority.lander.services.upstreams import Defaults
 from priority.queue.services.stalled_queue import limits
+from priority.upstreams.services.editing import Kind, derived_url
 from shared_state import heartbeats
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,9 @@ class Command(BaseCommand):
             redis_url=settings.REDIS_URL,
             identity=_identity(seed),
             payer=derived_keypair(seed, "bundle tips"),
-            defaults=Defaults(settings.UPSTREAM_RPC_URL, _engine_url(), _engine_keypair()),
+            defaults=Defaults(
+                derived_url(Kind.NODE), derived_url(Kind.BLOCK_ENGINE), _engine_keypair()
+            ),
             nonce_patience_seconds=settings.NONCE_PATIENCE_SECONDS,
             with_faucet=settings.LOCALNET,
             limits=limits(),
@@ -79,12 +82,6 @@ async def _report_progress() -> None:
     while True:
         progress()
         await asyncio.sleep(_PROGRESS_SECONDS)
-
-
-def _engine_url() -> str:
-    if not settings.LOCALNET:
-        return ""
-    return f"http://{settings.LOCALNET_HOST}:{settings.LOCALNET_BLOCK_ENGINE_PORT}"
 
 
 def _identity(seed: bytes) -> Keypair:

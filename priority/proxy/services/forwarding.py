@@ -15,7 +15,8 @@ from priority.proxy.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from upstream.connection_pool import LARGEST_ANSWER, ConnectionPool
+from upstream.connection_pools import LARGEST_ANSWER
+from upstream.http.client import Client
 from upstream.http.errors import CALL_FAILURES, AnswerTooLarge, Busy
 
 # A call for the node: the method, and its params as the bytes that came.
@@ -37,7 +38,7 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError)
 def forward(
     calls: Sequence[NodeCall],
     *,
-    node: ConnectionPool,
+    node: Client,
     seconds: int,
     largest: int = LARGEST_ANSWER,
 ) -> list[Answer]:
@@ -49,7 +50,7 @@ def forward(
     alone = len(requests) == 1
     body = requests[0] if alone else b"[" + b",".join(requests) + b"]"
     try:
-        status, content = node.call(body, seconds=seconds, largest=largest)
+        status, content, _ = node.post(body, seconds=seconds, largest=largest)
     except CALL_FAILURES as error:
         raise failure_of(error, seconds) from None
     if alone or content.lstrip(b" \t\r\n")[:1] == b"{":

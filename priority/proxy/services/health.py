@@ -8,7 +8,7 @@ from jsonrpc.errors import RpcError
 from jsonrpc.wire import encode
 from priority.proxy.errors import NodeBehind, NodeError
 from priority.proxy.services.forwarding import forward
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 NodeWord = Literal["ok", "behind", "unknown"]
 
@@ -24,7 +24,7 @@ class _HealthError(msgspec.Struct):
 _read_health_error = msgspec.json.Decoder(_HealthError).decode
 
 
-def health(*, node: ConnectionPool, seconds: int) -> str:
+def health(*, node: Client, seconds: int) -> str:
     """`ok`; raises NodeBehind if the node reports that it is not, and UpstreamFailed."""
     (answer,) = forward([("getHealth", b"[]")], node=node, seconds=seconds)
     if isinstance(answer, NodeError):
@@ -42,7 +42,7 @@ def _slots_behind(error: bytes) -> int | None:
     return None if found.data is None else found.data.num_slots_behind
 
 
-def word(*, node: ConnectionPool, seconds: int) -> NodeWord:
+def word(*, node: Client, seconds: int) -> NodeWord:
     """What a node answers to GET /health (`RpcRequestMiddleware.health_check` of Agave's
     rpc/src/rpc_service.rs): `unknown` where it cannot say, or is not reached.
     """

@@ -6,7 +6,7 @@ from jsonrpc.errors import RpcError
 from jsonrpc.wire import Encoded
 from priority.proxy.errors import UpstreamAnswerTooLarge, UpstreamAnswerUnreadable
 from priority.proxy.services.forwarding import NodeCall, answer_in, failure_of, request_of
-from upstream.async_connection_pool import HELD, Answer, AsyncConnectionPool
+from upstream.connection_pools import HELD, Answer, AsyncConnectionPool
 from upstream.http.errors import CALL_FAILURES
 
 # A long answer that does not begin like a result (an error) is buffered up to this size.

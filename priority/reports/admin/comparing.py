@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
+from access.admin.key_panel import month_of_calls
 from access.models import ApiKey
 from access.services import monthly_quotas
 from access.spans import SPANS, span_or_why
@@ -96,7 +97,7 @@ def compared(
                 ],
                 "landed": grouped(each.landed),
                 "land_rate": _percent(each.land_rate),
-                "month": _month(months.get(each.key.pk)),
+                "month": month_of_calls(months[each.key.pk]) if each.key.pk in months else "-",
                 "used": ago(each.key.last_used_at, now),
             }
             for number, each in enumerate(found.keys)
@@ -133,11 +134,3 @@ def _label(key: ApiKey, found: Comparison) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f} %"
-
-
-def _month(month: monthly_quotas.MonthlyUsage | None) -> str:
-    if month is None:
-        return "-"
-    if not month.limit:
-        return f"{month.used:,}; no limit"
-    return f"{month.used:,} of {month.limit:,} ({100 * month.used // month.limit} %)"

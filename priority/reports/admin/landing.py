@@ -8,11 +8,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from access.models import ApiKey, Customer, Tier
+from access.spans import RANGE, span_or_why
 from priority.fates.admin.fates import HUES
+from priority.fates.reasons import STATE_TEXTS
 from priority.reports.admin import landing_charts as charts
 from priority.reports.landing_formats import class_name
-from priority.reports.services import landing, landing_spans
+from priority.reports.services import landing
 from priority.reports.services.landing import LandingReport, Narrowed
+from priority.reports.services.landing_spans import SPANS, asked_span
 from priority.reports.store.landings import MOST_OF_KEYS
 from priority.submissions import State
 from priority.upstreams.models import Upstream
@@ -21,23 +24,14 @@ from staff.formatting import badge, utc
 from staff.parsing import id_in
 from staff.time_ranges import kept_range, picker_of
 
-_STATES = [state.value for state in State]
 # From the bottom of a bar up.
 _STACKED = ["landed", "failed", "expired", "refused", "sent", "received"]
-_MEANINGS = {
-    "received": "accepted; no upstream has it yet",
-    "sent": "an upstream has it; not in a block yet",
-    "landed": "in a block, without an error",
-    "failed": "in a block, with an error",
-    "expired": "sent, not in a block, and it can no longer land",
-    "refused": "no upstream accepted it",
-}
 
 
 def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
     """The report of a span, narrowed by the filters of the address."""
     now = timezone.now()
-    span, error = landing_spans.span_or_why(request.GET.dict(), now=now)
+    span, error = span_or_why(request.GET.dict(), now=now, asked=asked_span)
     narrowed, chosen = _narrowed(request)
     compared = request.GET.get("compare") == "previous"
     report = landing.landing_report(span, narrowed, now=now, compared=compared)
@@ -47,7 +41,7 @@ def landing_page(admin: Any, request: HttpRequest) -> HttpResponse:
         "span": span,
         "picker": picker_of(
             request.GET.dict(),
-            [(each.name, each.label) for each in landing_spans.SPANS],
+            [(each.name, each.label) for each in SPANS],
             chosen=span.name,
             bounds=span.bounds(now),
             error=error,
@@ -102,12 +96,12 @@ def _shown(report: LandingReport, narrowed: Narrowed) -> dict[str, Any]:
         **_charts(report),
         "states": [
             {
-                "badge": badge(state, HUES[State(state)], _MEANINGS[state]),
+                "badge": badge(state, HUES[state], STATE_TEXTS[state]),
                 "count": report.states[state],
                 "share": report.states[state] / report.total if report.total else None,
-                "link": list_link(report, narrowed, state=state),
+                "link": list_link(report, narrowed, state=state.value),
             }
-            for state in _STATES
+            for state in State
         ],
         "histograms": _histograms(report, narrowed),
         "kinds": [
@@ -152,7 +146,7 @@ def _plural(kind: str) -> str:
 
 def list_link(report: LandingReport, narrowed: Narrowed, **more: Any) -> str:
     """The list of the submissions that a figure counts; empty for an absolute range."""
-    if report.span.name == landing_spans.RANGE:
+    if report.span.name == RANGE:
         return ""  # the list has no absolute ranges
     query = {
         "since": report.span.name,

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
+from access.spans import Span
 from priority.reports.services.landing import SLOT_BOUNDS
-from priority.reports.services.landing_spans import Span
 from priority.reports.services.landing_times import TimedPercentiles, Triple
 from staff.charts import Chart, Series
 from staff.formatting import grouped

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
 
-from access import spans, usage_queries
+from access import usage_queries
 from access.counted_calls import CallCounts, counts_of
 from access.models import ApiKey
+from access.spans import Span
 from access.usage_queries import Asked
 from priority.reports.services import landing_spans
 from priority.reports.services.landing_times import times_of
@@ -49,9 +50,7 @@ class Comparison:
     keys: Sequence[KeyFigures]
 
 
-def comparison(
-    keys: Sequence[ApiKey], span: spans.Span, *, measure: str, now: datetime
-) -> Comparison:
+def comparison(keys: Sequence[ApiKey], span: Span, *, measure: str, now: datetime) -> Comparison:
     """The keys, at most MOST_KEYS, in their order, by one of MEASURES."""
     landing = _landing_span(span, now)
     states: dict[int, Counter[str]] = defaultdict(Counter)
@@ -62,11 +61,8 @@ def comparison(
         states[key_id][state] += count
         if state == State.LANDED:
             landed[key_id][begin] += count
-    begins = span.begins(now)
-    if measure == "landed":
-        start = times_of(landing, now).start
-        begins = [start + number * landing.step for number in range(landing.steps)]
-        begins = [begin for begin in begins if begin <= now]
+    shown = landing if measure == "landed" else span
+    begins = shown.begins(now)
     found = []
     for key in keys:
         steps, reasons = _usage(key, span, now)
@@ -76,11 +72,11 @@ def comparison(
             values = [getattr(steps[begin], measure) for begin in begins]
         counts = reduce(CallCounts.plus, steps.values(), CallCounts())
         found.append(KeyFigures(key, counts, reasons, states[key.pk], values))
-    return Comparison(begins, landing.step if measure == "landed" else span.step, found)
+    return Comparison(begins, shown.step, found)
 
 
 def _usage(
-    key: ApiKey, span: spans.Span, now: datetime
+    key: ApiKey, span: Span, now: datetime
 ) -> tuple[dict[datetime, CallCounts], Counter[str]]:
     """The calls by step, and the refused or failed ones by reason."""
     steps: dict[datetime, CallCounts] = defaultdict(CallCounts)
@@ -95,9 +91,7 @@ def _usage(
     return steps, reasons
 
 
-def _landing_span(span: spans.Span, now: datetime) -> landing_spans.Span:
+def _landing_span(span: Span, now: datetime) -> Span:
     """The span of landing counts that shows the same time."""
     named = next((each for each in landing_spans.SPANS if each.name == span.name), None)
-    if named is not None and span.name != spans.RANGE:
-        return named
-    return landing_spans.absolute(*span.bounds(now), now=now)
+    return named or landing_spans.absolute(*span.bounds(now), now=now)

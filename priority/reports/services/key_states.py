@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 
-from priority.reports.services.landing_spans import span_named
+from access.spans import DEFAULT_SPAN
 from priority.reports.services.landing_times import times_of
 from priority.reports.store import landings
 
@@ -12,6 +12,6 @@ from priority.reports.store import landings
 def states_of_day(keys: Collection[int], now: datetime) -> Counter[str]:
     """State → submissions, of about the last 24 hours (whole hours), as they were counted last."""
     counts: Counter[str] = Counter()
-    for fact in landings.states_of_keys(times_of(span_named("24h"), now), keys, tier=""):
+    for fact in landings.states_of_keys(times_of(DEFAULT_SPAN, now), keys, tier=""):
         counts[fact.word] += fact.count
     return counts

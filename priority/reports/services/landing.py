@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from access.models import ApiKey
-from priority.reports.services.landing_spans import SPANS, Span
+from access.spans import DEFAULT_SPAN, Span
+from access.store import key_ids_of_customer
 from priority.reports.services.landing_times import (
     Percentiles,
     TimedPercentiles,
@@ -142,7 +143,7 @@ def landing_report(
     upstreams = _upstreams(facts)
     shown = [each for each in upstreams if narrowed.upstream in ("", each.name)]
     chosen = next((each for each in upstreams if each.name == narrowed.upstream), None)
-    states, steps = _states(timed, times, span)
+    states, steps = _states(timed, span.begins(now))
     if chosen is not None and keys is not None:
         states, steps = chosen.took, []
     since = counts.counted_since()
@@ -152,7 +153,7 @@ def landing_report(
         before = [
             None if since is None or begin + span.step <= since else found
             for begin, found in _earlier_steps(span, narrowed, keys, now)
-        ][first:]
+        ][first : len(steps)]
     kinds: Counter[str] = Counter()
     for each in upstreams:
         kinds[each.kind] += each.first
@@ -191,14 +192,16 @@ def _earlier_steps(
     earlier = span.before(now)
     times = times_of(earlier, now)
     if keys is not None:
-        return _states(store.states_of_keys(times, keys, tier=narrowed.tier), times, earlier)[1]
+        return _states(store.states_of_keys(times, keys, tier=narrowed.tier), earlier.begins(now))[
+            1
+        ]
     facts = store.facts(times, tier=narrowed.tier, upstream=narrowed.upstream)
     measure = "took" if narrowed.upstream else "state"
     timed = [f for f in facts if f.measure == measure and f.upstream == narrowed.upstream]
-    return _states(timed, times, earlier)[1]
+    return _states(timed, earlier.begins(now))[1]
 
 
-def all_figures(*, now: datetime, span: Span = SPANS[1]) -> Sequence[UpstreamFigures]:
+def all_figures(*, now: datetime, span: Span = DEFAULT_SPAN) -> Sequence[UpstreamFigures]:
     """What every upstream did in the span that did anything."""
     return _upstreams(store.facts(times_of(span, now), tier="", upstream=""))
 
@@ -207,17 +210,16 @@ def _keys(narrowed: Narrowed) -> list[int] | None:
     if narrowed.key_id is not None:
         return [narrowed.key_id]
     if narrowed.customer_id is not None:
-        return store.keys_of_customer(narrowed.customer_id)
+        return key_ids_of_customer(narrowed.customer_id)
     return None
 
 
 def _states(
-    facts: list[Fact], times: Times, span: Span
+    facts: list[Fact], begins: list[datetime]
 ) -> tuple[Counter[str], list[tuple[datetime, Counter[str]]]]:
     by_step: dict[datetime | None, Counter[str]] = defaultdict(Counter)
     for fact in facts:
         by_step[fact.start][fact.word] += fact.count
-    begins = [times.start + timedelta(seconds=n * span.step_seconds) for n in range(span.steps)]
     total: Counter[str] = Counter()
     for states in by_step.values():
         total.update(states)

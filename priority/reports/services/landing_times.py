@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from priority.reports.services.landing_spans import Span
+from access.spans import Span
+from priority.reports.services.landing_spans import counted_in
 from priority.reports.store import landings as store
 from priority.reports.store.landings import Times
 
@@ -45,7 +46,7 @@ class TimedPercentiles:
 def times_of(span: Span, now: datetime) -> Times:
     """For the store."""
     start, end = span.bounds(now)
-    return Times(start, end, span.step_seconds, span.seconds)
+    return Times(start, end, span.step, counted_in(span))
 
 
 def percentiles(numbers: Counter[int]) -> Percentiles | None:
@@ -65,8 +66,9 @@ def timed_percentiles(
     found = TimedPercentiles(slots[first:], byte[first:])
     if not compared:
         return found
+    shown = slice(first, len(slots))
     slots, byte = _triples(span.before(now), tier, upstream, now)
-    return replace(found, slots_before=slots[first:], byte_before=byte[first:])
+    return replace(found, slots_before=slots[shown], byte_before=byte[shown])
 
 
 def _triples(
@@ -78,7 +80,7 @@ def _triples(
     for fact in store.timed_numbers(times, tier=tier, upstream=upstream):
         if fact.start is not None:
             numbers[fact.measure, fact.start][fact.number] += fact.count
-    begins = [times.start + number * span.step for number in range(span.steps)]
+    begins = span.begins(now)
     return (
         [_triple(numbers["slots", begin], _slots_of) for begin in begins],
         [_triple(numbers["byte", begin], _power_of) for begin in begins],

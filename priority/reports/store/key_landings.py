@@ -10,11 +10,11 @@ from priority.reports.store.landings import Times
 def states_by_key(times: Times, keys: Collection[int]) -> list[tuple[int, datetime, str, int]]:
     """(key_id, start of the step, state, submissions)."""
     found: list[tuple[int, datetime, str, int]] = all_rows(
-        "SELECT key_id, date_bin(%s * interval '1 second', start, %s), state,"
+        "SELECT key_id, date_bin(%s, start, %s), state,"
         " sum(count)::bigint FROM priority_landingkeytally WHERE key_id = ANY(%s)"
         " AND seconds = %s AND start >= %s AND start < %s GROUP BY 1, 2, 3",
         [
-            times.step_seconds,
+            times.step,
             times.start,
             list(keys),
             times.seconds,

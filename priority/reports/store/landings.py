@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import F, Sum
@@ -21,11 +21,11 @@ _TIMED = "measure IN ('state', 'took', 'tip')"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """From `start` to `end`, in steps of `step_seconds`; counted in rows of `seconds`."""
+    """From `start` to `end`, in steps of `step`; counted in rows of `seconds`."""
 
     start: datetime
     end: datetime
-    step_seconds: int
+    step: timedelta
     seconds: int
 
 
@@ -57,12 +57,12 @@ class Lost:
 def facts(times: Times, *, tier: str, upstream: str) -> list[Fact]:
     """Of all keys; with an upstream, of it and of all together."""
     return _facts(
-        f"SELECT CASE WHEN {_TIMED} THEN date_bin(%s * interval '1 second', start, %s) END AS step,"
+        f"SELECT CASE WHEN {_TIMED} THEN date_bin(%s, start, %s) END AS step,"
         " measure, upstream, word, number, sum(count)::bigint, sum(amount)::bigint"
         " FROM priority_landingtally WHERE seconds = %s AND start >= %s AND start < %s"
         " AND (%s = '' OR tier = %s) AND (%s = '' OR upstream IN ('', %s)) GROUP BY 1, 2, 3, 4, 5",
         [
-            times.step_seconds,
+            times.step,
             times.start,
             times.seconds,
             times.start,
@@ -78,12 +78,12 @@ def facts(times: Times, *, tier: str, upstream: str) -> list[Fact]:
 def timed_numbers(times: Times, *, tier: str, upstream: str) -> list[Fact]:
     """Slots to land and times to the first byte by step, of an upstream, or "" for all together."""
     return _facts(
-        "SELECT date_bin(%s * interval '1 second', start, %s), measure, '', '', number,"
+        "SELECT date_bin(%s, start, %s), measure, '', '', number,"
         " sum(count)::bigint, 0 FROM priority_landingtally WHERE seconds = %s AND start >= %s"
         " AND start < %s AND measure IN ('slots', 'byte') AND upstream = %s"
         " AND (%s = '' OR tier = %s) GROUP BY 1, measure, number",
         [
-            times.step_seconds,
+            times.step,
             times.start,
             times.seconds,
             times.start,
@@ -109,12 +109,12 @@ def facts_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fac
 def states_of_keys(times: Times, keys: Collection[int], *, tier: str) -> list[Fact]:
     """How far all of their submissions have come, by step."""
     return _facts(
-        "SELECT date_bin(%s * interval '1 second', start, %s), 'state', '', state, 0,"
+        "SELECT date_bin(%s, start, %s), 'state', '', state, 0,"
         " sum(count)::bigint, 0 FROM priority_landingkeytally WHERE key_id = ANY(%s)"
         " AND seconds = %s AND start >= %s AND start < %s AND (%s = '' OR tier = %s)"
         " GROUP BY 1, state",
         [
-            times.step_seconds,
+            times.step,
             times.start,
             list(keys),
             times.seconds,
@@ -173,10 +173,6 @@ def refusals_of_all(times: Times) -> list[tuple[str, int]]:
     hours = UsageHour.objects.filter(hour__gte=times.start, hour__lt=times.end)
     bad = hours.filter(method__in=_METHODS).exclude(status="ok").order_by()
     return list(bad.values_list("status").annotate(n=Sum("calls")).order_by("-n", "status")[:20])
-
-
-def keys_of_customer(customer_id: int) -> list[int]:
-    return list(ApiKey.objects.filter(customer=customer_id).values_list("pk", flat=True))
 
 
 def keys_named(keys: Collection[int | None]) -> dict[int, ApiKey]:

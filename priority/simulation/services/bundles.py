@@ -25,7 +25,7 @@ from simulator.client import simulate
 from simulator.errors import AccountsMissing
 from simulator.missing_rules import MissingRule, missing_accounts
 from simulator.outcome import Outcome, refused
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 Accounts = dict[Pubkey, Account | None]
 # Accounts that only a bundle's own writes reveal; each round is one more level.
@@ -74,9 +74,7 @@ class Tried:
             state.update(changed)
 
 
-def try_now(
-    bundle: Bundle, *, node: ConnectionPool, commitment: Commitment, timeout_seconds: int
-) -> Tried:
+def try_now(bundle: Bundle, *, node: Client, commitment: Commitment, timeout_seconds: int) -> Tried:
     """On the newest state of the node. Raises UpstreamFailed, HeadMoved, EngineFailed,
     SimulationTimedOut.
     """

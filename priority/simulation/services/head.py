@@ -28,7 +28,7 @@ from simulator.missing_rules import MissingRule
 from simulator.moment import Moment
 from simulator.required_accounts import native_keys, needed_keys
 from simulator.token_balances import held_mint
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 # Each reads once, and a slot is long against a read: more are for a node that lags or is far away.
 _ROUNDS = 12
@@ -76,7 +76,7 @@ def read_head(
     transactions: Sequence[VersionedTransaction],
     *,
     also: Collection[Pubkey],
-    node: ConnectionPool,
+    node: Client,
     seconds: int,
     commitment: Commitment,
     any_blockhash: bool,

@@ -15,7 +15,7 @@ from jsonrpc.wire import Encoded, encode
 from priority.proxy.errors import NodeError, UpstreamAnswerUnreadable
 from priority.proxy.services.forwarding import NodeCall, forward
 from priority.simulation import code_cache
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 # What a node gives in one call.
 _PAGE = 100
@@ -69,7 +69,7 @@ _read_error = msgspec.json.Decoder(_ErrorCode).decode
 def read_accounts(
     keys: Sequence[Pubkey],
     *,
-    node: ConnectionPool,
+    node: Client,
     seconds: int,
     commitment: Commitment,
     at_least: int = 0,

@@ -14,7 +14,7 @@ from priority.simulation.services.node_accounts import read_accounts
 from rewind.replay.services.features import missing_of, unheard_of
 from simulator.features import feature_set_of, known_features, mainnet_features
 from simulator.missing_rules import MissingRule, activated_at, features_to_ask_for
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 # Features come with epochs; the node may be given another chain.
 _REMEMBERED_SECONDS = 300.0
@@ -35,12 +35,10 @@ class _Known(NamedTuple):
     found: NodeFeatures
 
 
-_known: Remembered[ConnectionPool, _Known] = Remembered()
+_known: Remembered[Client, _Known] = Remembered()
 
 
-def features_of(
-    node: ConnectionPool, *, epoch: int, seconds: int, commitment: Commitment
-) -> NodeFeatures:
+def features_of(node: Client, *, epoch: int, seconds: int, commitment: Commitment) -> NodeFeatures:
     """What is on in the epoch, of the features that the engine, Agave's newest or the archive
     names. Raises what read_accounts raises.
     """

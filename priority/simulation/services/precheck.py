@@ -14,7 +14,7 @@ from priority.acceptance.errors import BlockhashNotFound, BundleSimulationFailed
 from priority.acceptance.services.foreseen import why_it_fails
 from priority.simulation.services.bundles import Bundle, try_now
 from priority.simulation.services.unknown_blockhash import is_of_no_block
-from upstream.connection_pool import ConnectionPool
+from upstream.http.client import Client
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _BLOCKHASH_NOT_FOUND = "BlockhashNotFound"
 
 
-def require_success(wires: Sequence[bytes], *, node: ConnectionPool, timeout_seconds: int) -> None:
+def require_success(wires: Sequence[bytes], *, node: Client, timeout_seconds: int) -> None:
     """Raises BundleSimulationFailed where a transaction fails on the node's newest state, and
     BlockhashNotFound where no block has its blockhash; without a clear result it returns.
     """

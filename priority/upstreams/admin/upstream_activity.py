@@ -5,9 +5,10 @@ from typing import Any
 
 from django.urls import reverse
 
+from access.spans import Span
 from priority.models import Attempt
 from priority.reports.services.landing import UpstreamFigures, all_figures
-from priority.reports.services.landing_spans import SPANS, Span
+from priority.reports.services.landing_spans import SPANS
 from priority.upstreams.models import Upstream
 from priority.upstreams.store import openings
 

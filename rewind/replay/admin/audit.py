@@ -122,15 +122,12 @@ class DivergenceAdmin(PagesAdmin, ReadOnlyAdmin):
     def beside_fields(self, request: HttpRequest, row: Divergence) -> dict[str, Any]:
         return {
             "differences": differences_of(row.differences),
-            "may_replay": self.has_replay_permission(request),
+            "may_replay": self.has_act_permission(request),
         }
 
     # --- actions ---
 
-    def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("rewind.change_divergence")
-
-    @admin.action(description="Replay again", permissions=["replay"])
+    @admin.action(description="Replay again", permissions=["act"])
     def replay_again(self, request: HttpRequest, queryset: QuerySet[Divergence]) -> None:
         chosen = list(queryset.values_list("pk", flat=True)[: _REPLAYED_AT_ONCE + 1])
         for pk in chosen[:_REPLAYED_AT_ONCE]:
@@ -138,7 +135,7 @@ class DivergenceAdmin(PagesAdmin, ReadOnlyAdmin):
         if len(chosen) > _REPLAYED_AT_ONCE:
             messages.warning(request, f"The first {_REPLAYED_AT_ONCE} were replayed.")
 
-    @admin.action(description="Dismiss", permissions=["replay"])
+    @admin.action(description="Dismiss", permissions=["act"])
     def dismiss(self, request: HttpRequest, queryset: QuerySet[Divergence]) -> None:
         chosen = list(queryset.values_list("pk", flat=True))
         dismissed = audit.dismiss(chosen, now=timezone.now())

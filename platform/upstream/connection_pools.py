@@ -1,18 +1,31 @@
-"""AsyncConnectionPool: connections of an event loop to a node; responses can be streamed."""
+"""Connections to a node, whose JSON-RPC bodies pass unchanged: those of threads, and those of an
+event loop, which can stream a response.
+"""
 
 import asyncio
 from collections.abc import Callable, Hashable
-from functools import cached_property
+from functools import cache, cached_property
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from upstream.connection_pool import HEADERS, LARGEST_ANSWER
 from upstream.fair_limit import FairLimit, LimitReached
+from upstream.http.client import Client
 from upstream.http.errors import Busy
 from upstream.http.poster import Exchange, Poster
 
+LARGEST_ANSWER = 256 * 1024 * 1024
+_HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+# A node that hangs must not take every thread of the process with it: so many calls wait for one
+# at a time, and the next ones only half a second for their turn.
+_OF_THREADS = 8
 # An answer up to this size is waited for whole.
 HELD = 65_536
+
+
+@cache
+def pool_for(url: str) -> Client:
+    """This process's way to the node, for any number of threads."""
+    return Client(url, headers=_HEADERS, kept=_OF_THREADS, most=_OF_THREADS)
 
 
 class AsyncConnectionPool:
@@ -20,17 +33,16 @@ class AsyncConnectionPool:
     under way at a time, shared fairly by holder.
     """
 
-    def __init__(self, url: str, *, most: int, largest_answer: int = LARGEST_ANSWER) -> None:
+    def __init__(self, url: str, *, most: int) -> None:
         self._url = url
         self._most = most
-        self._largest = largest_answer
         self._turns = FairLimit(most)
 
     @cached_property
     def _poster(self) -> Poster:
         parts = urlsplit(self._url)
         url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return Poster(url, headers=HEADERS, most_connections=self._most, largest=self._largest)
+        return Poster(url, headers=_HEADERS, most_connections=self._most, largest=LARGEST_ANSWER)
 
     async def post(self, body: bytes, *, seconds: float, holder: Hashable = None) -> "Answer":
         """The node's answer: whole, or with its first HELD bytes; `close` it. The seconds are those
