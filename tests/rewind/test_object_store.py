@@ -98,11 +98,15 @@ def test_a_failure_has_our_words_alone(server: int, proxy: Proxy, fault: str) ->
     assert type(caught.value) is kind
     for hidden in (SECRET, "127.0.0.1", str(proxy.port)):
         assert hidden not in str(caught.value)
-    if fault == "hang":
+
+    def is_left_alone() -> bool:
+        """For a second. A busy machine may be later: then it hangs once more."""
         asked = proxy.requests
-        with pytest.raises(StoreUnreachable, match="a moment ago"):
+        with pytest.raises(StoreUnreachable) as again:
             store.get_range(NAME, 2, 4)
-        assert proxy.requests == asked
+        return "a moment ago" in str(again.value) and proxy.requests == asked
+
+    assert fault != "hang" or any(is_left_alone() for _ in range(20))
 
 
 @pytest.mark.parametrize("fault", ["refused", "500"])
