@@ -2,8 +2,7 @@
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -19,7 +18,7 @@ from ingest.source_lock import SourceLock
 from ingest.sources import Stream
 from livefeed.feed import LiveFeed
 from tests.localnet_process import Localnet
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from upstream.node import Node
 
 
@@ -30,13 +29,6 @@ class Following:
     follower: Follower
     sender: SlotSender
     failure: list[BaseException]
-
-
-def wait(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not in time: {what}"
-        time.sleep(0.02)
 
 
 def caught_up(localnet: Localnet) -> None:
@@ -59,7 +51,7 @@ def worker() -> Iterator[None]:
         is_last = False
         while not is_last:
             is_last = stopping.wait(0.02)
-            ingest_waiting(now=timezone.now, seconds=5.0)
+            ingest_waiting(now=timezone.now, seconds=PATIENCE_SECONDS)
         connection.close()
 
     thread = threading.Thread(target=work)

@@ -16,16 +16,8 @@ from priority.fates.services import settling
 from priority.models import Bundle, Submission
 from tests.localnet.wallets import balance, pay, signed
 from tests.localnet_process import Localnet
-from tests.priority.landing import (
-    accept,
-    lander,
-    reached,
-    row,
-    transfer_of,
-    upstream,
-    wait,
-    waiting,
-)
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream, waiting
 from tests.priority.odd_nodes import odd_node
 from tests.priority.test_landing_nonces import events
 

@@ -7,7 +7,8 @@ from solders.keypair import Keypair
 
 from priority.models import Attempt, Bundle, Submission
 from tests.localnet_process import Localnet
-from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream, wait
+from tests.patience import wait
+from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream
 from tests.priority.odd_nodes import odd_node
 from tests.priority.submitted import stored
 from tests.priority.test_landing_bundles import accept_bundle

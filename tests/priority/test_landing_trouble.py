@@ -34,7 +34,7 @@ from tests.databases import this_database
 from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
 from tests.lock_waits import until_waiting
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.landing import (
     accept,
     lander,
@@ -43,7 +43,6 @@ from tests.priority.landing import (
     start_lander,
     transfer_of,
     upstream,
-    wait,
     waiting,
 )
 from tests.priority.odd_nodes import odd_node

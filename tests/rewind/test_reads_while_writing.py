@@ -15,7 +15,7 @@ from rewind.recording.services.recording import record_slots
 from rewind.recording.store import partition_cache
 from rewind.recording.store.partitions import partition_of
 from rewind.sealed.services import segments
-from tests.ingest.following import wait
+from tests.patience import wait
 from tests.rewind.conftest import NOW
 from tests.rewind.histories import text
 from tests.rewind.samples import block, key, signature, write

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from tests.ingest.following import wait
 from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.patience import wait
 from tests.subscriptions.conftest import Served
 from tests.subscriptions.test_memory import read, slots_of
 
