@@ -52,7 +52,7 @@ def test_a_key_is_identified_with_its_rights_and_its_tiers_limits(issue: Issue) 
     assert caller.quotas["requests"].rate == 7
 
 
-def test_a_known_key_costs_no_query_the_second_time(issue: Issue) -> None:
+def test_a_known_key_costs_no_query_the_second_time(issue: Issue, known_keys: None) -> None:
     issued = issue()
     identify(issued.secret)
     with CaptureQueriesContext(connection) as queries:
@@ -83,7 +83,7 @@ def test_a_typo_costs_no_query_at_all(db: None) -> None:
     assert len(queries) == 0
 
 
-def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None) -> None:
+def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None, known_keys: None) -> None:
     secret = key_text.new_key().secret
     with CaptureQueriesContext(connection) as queries:
         for _ in range(3):
@@ -92,10 +92,7 @@ def test_an_unknown_key_is_looked_up_once_and_stays_unknown(db: None) -> None:
     assert len(queries) == 1
 
 
-def test_guessing_keys_does_not_push_out_the_known_ones(
-    issue: Issue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 3_600.0)  # the guesses take their time
+def test_guessing_keys_does_not_push_out_the_known_ones(issue: Issue, known_keys: None) -> None:
     issued = issue()
     identify(issued.secret)
     for _ in range(key_cache.MAX_REFUSALS + 10):
