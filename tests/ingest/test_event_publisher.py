@@ -31,7 +31,7 @@ from priority.lander.store.chain_events import publish_events
 from shared_state.redis_client import client
 from tests.ingest.following import follower
 from tests.ingest.test_node_follower import following as following_node
-from tests.localnet.wallets import SOL, landed, pay, send, signed, wallet
+from tests.localnet.wallets import SOL, landed, on_a_nonce, pay, send, signed, wallet
 from tests.localnet_process import Localnet, running_localnet
 from tests.patience import wait
 from upstream.geyser.updates import SlotUpdate, TransactionUpdate
@@ -141,8 +141,8 @@ def test_a_fork_is_told_dead_and_what_it_held_is_told_again(
     payer = wallet(localnet)
     with follower(localnet.geyser_url, localnet.url):
         wait(lambda: moves("processed"), "the stream")
-        payment = signed(localnet, [pay(payer, Pubkey.new_unique(), SOL // 10)], payer)
-        # A fork that lasts until all has been seen of it.
+        # A fork that lasts until all has been seen of it, and maybe longer than a blockhash.
+        payment = on_a_nonce(localnet, payer)
         localnet.call("setFaults", {"forkSlots": 1_000})
         try:
             wait(lambda: localnet.call("getFaults")["forkSlots"] <= 998, "on the fork")

@@ -6,6 +6,7 @@ import pytest
 from solders.keypair import Keypair
 
 from priority.models import Attempt, Bundle, Submission
+from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
 from tests.patience import wait
 from tests.priority.landing import accept, lander, reached, row, transfer_of, upstream
@@ -22,7 +23,7 @@ def test_what_is_being_sent_is_written_again_and_lands(followed: Localnet, payer
         odd = upstream("odd", url=followed.url, is_enabled=False)
         with odd_node(lambda body: (200, answered("taken"))) as node:
             other = upstream("taker", url=node.url)
-            signature = accept(transfer_of(followed, payer))
+            signature = accept(on_a_nonce(followed, payer))
             before = reached(signature, "sent")
             # As a sequence of an older database does, it gives the key to another one.
             Submission.objects.filter(pk=before.pk).delete()

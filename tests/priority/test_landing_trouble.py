@@ -94,7 +94,7 @@ def test_a_failing_node_is_left_alone_and_tried_again_and_staff_may_hurry(
 
     with odd_node(answer) as node, lander(followed):
         upstream("odd", url=node.url)
-        signature = accept(transfer_of(followed, payer))
+        signature = accept(on_a_nonce(followed, payer))
         broken = wait(lambda: Upstream.objects.filter(broken_until__isnull=False).first(), "open")
         assert broken.broken_reason == "HTTP 503" and broken.broken_until > datetime.now(UTC)
         assert wait(lambda: "HTTP 503" in str(landers()["test"]["upstreams"]), "it is published")
@@ -142,7 +142,7 @@ def test_without_a_way_nothing_is_lost_and_the_fate_says_why(
     followed: Localnet, payer: Keypair
 ) -> None:
     with lander(followed):
-        signature = accept(transfer_of(followed, payer), max_retries=0)
+        signature = accept(on_a_nonce(followed, payer), max_retries=0)
         found = reached(signature, "received")
         assert found.reason == "no_upstream: none that is enabled serves it"
         upstream("node")
@@ -151,12 +151,13 @@ def test_without_a_way_nothing_is_lost_and_the_fate_says_why(
 
 def test_what_was_in_a_dead_fork_is_sent_again(followed: Localnet, payer: Keypair) -> None:
     upstream("node")
+    # A fork that lasts until all has been seen of it, and maybe longer than a blockhash.
+    transaction = on_a_nonce(followed, payer)
     with lander(followed):
-        # A fork that lasts until all has been seen of it.
         followed.call("setFaults", {"forkSlots": 1_000})
         try:
             followed.wait(lambda: followed.call("getFaults")["forkSlots"] <= 998, "on the fork")
-            signature = accept(transfer_of(followed, payer))
+            signature = accept(transaction)
             first = reached(signature, "landed").slot
         finally:
             followed.call("setFaults", {"forkSlots": 1})
