@@ -11,6 +11,7 @@ import psycopg
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -33,7 +34,7 @@ from priority.upstreams.models import Upstream
 from tests.databases import this_database
 from tests.localnet.wallets import on_a_nonce
 from tests.localnet_process import Localnet
-from tests.lock_waits import until_waiting
+from tests.lock_waits import until_waiting, waiting_sessions
 from tests.patience import PATIENCE_SECONDS, wait
 from tests.priority.landing import (
     accept,
@@ -239,9 +240,10 @@ def test_a_database_that_goes_while_an_unstorable_one_is_sorted_out_stops_nobody
         return VersionedTransaction(message, [payer])
 
     def end_the_waiting() -> None:
-        with psycopg.connect(this_database(), autocommit=True) as server:
-            ended = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted"
-            wait(lambda: server.execute(ended).fetchone(), "the lander waits for the row")
+        until_waiting(1)
+        with connection.cursor() as cursor:
+            for pid in waiting_sessions():
+                cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
     with odd_node(lambda body: (200, answered("taken"))) as node:
         upstream("odd", url=node.url)
