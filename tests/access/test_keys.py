@@ -1,5 +1,6 @@
 """Issuing, identifying, rotating, suspending and revoking keys."""
 
+import time
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import timedelta
@@ -62,7 +63,7 @@ def test_a_known_key_costs_no_query_the_second_time(issue: Issue, known_keys: No
 
 def test_a_key_that_lay_idle_is_confirmed_by_redis_alone(issue: Issue, monkeypatch: Any) -> None:
     issued = issue()
-    key_cache.confirm(0)  # what a limited request learns from Redis
+    key_cache.confirm(0, time.monotonic())  # what a limited request learns from Redis
     identify(issued.secret)
     monkeypatch.setattr(key_cache, "FRESH_SECONDS", 0.0)
     client().set(buckets.GENERATION_KEY, 0)
@@ -73,6 +74,23 @@ def test_a_key_that_lay_idle_is_confirmed_by_redis_alone(issue: Issue, monkeypat
     with CaptureQueriesContext(connection) as queries:
         identify(issued.secret)
     assert len(queries) == 1
+
+
+def test_what_redis_said_before_a_key_changed_is_not_believed_for_longer(
+    issue: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that had no core between the reply of Redis and its next step."""
+    monkeypatch.setattr(key_cache, "FRESH_SECONDS", 0.2)
+    key_cache.confirm(0, time.monotonic())
+    issued, asked_at = issue(), time.monotonic()
+    assert not identify(issued.secret).suspended
+    # Another process suspends the key, and announces it.
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE access_apikey SET suspended_at = now()")
+    client().set(buckets.GENERATION_KEY, 1)
+    time.sleep(0.2)
+    key_cache.confirm(0, asked_at)  # the reply, at last
+    assert identify(issued.secret).suspended
 
 
 def test_a_typo_costs_no_query_at_all(db: None) -> None:
